@@ -1,0 +1,50 @@
+# Everything a newcomer types. `make help` lists the targets.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# One thread for BLAS: two threads on two busy cores can run many times slower than one.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contracts check setup clean
+
+help:  ## List the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.installed  ## Blur the ages of 48,842 people, recover their distribution, write confide-demo.html
+	@$(BIN)/confide demo --output confide-demo.html
+
+test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples among them
+	@$(BIN)/pytest -n auto
+
+lint: $(VENV)/.installed-dev  ## Check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev  ## Check types, strictly
+	@$(BIN)/mypy
+
+contracts: $(VENV)/.installed-dev  ## Check that imports point one way
+	@$(BIN)/lint-imports
+
+check: lint types contracts test  ## All of the above: what CI runs
+
+setup: $(VENV)/.installed-dev  ## Make the environment for development
+
+clean:  ## Remove the environment and everything that was made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist confide-demo.html
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("confide needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV) (once; about a minute)..."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,61 @@
+"""confide: local privacy at both ends.
+
+Mechanisms blur a private value before it leaves a person's device; methods recover the distribution of the true values
+from the noisy reports, and say how good the answer is.
+
+>>> import confide as cf
+>>> ages = cf.Integers(0, 99)
+>>> mechanism = cf.TruncatedGeometric(ages, epsilon=0.05)
+>>> people = cf.datasets.adult_ages().values()
+>>> counts = cf.tally(mechanism.privatize(people, rng=7))
+>>> cf.estimate(counts, mechanism, cf.IBU()).status
+<Status.SMALL_STEP: 'small step'>
+"""
+
+from confide import datasets
+from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.comparisons import Outcome, assess
+from confide.distances import emd, hellinger, kl_divergence, total_variation
+from confide.errors import ConfideError
+from confide.estimates import Estimate, estimate
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.mechanisms import FromMatrix, Mechanism, RandomizedResponse, TruncatedGeometric
+from confide.methods import IBU, Inversion, Method, Status
+from confide.reports import Counts, merge, tally
+from confide.surveys import Survey, load_survey, parse_survey
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "IBU",
+    "Alphabet",
+    "Categories",
+    "ConfideError",
+    "Counts",
+    "Estimate",
+    "FromMatrix",
+    "Grid",
+    "Guarantee",
+    "Integers",
+    "Inversion",
+    "LocalDP",
+    "Mechanism",
+    "Method",
+    "MetricPrivacy",
+    "Outcome",
+    "RandomizedResponse",
+    "Status",
+    "Survey",
+    "TruncatedGeometric",
+    "assess",
+    "datasets",
+    "emd",
+    "estimate",
+    "hellinger",
+    "kl_divergence",
+    "load_survey",
+    "merge",
+    "parse_survey",
+    "tally",
+    "total_variation",
+]

@@ -1,0 +1,45 @@
+"""k-RR in O(k): one probability on the diagonal, another everywhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.channels.base import Channel, FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class RandomizedResponseChannel(Channel):
+    """The matrix with `keep` on its diagonal and `other` beside it (paper, eq. krr).
+
+    >>> RandomizedResponseChannel(3, keep=0.5, other=0.25).push(np.array([1.0, 0.0, 0.0]))
+    array([0.5 , 0.25, 0.25])
+    """
+
+    size: int
+    keep: float
+    other: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.size, self.size
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        total: FloatArray = distribution.sum(axis=-1, keepdims=True)
+        return (self.keep - self.other) * distribution + self.other * total
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`; the matrix is symmetric."""
+        return self.push(weights)
+
+    def dense(self) -> FloatArray:
+        """See :meth:`Channel.dense`."""
+        return np.where(np.eye(self.size, dtype=bool), self.keep, self.other)
+
+    def unpush(self, frequencies: FloatArray) -> FloatArray:
+        """See :meth:`Channel.unpush`; solve (keep - other) w + other sum(w) = q, where sum(w) = sum(q)."""
+        total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
+        return (frequencies - self.other * total) / (self.keep - self.other)

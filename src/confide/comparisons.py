@@ -1,0 +1,70 @@
+"""Methods side by side on the same counts, judged against a known truth where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from confide.checks import as_distribution
+from confide.distances import emd, total_variation
+from confide.estimates import Estimate, estimate
+from confide.mechanisms.base import Mechanism
+from confide.methods.base import Method, Monitor
+from confide.reports import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """An estimate, the path to it, and its distance from the truth.
+
+    Attributes
+    ----------
+    estimate
+        What the method recovered.
+    path
+        The log-likelihood after each iteration; empty for a closed form.
+    emd, total_variation
+        Distances from the truth; None where no truth was given, or where the answer is no distribution.
+    """
+
+    estimate: Estimate
+    path: tuple[float, ...]
+    emd: float | None
+    total_variation: float | None
+
+
+def assess(
+    counts: Counts,
+    mechanism: Mechanism,
+    method: Method,
+    *,
+    truth: ArrayLike | None = None,
+    monitor: Monitor | None = None,
+) -> Outcome:
+    """Estimate with one method, keep the path, and measure the distance from the truth.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 2), epsilon=1.0)
+    >>> counts = cf.tally([0, 1, 2], counts=[50, 30, 20])
+    >>> outcome = cf.assess(counts, mechanism, cf.IBU(), truth=[0.6, 0.3, 0.1])
+    >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
+    (True, True)
+    """
+    known = None if truth is None else as_distribution(truth, mechanism.alphabet.size, "truth")
+    path: list[float] = []
+
+    def follow(iteration: int, log_likelihood: float) -> None:
+        path.append(log_likelihood)
+        if monitor is not None:
+            monitor(iteration, log_likelihood)
+
+    answer = estimate(counts, mechanism, method, monitor=follow)
+    if known is None or not answer.is_distribution:
+        return Outcome(answer, tuple(path), None, None)
+    return Outcome(
+        answer,
+        tuple(path),
+        emd(answer.distribution, known, mechanism.alphabet),
+        total_variation(answer.distribution, known),
+    )

@@ -1,0 +1,142 @@
+"""Real histograms that travel with the package, each with where it comes from.
+
+>>> ages = adult_ages()
+>>> ages.total, ages.alphabet
+(48842, Integers(0, 99, unit='year'))
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Grid, Integers, Values
+from confide.errors import InvalidParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """How many people have each value of an alphabet, and who counted them.
+
+    Attributes
+    ----------
+    name, title
+        What it is called in code and in a heading.
+    alphabet
+        The values.
+    histogram
+        How many people have each value, in the alphabet's order.
+    source, licence, citation, note
+        Where it comes from, on what terms, how to cite it, and what to know about it.
+    """
+
+    name: str
+    title: str
+    alphabet: Alphabet
+    histogram: NDArray[np.int64]
+    source: str
+    licence: str
+    citation: str
+    note: str
+
+    @property
+    def total(self) -> int:
+        """How many people there are."""
+        return int(self.histogram.sum())
+
+    @property
+    def distribution(self) -> NDArray[np.float64]:
+        """The share of each value."""
+        return self.histogram / self.total
+
+    def values(self) -> Values:
+        """Return one value a person, in the alphabet's order.
+
+        >>> adult_ages().values()[:3]
+        array([17, 17, 17])
+        """
+        return self.alphabet.decode(np.repeat(np.arange(self.alphabet.size), self.histogram))
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: {self.title}, {self.total:,} people over {self.alphabet!r}>"
+
+
+def adult_ages() -> Dataset:
+    """Ages of the 48,842 people of UCI Adult, training and test part."""
+    return load("adult_ages")
+
+
+def adult_ages_train() -> Dataset:
+    """Ages of the 32,561 people of UCI Adult's training part alone."""
+    return load("adult_ages_train")
+
+
+def lab_procedures() -> Dataset:
+    """Lab procedures per hospital stay, UCI Diabetes 130-US."""
+    return load("lab_procedures")
+
+
+def manhattan() -> Dataset:
+    """Gowalla check-ins in Manhattan, 20 x 14 cells of half a kilometre."""
+    return load("manhattan")
+
+
+def paris() -> Dataset:
+    """Gowalla check-ins in Paris, 20 x 24 cells of half a kilometre."""
+    return load("paris")
+
+
+def san_francisco() -> Dataset:
+    """Gowalla check-ins in San Francisco, 5 x 5 cells of a kilometre."""
+    return load("san_francisco")
+
+
+def names() -> list[str]:
+    """Return the names of all bundled datasets.
+
+    >>> names()[0]
+    'adult_ages'
+    """
+    return list(_catalogue())
+
+
+@cache
+def load(name: str) -> Dataset:
+    """Return the bundled dataset of this name.
+
+    >>> load("paris").total
+    14009
+    """
+    if name not in _catalogue():
+        raise InvalidParameterError(f"There is no dataset {name!r}. The bundled ones are {', '.join(names())}.")
+    entry = dict(_catalogue()[name])
+    alphabet = _alphabet(entry.pop("alphabet"))
+    histogram = _read_histogram(entry.pop("file"), alphabet)
+    return Dataset(name=name, alphabet=alphabet, histogram=histogram, **entry)
+
+
+@cache
+def _catalogue() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "catalogue.toml").read_text(encoding="utf-8"))
+
+
+def _alphabet(table: dict[str, Any]) -> Alphabet:
+    return Grid(**table) if "rows" in table else Integers(**table)
+
+
+def _read_histogram(file: str, alphabet: Alphabet) -> NDArray[np.int64]:
+    text = (files(__package__) / "data" / file).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    if isinstance(alphabet, Grid):
+        table = np.loadtxt(lines, delimiter=",", dtype=np.int64)
+        histogram: NDArray[np.int64] = table.reshape(-1)
+    else:
+        histogram = np.loadtxt(lines[1:], delimiter=",", dtype=np.int64)[:, 1]
+    histogram.flags.writeable = False
+    return histogram

@@ -1,0 +1,110 @@
+"""How far one distribution lies from another.
+
+>>> from confide import Integers
+>>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))
+2.0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.checks import as_distribution
+from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
+
+LARGEST_PLANAR = 4096
+"""Cells up to which a planar EMD is computed: the cost matrix then takes 128 MB."""
+
+
+def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
+    """Earth mover's distance: the least work that turns one distribution into the other, in units of distance.
+
+    Exact: the difference of cumulative sums on a line, a transport problem on a grid, total variation on
+    categories, where every two values are at distance one.
+    """
+    p = as_distribution(left, alphabet.size, "left distribution")
+    q = as_distribution(right, alphabet.size, "right distribution")
+    if isinstance(alphabet, Integers):
+        return float(alphabet.spacing * np.abs(np.cumsum(p - q)[:-1]).sum())
+    if isinstance(alphabet, Categories):
+        return total_variation(p, q)
+    if isinstance(alphabet, Grid):
+        return _transport(p, q, alphabet)
+    raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
+
+
+def total_variation(left: ArrayLike, right: ArrayLike) -> float:
+    """Return the largest difference in probability over all sets of values.
+
+    >>> total_variation([0.5, 0.5], [0.75, 0.25])
+    0.25
+    """
+    p, q = _pair(left, right)
+    return float(np.abs(p - q).sum() / 2)
+
+
+def kl_divergence(left: ArrayLike, right: ArrayLike) -> float:
+    """Kullback-Leibler divergence of `right` from `left`, in nats; infinite if `right` rules out what `left` has.
+
+    >>> round(kl_divergence([1.0, 0.0], [0.5, 0.5]), 4)
+    0.6931
+    """
+    p, q = _pair(left, right)
+    present = p > 0
+    if (q[present] == 0).any():
+        return float("inf")
+    # Rounding can take the sum of two nearly equal distributions below zero, where no divergence lies.
+    return max(0.0, float((p[present] * np.log(p[present] / q[present])).sum()))
+
+
+def hellinger(left: ArrayLike, right: ArrayLike) -> float:
+    """Hellinger distance, between 0 and 1.
+
+    >>> hellinger([1.0, 0.0], [0.0, 1.0])
+    1.0
+    """
+    p, q = _pair(left, right)
+    return float(np.linalg.norm(np.sqrt(p) - np.sqrt(q)) / np.sqrt(2))
+
+
+def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    sizes = np.size(left), np.size(right)
+    if sizes[0] != sizes[1]:
+        raise InvalidDistributionError(f"Two distributions must have the same length; got {sizes[0]} and {sizes[1]}.")
+    return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
+
+
+def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Grid) -> float:
+    # Mass that stays where it is costs nothing, so only the surplus has to travel (for any metric ground distance).
+    surplus, deficit = np.maximum(p - q, 0), np.maximum(q - p, 0)
+    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
+    if sources.size == 0 or sinks.size == 0:
+        return 0.0
+    if alphabet.size > LARGEST_PLANAR:
+        raise InvalidParameterError(
+            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_PLANAR:,}. Merge cells first."
+        )
+    points = alphabet.coordinates
+    cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
+    moved = float(surplus.sum())
+    return moved * _solve_transport(surplus[sources] / moved, deficit[sinks] / deficit.sum(), cost)
+
+
+def _solve_transport(sources: NDArray[np.float64], sinks: NDArray[np.float64], cost: NDArray[np.float64]) -> float:
+    value, log = _load_pot().emd2(sources, sinks, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    # POT merely warns when it runs out of iterations, and returns a wrong value.
+    if log["warning"] is not None or log["result_code"] != 1:
+        raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
+    return float(value)
+
+
+def _load_pot() -> Any:
+    try:
+        import ot  # takes two seconds, so only where it is needed
+    except ImportError:
+        raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
+    return ot

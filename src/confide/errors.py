@@ -1,0 +1,66 @@
+"""What can go wrong, as types; every message says what was expected, what came, and the cure."""
+
+from __future__ import annotations
+
+
+class ConfideError(Exception):
+    """Any failure that confide explains."""
+
+
+class InvalidInputError(ConfideError, ValueError):
+    """Input that cannot be used as it is."""
+
+
+class ValueOutsideAlphabetError(InvalidInputError):
+    """Values or reports that are not in the alphabet they should come from.
+
+    Attributes
+    ----------
+    positions
+        Where the offending values stand in the input, counted from 0.
+    """
+
+    def __init__(self, message: str, positions: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.positions = positions
+
+
+class InvalidParameterError(InvalidInputError):
+    """A parameter of a mechanism, an alphabet or a method that makes no sense."""
+
+
+class InvalidCountsError(InvalidInputError):
+    """Counts that cannot be counts: negative, not finite, or none at all."""
+
+
+class InvalidDistributionError(InvalidInputError):
+    """A vector that should be a probability distribution over an alphabet and is not."""
+
+
+class SurveyError(InvalidInputError):
+    """A survey file that does not describe an alphabet and a mechanism."""
+
+
+class DataFileError(InvalidInputError):
+    """A file of values or reports that cannot be read as such."""
+
+
+class ImpossibleReportError(InvalidInputError):
+    """A report that no value of the alphabet can produce under the mechanism."""
+
+
+class NotInvertibleError(ConfideError):
+    """Matrix inversion was asked of a mechanism whose matrix has no inverse."""
+
+
+class SolverError(ConfideError):
+    """A numerical solver did not finish, and its value is therefore withheld."""
+
+
+class MissingExtraError(ConfideError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, purpose: str, extra: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'confide[{extra}]'")
+        self.package = package
+        self.extra = extra

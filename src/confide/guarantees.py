@@ -1,0 +1,120 @@
+"""What a mechanism promises.
+
+>>> print(MetricPrivacy(0.05, Euclidean(), unit="year"))
+metric privacy, 0.05 per year: any report is at most e^(0.05 x distance) times as likely under one value as another
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet
+from confide.checks import check_positive
+from confide.errors import InvalidParameterError
+from confide.metrics import Euclidean, Metric, Value
+
+LARGEST_LOG_RATIO = 100.0
+"""A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
+
+SMALLEST_LOG_RATIO = 1e-9
+"""Below it a report says nothing that any number of people on earth could make up for."""
+
+
+class Guarantee(ABC):
+    """A bound on how much any report can tell two values apart."""
+
+    @abstractmethod
+    def bound(self, left: Value, right: Value) -> float:
+        """Return the largest log-ratio that any report may have between two values."""
+
+    @abstractmethod
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """Return :meth:`bound` for all pairs of an alphabet, as a dense matrix."""
+
+    def factor(self, left: Value, right: Value) -> float:
+        """Return how many times as likely a report may be under one value as under another.
+
+        >>> round(MetricPrivacy(0.05, Euclidean()).factor(30, 35), 2)
+        1.28
+        """
+        bound = self.bound(left, right)
+        return math.exp(bound) if bound < 700 else math.inf
+
+
+@dataclass(frozen=True)
+class LocalDP(Guarantee):
+    """Local differential privacy: one bound for every two values.
+
+    >>> print(LocalDP(2.0))
+    local differential privacy, epsilon 2: any report is at most 7.39 times as likely under one value as another
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if self.epsilon not in (0, math.inf):
+            check_positive("epsilon", self.epsilon)
+
+    def bound(self, left: Value, right: Value) -> float:
+        """See :meth:`Guarantee.bound`."""
+        return 0.0 if left == right else self.epsilon
+
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """See :meth:`Guarantee.bounds`."""
+        return np.where(np.eye(alphabet.size, dtype=bool), 0.0, self.epsilon)
+
+    def __str__(self) -> str:
+        if math.isinf(self.epsilon):
+            return "no local differential privacy: some reports rule some values out altogether"
+        return (
+            f"local differential privacy, epsilon {self.epsilon:.4g}: any report is at most "
+            f"{math.exp(self.epsilon):.3g} times as likely under one value as another"
+        )
+
+
+@dataclass(frozen=True)
+class MetricPrivacy(Guarantee):
+    """Metric privacy (d-privacy): the bound grows with the distance between the values."""
+
+    epsilon: float
+    metric: Metric = field(default_factory=Euclidean)
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+
+    def bound(self, left: Value, right: Value) -> float:
+        """See :meth:`Guarantee.bound`."""
+        return self.epsilon * self.metric.distance(left, right)
+
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """See :meth:`Guarantee.bounds`."""
+        points = alphabet.coordinates
+        return self.epsilon * self.metric.between(points[:, None, :], points[None, :, :])
+
+    def __str__(self) -> str:
+        per = self.unit or "unit of distance"
+        return (
+            f"metric privacy, {self.epsilon:.4g} per {per}: any report is at most "
+            f"e^({self.epsilon:.4g} x distance) times as likely under one value as another"
+        )
+
+
+def check_epsilon(epsilon: object, step: float = 1.0) -> None:
+    """Refuse an epsilon that is no promise between values `step` apart: not positive, or absurd.
+
+    >>> check_epsilon(0.05)
+    """
+    check_positive("epsilon", epsilon)
+    log_ratio = float(epsilon) * step  # type: ignore[arg-type]
+    if not SMALLEST_LOG_RATIO <= log_ratio <= LARGEST_LOG_RATIO:
+        raise InvalidParameterError(
+            f"epsilon={epsilon!r} bounds the log-ratio between neighbouring values by {log_ratio:.3g}, which is "
+            f"{'no protection' if log_ratio > 1 else 'pure noise'}. Useful values lie between "
+            f"{SMALLEST_LOG_RATIO / step:.3g} and {LARGEST_LOG_RATIO / step:.3g}; typical ones below {10 / step:.3g}."
+        )
