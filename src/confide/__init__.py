@@ -13,13 +13,33 @@ from the noisy reports, and say how good the answer is.
 """
 
 from confide import datasets
-from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.audits import Audit, audit
 from confide.comparisons import Outcome, assess
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError
 from confide.estimates import Estimate, estimate
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.mechanisms import FromMatrix, Mechanism, RandomizedResponse, TruncatedGeometric
+from confide.mechanisms import (
+    Exponential,
+    FromMatrix,
+    Geometric,
+    Laplace,
+    Mechanism,
+    PlanarGeometric,
+    PlanarLaplace,
+    Product,
+    RandomizedResponse,
+    Rappor,
+    Remapped,
+    Taxicab,
+    TruncatedGeometric,
+    TruncatedLaplace,
+    TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
+    TruncatedTaxicab,
+    truncated,
+)
 from confide.methods import IBU, Inversion, Method, Status
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
@@ -29,25 +49,42 @@ __version__ = "0.1.0"
 __all__ = [
     "IBU",
     "Alphabet",
+    "Audit",
     "Categories",
     "ConfideError",
     "Counts",
     "Estimate",
+    "Exponential",
     "FromMatrix",
+    "Geometric",
     "Grid",
     "Guarantee",
     "Integers",
     "Inversion",
+    "Laplace",
+    "Lattice",
     "LocalDP",
     "Mechanism",
     "Method",
     "MetricPrivacy",
     "Outcome",
+    "Pairs",
+    "PlanarGeometric",
+    "PlanarLaplace",
+    "Product",
     "RandomizedResponse",
+    "Rappor",
+    "Remapped",
     "Status",
     "Survey",
+    "Taxicab",
     "TruncatedGeometric",
+    "TruncatedLaplace",
+    "TruncatedPlanarGeometric",
+    "TruncatedPlanarLaplace",
+    "TruncatedTaxicab",
     "assess",
+    "audit",
     "datasets",
     "emd",
     "estimate",
@@ -58,4 +95,5 @@ __all__ = [
     "parse_survey",
     "tally",
     "total_variation",
+    "truncated",
 ]

@@ -58,6 +58,14 @@ def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float
     return array / total
 
 
+def size_of(vector: ArrayLike, name: str) -> int:
+    """Return how many entries a vector has, or say that it is none."""
+    try:
+        return int(np.size(vector))
+    except ValueError:
+        raise InvalidDistributionError(f"{name} must be a plain sequence of probabilities; got {vector!r}.") from None
+
+
 def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the same array, closed for writing."""
     array.flags.writeable = False

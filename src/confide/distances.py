@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Categories, Grid, Integers
-from confide.checks import as_distribution
+from confide.checks import as_distribution, size_of
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 
 LARGEST_PLANAR = 4096
@@ -72,7 +72,7 @@ def hellinger(left: ArrayLike, right: ArrayLike) -> float:
 
 
 def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    sizes = np.size(left), np.size(right)
+    sizes = size_of(left, "left distribution"), size_of(right, "right distribution")
     if sizes[0] != sizes[1]:
         raise InvalidDistributionError(f"Two distributions must have the same length; got {sizes[0]} and {sizes[1]}.")
     return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")

@@ -29,6 +29,10 @@ class InvalidParameterError(InvalidInputError):
     """A parameter of a mechanism, an alphabet or a method that makes no sense."""
 
 
+class BrokenPromiseError(InvalidParameterError):
+    """A mechanism that does not keep the guarantee it is meant to give."""
+
+
 class InvalidCountsError(InvalidInputError):
     """Counts that cannot be counts: negative, not finite, or none at all."""
 

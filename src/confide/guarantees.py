@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet
+from confide.alphabets import Alphabet, Pairs
 from confide.checks import check_positive
 from confide.errors import InvalidParameterError
-from confide.metrics import Euclidean, Metric, Value
+from confide.metrics import Euclidean, Metric, Value, as_pair
 
 LARGEST_LOG_RATIO = 100.0
 """A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
@@ -71,9 +71,10 @@ class LocalDP(Guarantee):
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
             return "no local differential privacy: some reports rule some values out altogether"
+        factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700 else f"e^{self.epsilon:.4g}"
         return (
             f"local differential privacy, epsilon {self.epsilon:.4g}: any report is at most "
-            f"{math.exp(self.epsilon):.3g} times as likely under one value as another"
+            f"{factor} times as likely under one value as another"
         )
 
 
@@ -103,6 +104,34 @@ class MetricPrivacy(Guarantee):
             f"metric privacy, {self.epsilon:.4g} per {per}: any report is at most "
             f"e^({self.epsilon:.4g} x distance) times as likely under one value as another"
         )
+
+
+@dataclass(frozen=True)
+class ProductGuarantee(Guarantee):
+    """What a pair is promised whose parts are blurred independently: the two bounds add up.
+
+    >>> ProductGuarantee(LocalDP(1.0), MetricPrivacy(0.5)).bound(("f", 3), ("m", 5))
+    2.0
+    """
+
+    first: Guarantee
+    second: Guarantee
+
+    def bound(self, left: Value, right: Value) -> float:
+        """See :meth:`Guarantee.bound`."""
+        one, other = as_pair(left), as_pair(right)
+        return self.first.bound(one[0], other[0]) + self.second.bound(one[1], other[1])
+
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """See :meth:`Guarantee.bounds`."""
+        if not isinstance(alphabet, Pairs):
+            raise InvalidParameterError(f"A guarantee for pairs needs an alphabet of pairs; got {alphabet!r}.")
+        first, second = self.first.bounds(alphabet.first), self.second.bounds(alphabet.second)
+        both = first[:, None, :, None] + second[None, :, None, :]
+        return both.reshape(alphabet.size, alphabet.size)
+
+    def __str__(self) -> str:
+        return f"for the first part {self.first}; for the second part {self.second}; for both the bounds multiply"
 
 
 def check_epsilon(epsilon: object, step: float = 1.0) -> None:

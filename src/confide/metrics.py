@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.checks import check_positive
+from confide.errors import InvalidParameterError
 
-Value = int | str | tuple[int, ...]
+Value = int | float | str | tuple[int, ...] | tuple[float, ...]
 """One value of an alphabet: a number, a category, or the (row, column) of a cell."""
 
 
@@ -89,6 +90,39 @@ class Manhattan(Metric):
 
     def __str__(self) -> str:
         return "taxicab distance"
+
+
+@dataclass(frozen=True)
+class SumMetric(Metric):
+    """Distance between pairs: that of the first parts plus that of the second.
+
+    >>> SumMetric(Euclidean(), Discrete()).distance((30, "f"), (32, "m"))
+    3.0
+    """
+
+    first: Metric
+    second: Metric
+
+    def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Metric.between`."""
+        one, other = np.asarray(left), np.asarray(right)
+        return self.first.between(one[..., :1], other[..., :1]) + self.second.between(one[..., 1:], other[..., 1:])
+
+    def distance(self, left: Value, right: Value) -> float:
+        """See :meth:`Metric.distance`."""
+        one, other = as_pair(left), as_pair(right)
+        return self.first.distance(one[0], other[0]) + self.second.distance(one[1], other[1])
+
+    def __str__(self) -> str:
+        return f"{self.first} plus {self.second}"
+
+
+def as_pair(value: Value) -> tuple[Value, Value]:
+    """Return the two parts of a pair."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise InvalidParameterError(f"A pair of values is needed; got {value!r}.")
+    first, second = value
+    return first, second
 
 
 def _difference(left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:

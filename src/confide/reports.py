@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.alphabets.base import plain_array
 from confide.errors import InvalidCountsError
 
 Reports = NDArray[Any]
@@ -37,6 +38,8 @@ class Counts:
     counts: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        counts = _as_counts(self.counts, np.shape(self.reports)[0])
+        object.__setattr__(self, "counts", counts)
         for name in ("reports", "counts"):
             array = np.array(getattr(self, name))
             array.flags.writeable = False
@@ -80,9 +83,20 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
         return Counts(array, weights)
+    if array.dtype.kind == "O":
+        return _tally_mixed(array, weights)
     # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
     distinct, places = np.unique(array, axis=None if array.ndim == 1 else 0, return_inverse=True)
     return Counts(distinct, np.bincount(places.reshape(-1), weights).astype(np.float64))
+
+
+def _tally_mixed(reports: Reports, weights: NDArray[np.float64]) -> Counts:
+    """Count reports whose parts are of different types, such as a number and a category; numpy cannot sort these."""
+    summed: dict[tuple[Any, ...], float] = {}
+    for report, weight in zip(map(tuple, reports.tolist()), weights.tolist(), strict=True):
+        summed[report] = summed.get(report, 0.0) + weight
+    distinct = sorted(summed, key=str)
+    return Counts(np.array(distinct, dtype=object), np.array([summed[report] for report in distinct]))
 
 
 def merge(parts: Iterable[Counts]) -> Counts:
@@ -100,9 +114,21 @@ def merge(parts: Iterable[Counts]) -> Counts:
     return tally(np.concatenate([part.reports for part in filled]), np.concatenate([part.counts for part in filled]))
 
 
+def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return whole, non-negative counts for each of `size` values, or say why they are none.
+
+    >>> as_histogram([3.0, 4.0], 2)
+    array([3, 4])
+    """
+    counts = _as_counts(histogram, size)
+    if (counts != np.floor(counts)).any():
+        raise InvalidCountsError("A histogram counts people: give whole numbers.")
+    return counts.astype(np.int64)
+
+
 def _as_reports(reports: ArrayLike) -> Reports:
     try:
-        array = np.asarray(reports)
+        array = plain_array(np.asarray(reports))
     except ValueError:
         raise InvalidCountsError(
             "Reports must all have the same number of parts; some have more than others."
@@ -110,21 +136,21 @@ def _as_reports(reports: ArrayLike) -> Reports:
     if array.ndim not in (1, 2):
         raise InvalidCountsError(f"Reports must form a sequence; got {array.ndim} dimensions.")
     if array.dtype.kind == "f":
-        return _as_whole(array)
-    if array.size and array.dtype.kind not in "iuU":
-        raise InvalidCountsError(f"Reports must be whole numbers or strings; got {array.dtype}.")
+        return _as_whole(array)  # of continuous mechanisms they stay floats
+    if array.size and array.dtype.kind not in ("iuUO" if array.ndim == 2 else "iuU"):
+        raise InvalidCountsError(f"Reports must be numbers or strings; got {array.dtype}.")
     return array
 
 
 def _as_whole(array: Reports) -> Reports:
     """Return floats that are whole numbers as integers; spreadsheets and data frames like to turn them."""
-    whole = np.isfinite(array) & (np.abs(array) < 2**63) & (array == np.floor(array))
-    if not whole.all():
-        place = tuple(int(axis[0]) for axis in np.nonzero(~whole))
+    if not np.isfinite(array).all():
+        place = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
         raise InvalidCountsError(
-            f"Reports must be whole numbers or strings; got {array[place]} at position {place[0]}. Correct it."
+            f"Reports must be finite numbers or strings; got {array[place]} at position {place[0]}. Correct it."
         )
-    return array.astype(np.int64)
+    whole = bool((np.abs(array) < 2**53).all() and (array == np.floor(array)).all())
+    return array.astype(np.int64) if whole else array
 
 
 def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
@@ -133,7 +159,7 @@ def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise InvalidCountsError(f"Counts must be numbers; got {counts!r}.") from None
     if array.shape != (size,):
-        raise InvalidCountsError(f"Give one count a report: {size} reports, but counts of shape {array.shape}.")
+        raise InvalidCountsError(f"Give one count for each: {size:,} are needed; got an array of shape {array.shape}.")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise InvalidCountsError(

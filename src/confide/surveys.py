@@ -24,11 +24,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
 from confide.errors import ConfideError, SurveyError
-from confide.mechanisms import MECHANISMS, Mechanism
+from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
 
-ALPHABETS: dict[str, Callable[..., Alphabet]] = {"categories": Categories, "integers": Integers, "grid": Grid}
+ALPHABETS: dict[str, Callable[..., Alphabet]] = {
+    "categories": Categories,
+    "integers": Integers,
+    "grid": Grid,
+    "lattice": Lattice,
+    "pairs": Pairs,
+}
 """Every alphabet by its name in a survey file."""
 
 Builder = TypeVar("Builder")
@@ -81,32 +87,48 @@ def parse_survey(text: str) -> Survey:
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
     _refuse_unknown("the survey", document, SURVEY_KEYS)
-    alphabet = _build_alphabet(_table(document, "alphabet"), "[alphabet]")
-    mechanism = _build_mechanism(_table(document, "mechanism"), alphabet)
+    alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
+    mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
     return Survey(mechanism, **texts)
 
 
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
     build = _choose(ALPHABETS, table, place)
-    return build(**_arguments(build, table, place))
+    arguments = _arguments(build, table, place)
+    if build is Pairs:
+        arguments = {name: _build_alphabet(_table(table, name, place), f"{place}.{name}") for name in arguments}
+    return build(**arguments)
 
 
-def _build_mechanism(table: dict[str, Any], alphabet: Alphabet) -> Mechanism:
-    build: Callable[..., Mechanism] = _choose(MECHANISMS, table, "[mechanism]")
-    arguments = _arguments(build, table, "[mechanism]", given=("alphabet",))
-    if isinstance(arguments.get("outputs"), dict):
-        arguments["outputs"] = _build_alphabet(arguments["outputs"], "[mechanism.outputs]")
+def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:
+    build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
+    arguments = _arguments(build, table, place, given=("alphabet",))
+    if "outputs" in arguments:
+        arguments["outputs"] = _build_alphabet(_table(table, "outputs", place), f"{place}.outputs")
+    if build is Product:
+        return _build_product(table, alphabet, place)
+    if build is Remapped:
+        arguments["mechanism"] = _build_mechanism(_table(table, "mechanism", place), alphabet, f"{place}.mechanism")
+        return build(**arguments)
     return build(alphabet=alphabet, **arguments)
+
+
+def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:
+    if not isinstance(alphabet, Pairs):
+        raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "pairs".')
+    first = _build_mechanism(_table(table, "first", place), alphabet.first, f"{place}.first")
+    second = _build_mechanism(_table(table, "second", place), alphabet.second, f"{place}.second")
+    return Product(first, second)
 
 
 def _choose(known: dict[str, Builder], table: dict[str, Any], place: str) -> Builder:
     if "kind" not in table:
-        raise SurveyError(f"{place} needs a kind: one of {', '.join(known)}.")
+        raise SurveyError(f"[{place}] needs a kind: one of {', '.join(known)}.")
     kind = table["kind"]
     if not isinstance(kind, str) or kind not in known:
         raise SurveyError(
-            f"{place} has the unknown kind {kind!r}{_suggestion(kind, known)}. Known: {', '.join(known)}."
+            f"[{place}] has the unknown kind {kind!r}{_suggestion(kind, known)}. Known: {', '.join(known)}."
         )
     return known[kind]
 
@@ -118,17 +140,17 @@ def _arguments(
     parameters = {
         name: parameter for name, parameter in inspect.signature(build).parameters.items() if name not in given
     }
-    _refuse_unknown(place, table, ("kind", *parameters))
+    _refuse_unknown(f"[{place}]", table, ("kind", *parameters))
     lacking = [name for name, one in parameters.items() if one.default is one.empty and name not in table]
     if lacking:
-        raise SurveyError(f"{place} lacks {', '.join(lacking)}.")
+        raise SurveyError(f"[{place}] lacks {', '.join(lacking)}.")
     return {key: value for key, value in table.items() if key != "kind"}
 
 
-def _table(document: dict[str, Any], key: str) -> dict[str, Any]:
+def _table(document: dict[str, Any], key: str, place: str) -> dict[str, Any]:
     table = document.get(key)
     if not isinstance(table, dict):
-        raise SurveyError(f"The survey needs a table [{key}].")
+        raise SurveyError(f"{place} needs a table [{key}].")
     return table
 
 

@@ -1,8 +1,28 @@
 """P(report | value) as an operator: push, pull, dense. One operator a file."""
 
-from confide.channels.base import Channel
+from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.bits import BitChannel
 from confide.channels.dense import Dense
+from confide.channels.embedded import Embedded
+from confide.channels.kronecker import Kronecker
+from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
+from confide.channels.scattered import ScatteredExponential
+from confide.channels.stacked import Stacked
 from confide.channels.two_sided_exponential import TwoSidedExponential
 
-__all__ = ["Channel", "Dense", "RandomizedResponseChannel", "TwoSidedExponential"]
+__all__ = [
+    "BitChannel",
+    "Channel",
+    "ClampedPlanarConvolution",
+    "Dense",
+    "Embedded",
+    "FloatArray",
+    "Indices",
+    "Kronecker",
+    "PlanarConvolution",
+    "RandomizedResponseChannel",
+    "ScatteredExponential",
+    "Stacked",
+    "TwoSidedExponential",
+]

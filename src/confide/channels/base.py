@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,14 @@ from numpy.typing import NDArray
 from confide.errors import NotInvertibleError
 
 FloatArray = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+LARGEST_CONDITION = 1e12
+"""Past it an inverse has fewer than four correct digits, and noise is all that it returns."""
+
+LARGEST_SOLVE = 4096
+"""Values up to which a channel without a closed form is inverted: the matrix then takes 128 MB."""
 
 
 class Channel(ABC):
@@ -33,24 +42,41 @@ class Channel(ABC):
         """Take a weight per output back to values: M r."""
 
     @abstractmethod
-    def dense(self) -> FloatArray:
-        """Return the whole matrix M, computed entry by entry rather than through push."""
+    def select(self, values: Indices) -> FloatArray:
+        """Return these rows of M, computed entry by entry rather than through push."""
 
-    @abstractmethod
+    def dense(self) -> FloatArray:
+        """Return the whole matrix M."""
+        return self.select(np.arange(self.shape[0]))
+
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """Return the w with w M = frequencies, or say why there is none.
+
+        A channel with a closed form overrides this; the others solve the dense system while it fits.
 
         Raises
         ------
         NotInvertibleError
-            If the matrix is not square or is singular.
+            If the matrix is not square, is singular, or is too large to solve.
         """
+        require_square(self.shape)
+        if self.shape[0] > LARGEST_SOLVE:
+            raise NotInvertibleError(
+                f"Inverting a matrix of {self.shape[0]:,} values does not fit; at most {LARGEST_SOLVE:,}. "
+                f"Use IBU(), which needs no inverse."
+            )
+        return frequencies @ self._inverse
 
-    def supports(self, output: int) -> bool:
-        """Whether any value can produce this output."""
-        indicator = np.zeros(self.shape[1])
-        indicator[output] = 1.0
-        return bool((self.pull(indicator) > 0).any())
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        matrix = self.dense()
+        condition = float(np.linalg.cond(matrix))
+        if not condition < LARGEST_CONDITION:
+            raise NotInvertibleError(
+                f"The mechanism's matrix is singular to working precision (condition number {condition:.2g}): "
+                f"different distributions give the same reports. Use IBU(), which needs no inverse."
+            )
+        return np.linalg.inv(matrix).astype(np.float64)
 
     def __repr__(self) -> str:
         values, outputs = self.shape

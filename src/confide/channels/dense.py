@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, require_square
+from confide.channels.base import Channel, FloatArray, Indices
 from confide.checks import read_only
-from confide.errors import NotInvertibleError
-
-LARGEST_CONDITION = 1e12
-"""Past it an inverse has fewer than four correct digits, and noise is all that it returns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,21 +38,7 @@ class Dense(Channel):
         """See :meth:`Channel.pull`."""
         return weights @ self.matrix.T
 
-    def dense(self) -> FloatArray:
-        """See :meth:`Channel.dense`."""
-        return self.matrix
-
-    @cached_property
-    def _inverse(self) -> FloatArray:
-        require_square(self.shape)
-        condition = float(np.linalg.cond(self.matrix))
-        if not condition < LARGEST_CONDITION:
-            raise NotInvertibleError(
-                f"The mechanism's matrix is singular to working precision (condition number {condition:.2g}): "
-                f"different distributions give the same reports. Use IBU(), which needs no inverse."
-            )
-        return np.linalg.inv(self.matrix).astype(np.float64)
-
-    def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`."""
-        return frequencies @ self._inverse
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        selected: FloatArray = self.matrix[values]
+        return selected

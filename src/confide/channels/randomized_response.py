@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray
+from confide.channels.base import Channel, FloatArray, Indices
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,9 +35,9 @@ class RandomizedResponseChannel(Channel):
         """See :meth:`Channel.pull`; the matrix is symmetric."""
         return self.push(weights)
 
-    def dense(self) -> FloatArray:
-        """See :meth:`Channel.dense`."""
-        return np.where(np.eye(self.size, dtype=bool), self.keep, self.other)
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        return np.where(values[:, None] == np.arange(self.size), self.keep, self.other)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """See :meth:`Channel.unpush`; solve (keep - other) w + other sum(w) = q, where sum(w) = sum(q)."""

@@ -18,13 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray
+from confide.channels.base import Channel, FloatArray, Indices
 from confide.checks import read_only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSidedExponential(Channel):
-    """M_xz = alpha^|z - x| a(z), square (paper, eq. TLinearGeometric).
+    """M_xz = row(x) alpha^|z - x| column(z), plus extra(x) where z = x; square.
+
+    The geometric mechanism has column factors alone (paper, eq. TLinearGeometric), the exponential mechanism row
+    factors alone, and the Laplace mechanism an extra on the diagonal, where its cell holds the peak of the density.
 
     Parameters
     ----------
@@ -32,8 +35,12 @@ class TwoSidedExponential(Channel):
         alpha, the ratio between the probabilities of neighbouring outputs.
     complement
         1 - alpha, given apart because it cancels when alpha is close to one.
-    scale
-        a(z), one factor an output.
+    columns
+        One factor an output.
+    rows
+        One factor a value; 1 if left out.
+    extra
+        What is added on the diagonal; nothing if left out.
 
     >>> channel = TwoSidedExponential(0.5, 0.5, np.array([2, 1, 2]) / 3)
     >>> channel.push(np.array([1.0, 0.0, 0.0])).round(4)
@@ -42,18 +49,22 @@ class TwoSidedExponential(Channel):
 
     ratio: float
     complement: float
-    scale: FloatArray
+    columns: FloatArray
+    rows: FloatArray | None = None
+    extra: FloatArray | None = None
     _below: FloatArray = field(init=False)
     _diagonal: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        size = self.scale.size
+        size = self.columns.size
         # D divided by 1 - alpha^2, so that the solve returns T b itself.
         diagonal = np.full(size, 1 / self._one_minus_square)
         diagonal[-1] = 1.0
-        object.__setattr__(self, "scale", read_only(np.array(self.scale, dtype=np.float64)))
         object.__setattr__(self, "_below", read_only(np.full(size - 1, -self.ratio)))
         object.__setattr__(self, "_diagonal", read_only(diagonal))
+        for name in ("columns", "rows", "extra"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.float64)))
 
     @property
     def _one_minus_square(self) -> float:
@@ -62,41 +73,75 @@ class TwoSidedExponential(Channel):
     @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
-        return self.scale.size, self.scale.size
+        return self.columns.size, self.columns.size
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
-        return self._smear(distribution) * self.scale
+        weighted = distribution if self.rows is None else distribution * self.rows
+        smeared = self._smear(weighted) * self.columns
+        return smeared if self.extra is None else smeared + distribution * self.extra
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
-        return self._smear(weights * self.scale)
+        smeared = self._smear(weights * self.columns)
+        weighted = smeared if self.rows is None else smeared * self.rows
+        return weighted if self.extra is None else weighted + weights * self.extra
 
-    def dense(self) -> FloatArray:
-        """See :meth:`Channel.dense`."""
-        positions = np.arange(self.scale.size)
-        powers: FloatArray = self.ratio ** np.abs(positions[:, None] - positions[None, :])
-        return powers * self.scale
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        positions = np.arange(self.columns.size)
+        powers: FloatArray = self.ratio ** np.abs(values[:, None] - positions[None, :])
+        matrix = powers * self.columns
+        if self.rows is not None:
+            matrix *= self.rows[values][:, None]
+        if self.extra is not None:
+            matrix[np.arange(values.size), values] += self.extra[values]
+        return matrix
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`; multiply by the tridiagonal T^-1."""
-        unscaled = frequencies / self.scale
-        result = unscaled * self._inverse_diagonal
-        result[..., 1:] -= self.ratio * unscaled[..., :-1]
-        result[..., :-1] -= self.ratio * unscaled[..., 1:]
-        return result / self._one_minus_square
+        """See :meth:`Channel.unpush`.
+
+        With E = extra / rows and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which
+        is tridiagonal; without an extra it is diagonal.
+        """
+        unscaled = frequencies / self.columns if self.extra is None else self._solve_tridiagonal(frequencies)
+        result = self._unsmear(unscaled)
+        return result if self.rows is None else result / self.rows
+
+    def _solve_tridiagonal(self, frequencies: FloatArray) -> FloatArray:
+        from scipy.linalg import solve_banded
+
+        assert self.extra is not None  # noqa: S101 (for the type checker; the one caller has asked)
+        extra = (self.extra if self.rows is None else self.extra / self.rows) / self._one_minus_square
+        # Row i of this band holds the matrix transposed, for the unknown stands on the left.
+        bands = np.zeros((3, self.columns.size))
+        bands[0, 1:] = -self.ratio * extra[:-1]
+        bands[1] = self.columns + self._inverse_diagonal * extra
+        bands[2, :-1] = -self.ratio * extra[1:]
+        flat = frequencies.reshape(-1, self.columns.size)
+        solution: FloatArray = solve_banded((1, 1), bands, flat.T).T.reshape(frequencies.shape)
+        return solution
 
     @cached_property
     def _inverse_diagonal(self) -> FloatArray:
-        diagonal = np.full(self.scale.size, 1 + self.ratio**2)
+        diagonal = np.full(self.columns.size, 1 + self.ratio**2)
         diagonal[[0, -1]] = 1.0
         return read_only(diagonal)
 
+    def _unsmear(self, vectors: FloatArray) -> FloatArray:
+        """Return vectors T^-1, along the last axis."""
+        if self.columns.size == 1:
+            return vectors.copy()
+        result = vectors * self._inverse_diagonal
+        result[..., 1:] -= self.ratio * vectors[..., :-1]
+        result[..., :-1] -= self.ratio * vectors[..., 1:]
+        return result / self._one_minus_square
+
     def _smear(self, vectors: FloatArray) -> FloatArray:
         """Return vectors T, along the last axis."""
-        if self.scale.size == 1:
+        if self.columns.size == 1:
             return vectors.copy()
-        columns = vectors.reshape(-1, self.scale.size).T  # Fortran order without a copy, as LAPACK wants it
+        columns = vectors.reshape(-1, self.columns.size).T  # Fortran order without a copy, as LAPACK wants it
         solution, _ = _solve_factored()(self._diagonal, self._below, columns)
         smeared: FloatArray = solution.T.reshape(vectors.shape)
         return smeared

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,11 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Indices
 from confide.channels import Channel
-from confide.errors import ImpossibleReportError, ValueOutsideAlphabetError
+from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.evidence import Evidence
-from confide.guarantees import Guarantee
-from confide.reports import Counts
-from confide.sampling import Bits, WeightRows, as_bits
+from confide.guarantees import Guarantee, check_epsilon
+from confide.reports import Counts, as_histogram, tally
+from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
+
+LARGEST_SIMULATED = 20_000_000
+"""Entries of the channel up to which counts are simulated by multinomials: 160 MB."""
 
 
 class Mechanism(ABC):
@@ -37,13 +41,13 @@ class Mechanism(ABC):
         """What is promised to a person."""
 
     @property
-    @abstractmethod
     def channel(self) -> Channel:
-        """P(output | value) as an operator."""
+        """P(output | value) as an operator; an error where there is no end of outputs."""
+        raise self._no_end()
 
-    @abstractmethod
-    def weights(self, index: int) -> Sequence[int]:
-        """Return the exact weights of all outputs for the value with this number."""
+    def weights(self, index: int) -> Sequence[int]:  # noqa: ARG002 (for those that have them)
+        """Return the exact weights of all outputs for the value with this number; an error where they have no end."""
+        raise self._no_end()
 
     @property
     def report_alphabet(self) -> Alphabet:
@@ -66,9 +70,39 @@ class Mechanism(ABC):
         The report, or an array with one report for each value, in the same order.
         """
         if self.alphabet.is_single(values):
-            report = self._privatize(np.asarray(values)[None], as_bits(rng))[0].tolist()
+            single: Any = [values]
+            report = self._privatize(single, as_bits(rng))[0].tolist()
             return tuple(report) if isinstance(report, list) else report
         return self._privatize(values, as_bits(rng))
+
+    def simulate_counts(self, histogram: ArrayLike, *, rng: Any) -> Counts:
+        """Draw the counts that a whole population would report, without drawing each report.
+
+        One multinomial a value: three million people over a hundred values take milliseconds. For simulation only.
+
+        Parameters
+        ----------
+        histogram
+            How many people have each value, in the alphabet's order.
+        rng
+            A seed or a :class:`numpy.random.Generator`.
+
+        >>> import confide as cf
+        >>> cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0).simulate_counts([100] * 10, rng=1)
+        Counts(1,000 reports, 10 distinct)
+        """
+        people = as_histogram(histogram, self.alphabet.size)
+        return self._simulate(people, as_generator(rng))
+
+    def _simulate(self, people: Indices, generator: np.random.Generator) -> Counts:
+        """Draw multinomials where rows of the channel fit, and reports one by one where they do not."""
+        present = np.flatnonzero(people)
+        if not self.report_alphabet.is_finite or present.size * self.report_alphabet.size > LARGEST_SIMULATED:
+            return tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
+        rows = self.channel.select(present)
+        drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
+        seen = np.flatnonzero(drawn)
+        return tally(self.report_alphabet.decode(seen), drawn[seen])
 
     def lay_out(self, counts: Counts) -> NDArray[np.float64]:
         """Return how often each output of the report alphabet was seen.
@@ -79,7 +113,8 @@ class Mechanism(ABC):
             If a report is none of the outputs.
         """
         per_output: NDArray[np.float64] = np.zeros(self.report_alphabet.size)
-        per_output[self.locate_reports(counts)] = counts.counts  # distinct reports have distinct numbers
+        self.refuse_strays(counts)
+        per_output[self.report_alphabet.locate(counts.reports)] = counts.counts  # distinct reports, distinct numbers
         return per_output
 
     def observe(self, counts: Counts) -> Evidence:
@@ -88,15 +123,28 @@ class Mechanism(ABC):
         self._refuse_impossible(per_output)
         return Evidence(self.channel, per_output)
 
-    def locate_reports(self, counts: Counts) -> Indices:
-        """Return the output number of each distinct report."""
+    def refuse_strays(self, counts: Counts) -> None:
+        """Refuse reports that are none of the outputs.
+
+        Raises
+        ------
+        ImpossibleReportError
+            If there is one.
+        """
         try:
-            return self.report_alphabet.encode(counts.reports)
-        except ValueOutsideAlphabetError as error:
-            raise ImpossibleReportError(_stray_message(self, counts, list(error.positions))) from None
+            reports = self.report_alphabet.as_array(counts.reports)
+        except InvalidParameterError as error:
+            raise ImpossibleReportError(f"{error} Were the reports made with another survey?") from None
+        stray = np.flatnonzero(~self.report_alphabet.contains(reports))
+        if stray.size:
+            raise ImpossibleReportError(_stray_message(self, counts, stray))
 
     def _privatize(self, values: ArrayLike, bits: Bits) -> NDArray[Any]:
-        return self.report_alphabet.decode(self._draw(self.alphabet.encode(values), bits))
+        return self._report(self.alphabet.encode(values), bits)
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
+        """Draw one report for each value number; mechanisms with endless outputs add their noise here."""
+        return self.report_alphabet.decode(self._draw(indices, bits))
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw one output number for each value number."""
@@ -105,6 +153,18 @@ class Mechanism(ABC):
     @cached_property
     def _rows(self) -> WeightRows:
         return WeightRows.of([self.weights(index) for index in range(self.alphabet.size)])
+
+    def __repr__(self) -> str:
+        # Settings that were left out stay out: they would only hide those that were made.
+        shown = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+        arguments = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
+        return f"{type(self).__name__}({arguments})"
+
+    def _no_end(self) -> InvalidParameterError:
+        return InvalidParameterError(
+            f"There is no end of outputs of {self!r}, so it has no finite matrix. mechanism.observe(counts) gives the "
+            f"channel over the reports seen; the truncated mechanism has a matrix."
+        )
 
     def _refuse_impossible(self, per_output: NDArray[np.float64]) -> None:
         values = self.alphabet.size
@@ -118,7 +178,20 @@ class Mechanism(ABC):
             )
 
 
-def _stray_message(mechanism: Mechanism, counts: Counts, stray: list[int]) -> str:
+def require_alphabet(name: str, value: object) -> None:
+    """Refuse anything but an alphabet."""
+    if not isinstance(value, Alphabet):
+        raise InvalidParameterError(f"{name} must be an alphabet such as Categories([...]); got {value!r}.")
+
+
+def settle_epsilon(mechanism: Mechanism, step: float = 1.0) -> None:
+    """Check a mechanism's epsilon as it is made, and make it a plain float, as exact arithmetic needs it."""
+    epsilon: Any = vars(mechanism)["epsilon"]
+    check_epsilon(epsilon, step)
+    object.__setattr__(mechanism, "epsilon", float(epsilon))
+
+
+def _stray_message(mechanism: Mechanism, counts: Counts, stray: Indices) -> str:
     first, times = counts.reports[stray[0]].tolist(), counts.counts[stray[0]]
     return (
         f"{counts.counts[stray].sum():,.10g} of {counts.total:,.10g} reports are none of the outputs "

@@ -12,12 +12,12 @@ import numpy as np
 from confide.alphabets import Alphabet, Indices
 from confide.channels import RandomizedResponseChannel
 from confide.errors import InvalidParameterError
-from confide.guarantees import LocalDP, check_epsilon
-from confide.mechanisms.base import Mechanism
+from confide.guarantees import LocalDP
+from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
 from confide.sampling import Bits, WeightRows, ratio_above, uniform_below
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RandomizedResponse(Mechanism):
     """Report the truth with the largest probability that epsilon allows, else any other value alike.
 
@@ -35,7 +35,8 @@ class RandomizedResponse(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
+        require_alphabet("alphabet", self.alphabet)
+        settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"Randomized response needs at least two values; got {self.alphabet!r}.")
 

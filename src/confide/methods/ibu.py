@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray
-from confide.checks import as_distribution, check_count, check_positive, read_only
+from confide.checks import as_distribution, check_count, check_positive, read_only, size_of
 from confide.errors import InvalidDistributionError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
@@ -48,8 +48,8 @@ class IBU(Method):
         check_positive("delta", self.delta)
         check_count("iteration_limit", self.iteration_limit, 1)
         if self.start is not None:
-            start = np.asarray(self.start)
-            object.__setattr__(self, "start", _without_zero(as_distribution(start, start.size, "start")))
+            start = as_distribution(self.start, size_of(self.start, "start"), "start")
+            object.__setattr__(self, "start", _without_zero(start))
 
     @property
     def name(self) -> str:

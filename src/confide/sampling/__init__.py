@@ -2,18 +2,30 @@
 
 from confide.sampling.bits import Bits, SecureBits, SeededBits, as_bits, as_generator
 from confide.sampling.categorical import WeightRows
-from confide.sampling.geometric import GeometricNoise
-from confide.sampling.ratios import ratio_above
+from confide.sampling.coins import OddsCoin, PowerCoin
+from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise
+from confide.sampling.planar import PlanarGeometricNoise, ProductNoise, TableNoise
+from confide.sampling.ratios import as_integers, common_weights, exponential_bounds, over_root_two, ratio_above
 from confide.sampling.uniform import uniform_below
 
 __all__ = [
     "Bits",
     "GeometricNoise",
+    "LaplaceCellNoise",
+    "OddsCoin",
+    "PlanarGeometricNoise",
+    "PowerCoin",
+    "ProductNoise",
     "SecureBits",
     "SeededBits",
+    "TableNoise",
     "WeightRows",
     "as_bits",
     "as_generator",
+    "as_integers",
+    "common_weights",
+    "exponential_bounds",
+    "over_root_two",
     "ratio_above",
     "uniform_below",
 ]

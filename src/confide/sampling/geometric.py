@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.sampling.bits import Bits
-
-WORD = 64
-GUARD_BITS = 32
+from confide.sampling.coins import WORD, OddsCoin, PowerCoin
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class GeometricNoise:
 
     def draw(self, count: int, bits: Bits) -> NDArray[np.int64]:
         """Draw `count` independent integers."""
-        return self._one_sided(count, bits) - self._one_sided(count, bits)
+        return self.draw_one_sided(count, bits) - self.draw_one_sided(count, bits)
 
     @cached_property
     def _digits(self) -> int:
@@ -47,14 +45,15 @@ class GeometricNoise:
         return digits
 
     @cached_property
-    def _coins(self) -> tuple[_DigitCoin, ...]:
-        return tuple(_DigitCoin(self.ratio, digit) for digit in range(self._digits))
+    def _coins(self) -> tuple[OddsCoin, ...]:
+        return tuple(OddsCoin(self.ratio, digit) for digit in range(self._digits))
 
-    def _one_sided(self, count: int, bits: Bits) -> NDArray[np.int64]:
+    def draw_one_sided(self, count: int, bits: Bits) -> NDArray[np.int64]:
+        """Draw `count` independent naturals g with probability proportional to ratio^g."""
         total = np.zeros(count, dtype=np.int64)
         for digit, coin in enumerate(self._coins):
             total += coin.toss(count, bits).astype(np.int64) << digit
-        overflow = _PowerCoin(self.ratio, self._digits)
+        overflow = PowerCoin(self.ratio, self._digits)
         undecided = np.arange(count)
         while undecided.size:  # memoryless: having passed 2^digits, the rest is geometric again
             undecided = undecided[overflow.toss(undecided.size, bits)]
@@ -63,59 +62,19 @@ class GeometricNoise:
 
 
 @dataclass(frozen=True)
-class _PowerCoin:
-    """Heads with probability r = ratio^(2^digit)."""
+class LaplaceCellNoise:
+    """The number of cells that continuous Laplace noise moves a cell's centre by.
 
-    ratio: Fraction
-    digit: int
+    With half_ratio = e^(-rate / 2) for cells of width 1, it stays with probability 1 - half_ratio, and otherwise goes
+    either way by 1 + G cells, G geometric with ratio half_ratio^2.
+    """
 
-    def bounds(self, precision: int) -> tuple[int, int]:
-        """Return integers around the probability times 2^precision."""
-        return _power_bounds(self.ratio, self.digit, precision)
+    half_ratio: Fraction
 
-    @cached_property
-    def _threshold(self) -> int:
-        return self.bounds(WORD + GUARD_BITS)[0] >> GUARD_BITS
-
-    def toss(self, count: int, bits: Bits) -> NDArray[np.bool_]:
-        """Toss `count` times."""
-        words = bits.words(count)
-        heads = words < np.uint64(self._threshold)
-        # The true threshold lies within one unit of this one, so only these two words leave a doubt.
-        doubtful = (words == np.uint64(self._threshold)) | (words == np.uint64(self._threshold + 1))
-        for tie in np.flatnonzero(doubtful):
-            heads[tie] = self._settle(int(words[tie]), bits)
-        return heads
-
-    def _settle(self, word: int, bits: Bits) -> bool:
-        u, precision = word, WORD
-        while True:
-            low, high = self.bounds(precision)
-            if u + 1 <= low:
-                return True
-            if u >= high:
-                return False
-            u, precision = (u << WORD) | bits.word(), precision + WORD
-
-
-@dataclass(frozen=True)
-class _DigitCoin(_PowerCoin):
-    """Heads with probability r / (1 + r)."""
-
-    def bounds(self, precision: int) -> tuple[int, int]:
-        """See :meth:`_PowerCoin.bounds`."""
-        low, high = _power_bounds(self.ratio, self.digit, precision + GUARD_BITS)
-        one = 1 << (precision + GUARD_BITS)
-        return (low << precision) // (one + low), -((-high << precision) // (one + high))
-
-
-def _power_bounds(ratio: Fraction, digit: int, precision: int) -> tuple[int, int]:
-    """Return integers around ratio^(2^digit) times 2^precision, close enough to decide ties."""
-    # Each squaring doubles the error, so `digit` guard bits keep it below one unit.
-    guard = digit + 2
-    scale = precision + guard
-    low = (ratio.numerator << scale) // ratio.denominator
-    high = -((-ratio.numerator << scale) // ratio.denominator)
-    for _ in range(digit):
-        low, high = (low * low) >> scale, -((-high * high) >> scale)
-    return low >> guard, -(-high >> guard)
+    def draw(self, count: int, bits: Bits) -> NDArray[np.int64]:
+        """Draw `count` independent integers."""
+        moves = PowerCoin(self.half_ratio, 0).toss(count, bits)
+        noise = np.zeros(count, dtype=np.int64)
+        steps = 1 + GeometricNoise(self.half_ratio**2).draw_one_sided(int(moves.sum()), bits)
+        noise[moves] = np.where(bits.words(steps.size) & np.uint64(1), -steps, steps)
+        return noise

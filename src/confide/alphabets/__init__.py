@@ -1,0 +1,33 @@
+"""Which values exist, how they are numbered, and where they lie.
+
+>>> ages = Integers(0, 99)
+>>> ages.encode([30, 35])
+array([30, 35])
+>>> ages.distance(30, 35)
+5.0
+"""
+
+from confide.alphabets.base import Alphabet, Indices, LineAlphabet, PlaneAlphabet, Values, as_values
+from confide.alphabets.bits import BitVectors
+from confide.alphabets.categories import Categories
+from confide.alphabets.integers import Integers
+from confide.alphabets.pairs import Pairs
+from confide.alphabets.planes import Grid, Lattice
+from confide.alphabets.reals import Line, Plane
+
+__all__ = [
+    "Alphabet",
+    "BitVectors",
+    "Categories",
+    "Grid",
+    "Indices",
+    "Integers",
+    "Lattice",
+    "Line",
+    "LineAlphabet",
+    "Pairs",
+    "Plane",
+    "PlaneAlphabet",
+    "Values",
+    "as_values",
+]

@@ -1,0 +1,261 @@
+"""What every alphabet is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.metrics import Euclidean, Metric, Value
+
+Values = NDArray[Any]
+"""An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
+
+Indices = NDArray[np.int64]
+
+LONGEST_NUMBER = 4000
+"""Digits past which Python refuses to read a number, and no alphabet has one."""
+
+LARGEST_INTEGER = 2**53
+"""Beyond it neighbouring integers are one and the same float64, so distances would be wrong."""
+
+
+class Alphabet(ABC):
+    """The values a person may have, numbered from 0 to ``size - 1``."""
+
+    parts: int = 1
+    """How many parts one value has: 1 for a number or a category, 2 for a cell."""
+
+    unit: str = ""
+    """What distances are counted in, such as ``"year"`` or ``"km"``."""
+
+    cure: str = "Clip them or widen the alphabet."
+    """What to do about values that lie outside."""
+
+    is_finite: bool = True
+    """Whether the alphabet ends."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many values there are; an error where the alphabet does not end."""
+
+    @property
+    @abstractmethod
+    def metric(self) -> Metric:
+        """How far apart values lie."""
+
+    field_names: tuple[str, ...] = ("value",)
+    """What the parts of one value are called in files."""
+
+    @abstractmethod
+    def locate(self, values: Values) -> Indices:
+        """Return the number of each value, and -1 for what is not in the alphabet."""
+
+    @abstractmethod
+    def decode(self, indices: ArrayLike) -> Values:
+        """Return the values with these numbers."""
+
+    @abstractmethod
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """Read one value from the text fields of a file, or None where they cannot be read."""
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> NDArray[np.float64]:
+        """Where the values lie, one row a value, in steps of the spacing."""
+
+    def encode(self, values: ArrayLike) -> Indices:
+        """Return the number of each value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).encode([(0, 2), (1, 0)])
+        array([2, 3])
+        """
+        array = self.as_array(values)
+        indices = self.locate(array)
+        outside = np.flatnonzero(indices < 0)
+        if outside.size:
+            raise ValueOutsideAlphabetError(_outside_message(self, array, outside), tuple(outside.tolist()))
+        return indices
+
+    def as_array(self, values: ArrayLike) -> Values:
+        """Return a sequence of values as an array, refusing what has another shape than values of this alphabet."""
+        return as_values(values, self.parts, self)
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """Return for each value whether it is in the alphabet."""
+        return self.locate(values) >= 0
+
+    def is_single(self, values: ArrayLike) -> bool:
+        """Whether this is one value rather than a sequence of values."""
+        try:
+            array = np.asarray(values)
+        except ValueError:  # ragged: no value, and encode says so
+            return False
+        return array.ndim == (self.parts > 1) and array.size > 0
+
+    def distance(self, left: Value, right: Value) -> float:
+        """Return the distance between two values of the alphabet."""
+        self.encode(_as_pair(left, right))
+        return self.metric.distance(left, right)
+
+    def distances(self) -> NDArray[np.float64]:
+        """Return the distances between all pairs of values, as a dense matrix."""
+        points = self.coordinates
+        return self.metric.between(points[:, None, :], points[None, :, :])
+
+    def labels(self) -> list[str]:
+        """Return a short text for each value."""
+        return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
+
+    def __len__(self) -> int:
+        return self.size
+
+
+class LineAlphabet(Alphabet):
+    """Values that lie on a line."""
+
+    field_names = ("value",)
+    spacing: float = 1.0
+
+    @property
+    def metric(self) -> Metric:
+        """See :attr:`Alphabet.metric`."""
+        return Euclidean(self.spacing)
+
+
+class PlaneAlphabet(Alphabet):
+    """Values that are points of a plane, each the pair (row, column)."""
+
+    field_names = ("row", "column")
+    parts = 2
+    spacing: float = 1.0
+
+    @property
+    def metric(self) -> Metric:
+        """See :attr:`Alphabet.metric`."""
+        return Euclidean(self.spacing)
+
+
+def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
+    """Return a sequence of values as an array, refusing single values and mixtures.
+
+    >>> as_values([3, 4], 1, "a line")
+    array([3, 4])
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InvalidParameterError(f"Values of {owner!r} must be given as a rectangular array.") from None
+    array = plain_array(array)
+    if array.size == 0:
+        return array.reshape((0, parts) if parts > 1 else (0,))
+    if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
+        wanted = {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
+        raise InvalidParameterError(
+            f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
+            f"Put a single value into a list."
+        )
+    return array
+
+
+def plain_array(array: Values) -> Values:
+    """Return text held as objects, as data frames hold it, as strings, and unsigned integers as signed ones.
+
+    >>> plain_array(np.array(["a", "b"], dtype=object)).dtype.kind
+    'U'
+    """
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.reshape(-1)):
+        return array.astype(str)
+    if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
+        return array.astype(np.int64)
+    return array
+
+
+def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return values as integers, with a mark on those that really are whole and safe to compute with."""
+    if values.dtype.kind not in "iuf":
+        return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
+    # NaN and infinities compare false here and are marked, never cast.
+    safe = (values >= -LARGEST_INTEGER) & (values <= LARGEST_INTEGER)
+    numbers = np.where(safe, values, 0)
+    integers = numbers.astype(np.int64)
+    return integers, safe & (integers == numbers)
+
+
+def fold(numbers: Indices) -> Indices:
+    """Return numbers for all integers, outwards from zero: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+
+    >>> fold(np.array([0, -1, 1, -2]))
+    array([0, 1, 2, 3])
+    """
+    return np.where(numbers >= 0, 2 * numbers, -2 * numbers - 1)
+
+
+def unfold(indices: Indices) -> Indices:
+    """Undo :func:`fold`."""
+    return np.where(indices % 2 == 0, indices // 2, -(indices + 1) // 2)
+
+
+def pair_up(left: Indices, right: Indices) -> Indices:
+    """Return numbers for all pairs of naturals square by square (Szudzik)."""
+    return np.where(left >= right, left * left + left + right, right * right + left)
+
+
+def take_apart(indices: Indices) -> tuple[Indices, Indices]:
+    """Undo :func:`pair_up`."""
+    root = np.sqrt(indices.astype(np.float64)).astype(np.int64)
+    root -= root * root > indices  # the float root may be one too large or small
+    root += (root + 1) * (root + 1) <= indices
+    rest = indices - root * root
+    return np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)
+
+
+def parse_integer(text: str) -> int | None:
+    """Read a whole number, or return None.
+
+    >>> parse_integer(" -7 "), parse_integer("1_000")
+    (-7, None)
+    """
+    # int() alone would also take "1_000" and non-ASCII digits, which no other reader of the file would.
+    stripped = text.strip()
+    digits = stripped[1:] if stripped[:1] in ("-", "+") else stripped
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > LONGEST_NUMBER:
+        return None
+    return int(stripped)
+
+
+def unbounded(alphabet: Alphabet, bounded: str) -> InvalidParameterError:
+    """Return the error that says that a finite alphabet is needed, and how to give one."""
+    return InvalidParameterError(f"{alphabet!r} has no end, and a finite one is needed here. Give one: {bounded}.")
+
+
+def spacing_and_unit(alphabet: LineAlphabet | PlaneAlphabet) -> tuple[str, str]:
+    """Return what a repr says of spacing and unit; nothing where they are the usual ones."""
+    spacing = "" if alphabet.spacing == 1 else f"spacing={alphabet.spacing!r}"
+    return spacing, f"unit={alphabet.unit!r}" if alphabet.unit else ""
+
+
+def joined(*parts: str) -> str:
+    """Join the parts that are not empty."""
+    return ", ".join(part for part in parts if part)
+
+
+def _as_pair(left: Value, right: Value) -> ArrayLike:
+    pair: list[Any] = [left, right]
+    return pair
+
+
+def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> str:
+    first = np.asarray(values[outside[0]]).tolist()
+    shown = tuple(first) if isinstance(first, list) else first
+    verb = "lies" if outside.size == 1 else "lie"
+    return (
+        f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; "
+        f"first: {shown!r} at position {outside[0]}. {alphabet.cure}"
+    )

@@ -1,0 +1,110 @@
+"""Bit vectors, packed into words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets.base import Alphabet, Indices, Values, parse_integer, unbounded
+from confide.checks import check_count
+from confide.metrics import Discrete, Metric, Value
+
+
+@dataclass(frozen=True)
+class BitVectors(Alphabet):
+    """All vectors of `length` bits, each packed into signed 64-bit words of 63 bits, lowest bit first.
+
+    63 rather than 64, because every database and every spreadsheet has signed 64-bit integers, and not all have others.
+
+    >>> vectors = BitVectors(3)
+    >>> vectors.pack(np.array([[True, False, True]]))
+    array([5])
+    """
+
+    WORD_BITS: ClassVar[int] = 63
+
+    length: int
+    is_finite = False  # there are 2^length: no array is ever as long as that
+
+    def __post_init__(self) -> None:
+        check_count("length", self.length, 1)
+
+    @property
+    def parts(self) -> int:  # type: ignore[override]
+        """How many words a vector takes."""
+        return -(-self.length // self.WORD_BITS)
+
+    @property
+    def field_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the words are called in files."""
+        return tuple(f"word{number}" for number in range(self.parts))
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        raise unbounded(self, "a smaller one")
+
+    @property
+    def metric(self) -> Metric:
+        """See :attr:`Alphabet.metric`."""
+        return Discrete()
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        raise unbounded(self, "a smaller one")
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.contains`."""
+        if values.dtype.kind not in "iu":
+            return np.zeros(values.shape[0], dtype=bool)
+        words = values.reshape(-1, self.parts)
+        within: NDArray[np.bool_] = np.all((words >= 0) & (words <= self._largest_words), axis=1)
+        return within
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`; vectors of one word are numbered by it, longer ones have no 64-bit number."""
+        if self.parts > 1:
+            raise unbounded(self, f"vectors of at most {self.WORD_BITS} bits")
+        return np.where(self.contains(values), values, -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        return np.asarray(indices, dtype=np.int64)
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        words = [word for word in map(parse_integer, fields) if word is not None]
+        if len(words) < self.parts:
+            return None
+        return words[0] if self.parts == 1 else tuple(words)
+
+    def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return bits, one row a vector, as words; one row a vector where it takes several."""
+        values = np.int64(1) << np.arange(self.WORD_BITS)
+        chunks = [vectors[:, start : start + self.WORD_BITS] for start in self._starts]
+        words = np.stack([chunk @ values[: chunk.shape[1]] for chunk in chunks], axis=1).astype(np.int64)
+        return words[:, 0] if self.parts == 1 else words
+
+    def unpack(self, words: ArrayLike) -> NDArray[np.bool_]:
+        """Return words as bits, one row a vector.
+
+        >>> BitVectors(3).unpack([5])
+        array([[ True, False,  True]])
+        """
+        array = np.asarray(words, dtype=np.int64).reshape(-1, self.parts)
+        places = np.arange(self.WORD_BITS)
+        columns = [(array[:, [number]] >> places) & 1 for number in range(self.parts)]
+        return np.concatenate(columns, axis=1)[:, : self.length].astype(bool)
+
+    @property
+    def _largest_words(self) -> NDArray[np.int64]:
+        return np.array([2 ** min(self.WORD_BITS, self.length - start) - 1 for start in self._starts])
+
+    @property
+    def _starts(self) -> range:
+        return range(0, self.length, self.WORD_BITS)

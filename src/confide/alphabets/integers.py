@@ -1,0 +1,111 @@
+"""Whole numbers on a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets.base import (
+    LARGEST_INTEGER,
+    Indices,
+    LineAlphabet,
+    Values,
+    fold,
+    joined,
+    parse_integer,
+    spacing_and_unit,
+    unbounded,
+    unfold,
+    whole_numbers,
+)
+from confide.checks import check_count, check_positive, check_text
+from confide.errors import InvalidParameterError
+from confide.metrics import Value
+
+
+@dataclass(frozen=True)
+class Integers(LineAlphabet):
+    """Whole numbers from `low` to `high`, both inside, or all of them; neighbours lie `spacing` apart.
+
+    Without an end, numbers are counted outwards from zero: 0, -1, 1, -2, 2, ...
+
+    >>> incomes = Integers(0, 50, spacing=2.5, unit="thousand")
+    >>> incomes.size, incomes.distance(10, 12)
+    (51, 5.0)
+    >>> Integers().encode([0, -1, 1])
+    array([0, 1, 2])
+    """
+
+    low: int | None = None
+    high: int | None = None
+    spacing: float = 1.0
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise InvalidParameterError("Give both low and high, or neither for all whole numbers.")
+        if self.low is not None and self.high is not None:
+            _check_range(self.low, self.high)
+            # numpy's integers overflow where Python's do not.
+            object.__setattr__(self, "low", int(self.low))
+            object.__setattr__(self, "high", int(self.high))
+        check_positive("spacing", self.spacing)
+        object.__setattr__(self, "spacing", float(self.spacing))
+        check_text("unit", self.unit)
+
+    @property
+    def is_finite(self) -> bool:  # type: ignore[override]
+        """See :attr:`Alphabet.is_finite`."""
+        return self.low is not None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Lowest and highest value."""
+        if self.low is None or self.high is None:
+            raise unbounded(self, "Integers(low, high)")
+        return self.low, self.high
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        low, high = self.span
+        return high - low + 1
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        low, high = self.span
+        return np.arange(low, high + 1, dtype=np.float64)[:, None]
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        numbers, whole = whole_numbers(values)
+        if not self.is_finite:
+            return np.where(whole, fold(numbers), -1)
+        low, high = self.span
+        return np.where(whole & (numbers >= low) & (numbers <= high), numbers - low, -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        numbers = np.asarray(indices, dtype=np.int64)
+        return numbers + self.span[0] if self.is_finite else unfold(numbers)
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        return parse_integer(fields[0])
+
+    def __repr__(self) -> str:
+        ends = f"{self.low}, {self.high}" if self.is_finite else ""
+        return f"Integers({joined(ends, *spacing_and_unit(self))})"
+
+
+def _check_range(low: int, high: int) -> None:
+    for name, value in (("low", low), ("high", high)):
+        check_count(name, value, -LARGEST_INTEGER)
+    if high > LARGEST_INTEGER:
+        raise InvalidParameterError(f"high must be at most 2**53; got {high}.")
+    if low > high:
+        raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")

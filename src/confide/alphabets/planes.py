@@ -1,0 +1,214 @@
+"""Cells of a plane, with an end or without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets.base import (
+    Indices,
+    PlaneAlphabet,
+    Values,
+    fold,
+    joined,
+    pair_up,
+    parse_integer,
+    spacing_and_unit,
+    take_apart,
+    unbounded,
+    unfold,
+    whole_numbers,
+)
+from confide.checks import check_count, check_positive, check_text
+from confide.errors import InvalidParameterError
+from confide.metrics import Value
+
+LARGEST_LATTICE = 2**30
+"""Rows and columns of an endless lattice stay below it, so that a pair still has a 64-bit number."""
+
+
+@dataclass(frozen=True)
+class Grid(PlaneAlphabet):
+    """Cells of a plane; row 0 is the south, column 0 the west, neighbours lie `spacing` apart.
+
+    A value is the pair (row, column); cells are numbered row by row, and holes (water, parks) not at all.
+
+    >>> manhattan = Grid(20, 14, spacing=0.5, unit="km")
+    >>> manhattan.size, manhattan.distance((0, 0), (3, 4))
+    (280, 2.5)
+    >>> Grid(2, 2, holes=[(0, 1)]).encode([(0, 0), (1, 0), (1, 1)])
+    array([0, 1, 2])
+    """
+
+    rows: int
+    columns: int
+    spacing: float = 1.0
+    unit: str = ""
+    holes: tuple[tuple[int, int], ...] = ()
+    first_row: int = 0
+    first_column: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("rows", self.rows, 1)
+        check_count("columns", self.columns, 1)
+        check_count("first_row", self.first_row, -LARGEST_LATTICE)
+        check_count("first_column", self.first_column, -LARGEST_LATTICE)
+        check_positive("spacing", self.spacing)
+        check_text("unit", self.unit)
+        for name in ("rows", "columns", "first_row", "first_column"):
+            object.__setattr__(self, name, int(getattr(self, name)))  # numpy's integers overflow where Python's do not
+        object.__setattr__(self, "spacing", float(self.spacing))
+        object.__setattr__(self, "holes", self._sorted_holes())
+        if len(self.holes) == self.rows * self.columns:
+            raise InvalidParameterError("A grid needs at least one cell that is no hole.")
+
+    @classmethod
+    def from_mask(cls, mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
+        """Return the grid of the cells where a picture is true, its first row in the south.
+
+        >>> Grid.from_mask([[True, False], [True, True]]).size
+        3
+        """
+        present = np.asarray(mask, dtype=bool)
+        if present.ndim != 2:
+            raise InvalidParameterError(f"A mask must have two dimensions; got {present.ndim}.")
+        holes = tuple((row, column) for row, column in np.argwhere(~present).tolist())
+        rows, columns = present.shape
+        return cls(rows, columns, spacing, unit, holes)
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        return self.rows * self.columns - len(self.holes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the box around all cells."""
+        return self.rows, self.columns
+
+    @property
+    def box(self) -> Grid:
+        """The same grid with its holes filled."""
+        return replace(self, holes=())
+
+    @cached_property
+    def places(self) -> Indices:
+        """Where each cell stands among all cells of the box, row by row."""
+        return np.flatnonzero(self._numbers >= 0)
+
+    def picture(self, distribution: ArrayLike) -> NDArray[np.float64]:
+        """Return a vector over the cells as a table of rows and columns, with NaN for holes.
+
+        >>> Grid(1, 2, holes=[(0, 0)]).picture([1.0])
+        array([[nan,  1.]])
+        """
+        table = np.full(self.rows * self.columns, np.nan)
+        table[self.places] = distribution
+        return table.reshape(self.shape)
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        return self.decode(np.arange(self.size)).astype(np.float64)
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        cells, whole = whole_numbers(values)
+        cells = cells - (self.first_row, self.first_column)
+        inside = whole.all(axis=1) & (cells >= 0).all(axis=1) & (cells < self.shape).all(axis=1)
+        places = np.where(inside, cells[:, 0] * self.columns + cells[:, 1], 0)
+        return np.where(inside, self._numbers[places], -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        row, column = np.divmod(self.places[np.asarray(indices, dtype=np.int64)], self.columns)
+        return np.stack([row + self.first_row, column + self.first_column], axis=-1)
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        return _parse_pair(fields)
+
+    def labels(self) -> list[str]:
+        """See :meth:`Alphabet.labels`."""
+        return [f"({row}, {column})" for row, column in self.decode(np.arange(self.size)).tolist()]
+
+    @cached_property
+    def _numbers(self) -> Indices:
+        """The number of each cell of the box, and -1 for a hole."""
+        present = np.ones(self.rows * self.columns, dtype=bool)
+        if self.holes:
+            row, column = (np.array(self.holes) - (self.first_row, self.first_column)).T
+            present[row * self.columns + column] = False
+        return np.where(present, np.cumsum(present) - 1, -1)
+
+    def _sorted_holes(self) -> tuple[tuple[int, int], ...]:
+        try:
+            holes = sorted({(int(row), int(column)) for row, column in self.holes})
+        except (TypeError, ValueError):
+            raise InvalidParameterError(f"holes must be pairs (row, column); got {self.holes!r}.") from None
+        rows = range(self.first_row, self.first_row + self.rows)
+        columns = range(self.first_column, self.first_column + self.columns)
+        for row, column in holes:
+            if row not in rows or column not in columns:
+                raise InvalidParameterError(
+                    f"The hole ({row}, {column}) lies outside the {self.rows} x {self.columns} grid."
+                )
+        return tuple(holes)
+
+    def __repr__(self) -> str:
+        holes = f"{len(self.holes)} holes" if self.holes else ""
+        first = f"first=({self.first_row}, {self.first_column})" if self.first_row or self.first_column else ""
+        return f"Grid({joined(f'{self.rows}, {self.columns}', *spacing_and_unit(self), holes, first)})"
+
+
+@dataclass(frozen=True)
+class Lattice(PlaneAlphabet):
+    """All cells of an endless plane; neighbours lie `spacing` apart.
+
+    >>> Lattice(spacing=0.5).distance((0, 0), (-3, 4))
+    2.5
+    """
+
+    spacing: float = 1.0
+    unit: str = ""
+    is_finite = False
+
+    def __post_init__(self) -> None:
+        check_positive("spacing", self.spacing)
+        check_text("unit", self.unit)
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        raise unbounded(self, "Grid(rows, columns)")
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        raise unbounded(self, "Grid(rows, columns)")
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        cells, whole = whole_numbers(values)
+        near = np.all(whole & (np.abs(cells) < LARGEST_LATTICE), axis=1)
+        return np.where(near, pair_up(*fold(cells * near.reshape(-1, 1)).T), -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        return unfold(np.stack(take_apart(np.asarray(indices, dtype=np.int64)), axis=-1))
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        return _parse_pair(fields)
+
+    def __repr__(self) -> str:
+        return f"Lattice({joined(*spacing_and_unit(self))})"
+
+
+def _parse_pair(fields: Sequence[str]) -> Value | None:
+    row, column = map(parse_integer, fields)
+    return None if row is None or column is None else (row, column)

@@ -1,0 +1,86 @@
+"""RAPPOR's channel over the bit vectors that were seen, through their packed bytes.
+
+Under RAPPOR the probability of a bit vector depends on the value x only through its bit x (paper, lemma probrappor),
+so a column of the channel, rescaled, is 1 + (e^epsilon - 1) bit_x. Sums over the bits of a vector are looked up byte by
+byte: for each byte position a table of 256 partial sums, made from the distribution once a product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.channels.base import Channel, FloatArray, Indices
+
+_BITS_OF_BYTES = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float64)
+"""Row b holds the bits of byte b, lowest first."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BitChannel(Channel):
+    """Columns 1 + lift * bit_x, one for each distinct bit vector.
+
+    Parameters
+    ----------
+    size
+        How many values, hence bits, there are.
+    lift
+        e^epsilon - 1.
+    packed
+        One row of bytes a vector, lowest bit first.
+
+    >>> packed = np.array([[0b01], [0b11]], dtype=np.uint8)
+    >>> BitChannel(2, 3.0, packed).dense()
+    array([[4., 4.],
+           [1., 4.]])
+    """
+
+    size: int
+    lift: float
+    packed: NDArray[np.uint8]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.size, self.packed.shape[0]
+
+    @cached_property
+    def _by_position(self) -> NDArray[np.uint8]:
+        """The same bytes, one contiguous row a byte position."""
+        return np.ascontiguousarray(self.packed.T)
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        flat = distribution.reshape(-1, self.size)
+        pushed = np.array([self._push_one(vector) for vector in flat])
+        return pushed.reshape(*distribution.shape[:-1], self.packed.shape[0])
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        flat = weights.reshape(-1, self.packed.shape[0])
+        pulled = np.array([self._pull_one(vector) for vector in flat])
+        return pulled.reshape(*weights.shape[:-1], self.size)
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        bits = (self._by_position[values // 8] >> (values % 8).astype(np.uint8)[:, None]) & np.uint8(1)
+        lifted: FloatArray = 1.0 + self.lift * bits.astype(np.float64)
+        return lifted
+
+    def _push_one(self, distribution: FloatArray) -> FloatArray:
+        padded = np.zeros(8 * self.packed.shape[1])
+        padded[: self.size] = distribution
+        tables = padded.reshape(-1, 8) @ _BITS_OF_BYTES.T
+        chosen = np.zeros(self.packed.shape[0])
+        for table, column in zip(tables, self._by_position, strict=True):
+            chosen += table[column]
+        return float(distribution.sum()) + self.lift * chosen
+
+    def _pull_one(self, weights: FloatArray) -> FloatArray:
+        per_byte = np.array([np.bincount(column, weights, minlength=256) for column in self._by_position])
+        per_bit = (per_byte @ _BITS_OF_BYTES).reshape(-1)[: self.size]
+        pulled: FloatArray = float(weights.sum()) + self.lift * per_bit
+        return pulled

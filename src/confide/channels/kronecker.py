@@ -1,0 +1,59 @@
+"""Two channels side by side, each on its own coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.channels.base import Channel, FloatArray, Indices
+
+Step = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kronecker(Channel):
+    """The channel of a pair whose parts are blurred independently; pairs are numbered row by row.
+
+    >>> from confide.channels import RandomizedResponseChannel
+    >>> part = RandomizedResponseChannel(2, 0.75, 0.25)
+    >>> Kronecker(part, part).push(np.array([1.0, 0.0, 0.0, 0.0]))
+    array([0.5625, 0.1875, 0.1875, 0.0625])
+    """
+
+    first: Channel
+    second: Channel
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return (
+            self.first.shape[0] * self.second.shape[0],
+            self.first.shape[1] * self.second.shape[1],
+        )
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        return self._both(distribution, self.first.shape[0], self.first.push, self.second.push)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        return self._both(weights, self.first.shape[1], self.first.pull, self.second.pull)
+
+    def unpush(self, frequencies: FloatArray) -> FloatArray:
+        """See :meth:`Channel.unpush`."""
+        return self._both(frequencies, self.first.shape[1], self.first.unpush, self.second.unpush)
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        left, right = np.divmod(values, self.second.shape[0])
+        pairs = self.first.select(left)[:, :, None] * self.second.select(right)[:, None, :]
+        return pairs.reshape(values.size, -1)
+
+    def _both(self, vectors: FloatArray, height: int, first: Step, second: Step) -> FloatArray:
+        """Apply one step along each coordinate of the pairs on the last axis."""
+        table = vectors.reshape(*vectors.shape[:-1], height, -1)
+        turned = np.swapaxes(second(table), -1, -2)
+        both = np.swapaxes(first(turned), -1, -2)
+        return both.reshape(*vectors.shape[:-1], -1)

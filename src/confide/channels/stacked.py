@@ -1,0 +1,46 @@
+"""Outputs of several channels side by side, over the same values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.channels.base import Channel, FloatArray, Indices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stacked(Channel):
+    """Columns of the first channel, then those of the second, and so on.
+
+    Rows need not sum to one: reports that some mechanism treats in two ways are two groups of columns of one channel.
+
+    >>> from confide.channels import RandomizedResponseChannel
+    >>> part = RandomizedResponseChannel(2, 0.75, 0.25)
+    >>> Stacked((part, part)).push(np.array([1.0, 0.0]))
+    array([0.75, 0.25, 0.75, 0.25])
+    """
+
+    channels: tuple[Channel, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.channels[0].shape[0], sum(channel.shape[1] for channel in self.channels)
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        return np.concatenate([channel.push(distribution) for channel in self.channels], axis=-1)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        ends = np.cumsum([channel.shape[1] for channel in self.channels])[:-1]
+        parts = np.split(weights, ends, axis=-1)
+        pulled: FloatArray = sum(
+            (channel.pull(part) for channel, part in zip(self.channels, parts, strict=True)), start=np.zeros(1)
+        )
+        return pulled
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        return np.concatenate([channel.select(values) for channel in self.channels], axis=1)

@@ -1,0 +1,166 @@
+"""A distribution in the terminal: a table of values or of ranges of values with bars, or a map of a grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Grid, Integers
+from confide.surveys import Survey
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+SMALL = 30
+"""Alphabets up to this size are shown value by value."""
+
+FEW = 20
+"""Ranges, or most likely values, that a larger alphabet is brought down to."""
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+SHADES = " ·░▒▓█"
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line: a value or several of them, the estimated share and, where the truth is known, the true one."""
+
+    label: str
+    share: float
+    truth: float | None
+
+
+def show_distribution(
+    console: Console, survey: Survey, distribution: FloatArray, truth: FloatArray | None, *, everything: bool = False
+) -> None:
+    """Print a distribution in the shape that suits its alphabet."""
+    alphabet = survey.alphabet
+    if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
+        console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
+    bars, note = choose_bars(alphabet, distribution, truth, everything=everything)
+    console.print(_table(console, survey.name, bars))
+    if note:
+        console.print(note, style="dim")
+
+
+def choose_bars(
+    alphabet: Alphabet, distribution: FloatArray, truth: FloatArray | None, *, everything: bool = False
+) -> tuple[list[Bar], str]:
+    """Return the lines to show and a sentence on what they leave out.
+
+    >>> bars, note = choose_bars(Integers(0, 99), np.full(100, 0.01), None)
+    >>> bars[0], note
+    (Bar(label='0-4', share=0.05, truth=None), 'In ranges of 5; --all shows all 100 values.')
+    """
+    if everything or alphabet.size <= SMALL:
+        return _lines(alphabet, np.arange(alphabet.size), distribution, truth), ""
+    if isinstance(alphabet, Integers):
+        return _ranges(alphabet, distribution, truth)
+    return _most_likely(alphabet, distribution, truth)
+
+
+def _lines(alphabet: Alphabet, chosen: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None) -> list[Bar]:
+    labels = [_label(value) for value in alphabet.decode(chosen).tolist()]
+    return [
+        Bar(label, float(shares[index]), None if truth is None else float(truth[index]))
+        for label, index in zip(labels, chosen, strict=True)
+    ]
+
+
+def _label(value: object) -> str:
+    return f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
+
+
+def _ranges(alphabet: Integers, shares: FloatArray, truth: FloatArray | None) -> tuple[list[Bar], str]:
+    width = _round_width(alphabet.size / FEW)
+    # Ranges begin at multiples of their width, so that they read 20-24 whatever the alphabet's first value is.
+    lowest, highest = alphabet.span
+    groups = np.arange(lowest, highest + 1) // width
+    bars = []
+    for group in np.unique(groups):
+        inside = groups == group
+        low, high = max(lowest, group * width), min(highest, group * width + width - 1)
+        label = f"{low}-{high}" if low >= 0 else f"{low} to {high}"
+        bars.append(Bar(label, float(shares[inside].sum()), None if truth is None else float(truth[inside].sum())))
+    return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
+
+
+def _round_width(least: float) -> int:
+    """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is not below."""
+    power = int(10 ** max(0, math.floor(math.log10(least))))
+    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least)
+
+
+def _most_likely(alphabet: Alphabet, shares: FloatArray, truth: FloatArray | None) -> tuple[list[Bar], str]:
+    few = FEW // 2 if isinstance(alphabet, Grid) else FEW  # a map shows the other cells
+    chosen = np.argsort(-shares, kind="stable")[:few]
+    rest = max(0.0, 1.0 - float(shares[chosen].sum()))
+    note = f"The {few} most likely of {alphabet.size:,} values; the others hold {rest:.1%}. --all shows every value."
+    return _lines(alphabet, chosen.astype(np.int64), shares, truth), note
+
+
+def _table(console: Console, name: str, bars: list[Bar]) -> RenderableType:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    has_truth = any(bar.truth is not None for bar in bars)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(Text(name), justify="right", no_wrap=True, max_width=30)
+    table.add_column("share", justify="right", no_wrap=True)
+    if has_truth:
+        table.add_column("truth", justify="right", no_wrap=True)
+    table.add_column("bar; | is the truth" if has_truth else "", no_wrap=True)
+    peak = max(max(bar.share, bar.truth or 0.0) for bar in bars)
+    width = max(10, min(60, console.width - 46))
+    for bar in bars:
+        truth = () if bar.truth is None else (f"{bar.truth:.2%}",)
+        table.add_row(Text(bar.label), f"{bar.share:.2%}", *truth, _draw(bar, peak, width, blocks=_has_blocks(console)))
+    return table
+
+
+def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:
+    from rich.text import Text
+
+    line = _filled(bar.share / peak if peak > 0 else 0.0, width, blocks=blocks)
+    if bar.truth is None or peak <= 0:
+        return Text(line, style="cyan")
+    place = min(width - 1, int(bar.truth / peak * width))
+    line = line.ljust(width)
+    return Text.assemble((line[:place], "cyan"), ("|", "bold"), (line[place + 1 :].rstrip(), "cyan"))
+
+
+def _filled(part: float, width: int, *, blocks: bool) -> str:
+    """Return a bar that fills this part of the width, to an eighth of a character.
+
+    >>> _filled(0.53125, 4, blocks=True), _filled(0.5, 4, blocks=False)
+    ('██▏', '##')
+    """
+    eighths = max(0, round(part * width * 8))
+    if not blocks:
+        return "#" * round(eighths / 8)
+    return EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def _map(grid: Grid, distribution: FloatArray, *, blocks: bool) -> RenderableType:
+    from rich.panel import Panel
+    from rich.text import Text
+
+    cells = np.maximum(distribution, 0).reshape(grid.shape)
+    shades = SHADES if blocks else " .:*%#"
+    # By the square root, for a city's few crowded cells would leave all others blank.
+    levels = np.rint(np.sqrt(cells / max(cells.max(), 1e-300)) * (len(shades) - 1)).astype(int)
+    lines = ["".join(shades[level] * 2 for level in row) for row in levels[::-1]]
+    text = Text("\n".join(lines), style="cyan", no_wrap=True)
+    return Panel(text, title="north", subtitle=f"darkest: {cells.max():.1%}", expand=False)
+
+
+def _has_blocks(console: Console) -> bool:
+    return console.encoding.lower().startswith("utf")

@@ -1,0 +1,114 @@
+"""confide datasets: list the bundled histograms, say where one comes from, write it as a file of values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide import datasets as bundled
+from confide.cli.options import AsJson
+from confide.cli.show import describe_alphabet
+from confide.cli.terminal import say, say_exactly, show, show_json, show_pairs
+from confide.datasets import Dataset
+from confide.errors import InvalidParameterError
+from confide.tables import alphabet_record, write_values
+
+EXAMPLES = (
+    "confide datasets",
+    "confide datasets adult_ages --export values.csv",
+    "confide datasets paris --export paris.csv --counted",
+)
+
+LONGEST_LICENCE = 16
+BELOW = "see below"
+
+
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The dataset to describe.", show_default=False)
+    ] = None,
+    *,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write it as CSV, one value a person; - for standard output.", show_default=False
+        ),
+    ] = None,
+    counted: Annotated[bool, typer.Option("--counted", help="With --export: one row a value, and its count.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the bundled datasets, or describe and export one."""
+    if (export is not None and name is None) or (counted and export is None):
+        raise InvalidParameterError("--export needs the NAME of a dataset, and --counted needs --export.")
+    if as_json and str(export) == "-":
+        raise InvalidParameterError("--json and the values cannot share standard output. Name a file with --export.")
+    if name is None:
+        _list_all(as_json=as_json)
+        return
+    dataset = bundled.load(name)
+    if export is not None:
+        write_values(export, dataset.alphabet, dataset.histogram, counted=counted)
+    if as_json:
+        show_json(dataset_record(dataset))
+    elif str(export) != "-":
+        _describe(dataset, export)
+
+
+def dataset_record(dataset: Dataset) -> dict[str, Any]:
+    """Return what is known about a dataset, ready for JSON."""
+    texts = {key: getattr(dataset, key) for key in ("name", "title", "source", "licence", "citation", "note")}
+    return texts | {"people": dataset.total, "alphabet": alphabet_record(dataset.alphabet)}
+
+
+def _list_all(*, as_json: bool) -> None:
+    known = [bundled.load(name) for name in bundled.names()]
+    if as_json:
+        show_json({"datasets": [dataset_record(dataset) for dataset in known]})
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("name", no_wrap=True, style="bold")
+    table.add_column("people", justify="right", no_wrap=True)
+    table.add_column("alphabet", no_wrap=True)
+    table.add_column("what")
+    table.add_column("licence", no_wrap=True)
+    for dataset in known:
+        table.add_row(dataset.name, f"{dataset.total:,}", _brief(dataset), dataset.title, _short_licence(dataset))
+    show(table)
+    for licence in dict.fromkeys(dataset.licence for dataset in known if _short_licence(dataset) == BELOW):
+        say(f"{', '.join(one.name for one in known if one.licence == licence)}: {licence}")
+        say()
+    say("More about one:  confide datasets NAME")
+    say("As a file:       confide datasets NAME --export values.csv")
+
+
+def _short_licence(dataset: Dataset) -> str:
+    return dataset.licence if len(dataset.licence) <= LONGEST_LICENCE else BELOW
+
+
+def _brief(dataset: Dataset) -> str:
+    return repr(dataset.alphabet).partition(", spacing")[0].partition(", unit")[0].rstrip(")") + ")"
+
+
+def _describe(dataset: Dataset, export: Path | None) -> None:
+    say(dataset.title, style="bold")
+    say()
+    show_pairs(
+        [
+            ("Name", dataset.name),
+            ("People", f"{dataset.total:,}"),
+            ("Values", describe_alphabet(dataset.alphabet)),
+            ("Source", dataset.source),
+            ("Licence", dataset.licence),
+            ("Citation", dataset.citation),
+            ("Note", dataset.note),
+            ("In Python", f"confide.datasets.{dataset.name}()"),
+        ]
+    )
+    if export is not None:
+        say()
+        say_exactly(f"Wrote {dataset.total:,} people to {export}")

@@ -1,0 +1,58 @@
+"""Exit codes that scripts can rely on, and which failure ends with which."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from confide.errors import (
+    ConfideError,
+    InvalidInputError,
+    InvalidParameterError,
+    MissingExtraError,
+    NotInvertibleError,
+    SolverError,
+    SurveyError,
+)
+
+
+class ExitCode(IntEnum):
+    """How the command line ends."""
+
+    SUCCESS = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    SURVEY = 3
+    DATA = 4
+    NO_ESTIMATE = 5
+    MISSING_PACKAGE = 6
+
+
+MEANINGS = {
+    ExitCode.SUCCESS: "success",
+    ExitCode.UNEXPECTED: "something unexpected",
+    ExitCode.USAGE: "wrong usage of a command or an option",
+    ExitCode.SURVEY: "a bad survey file",
+    ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
+    ExitCode.NO_ESTIMATE: "no estimate, for instance because the mechanism has no inverse",
+    ExitCode.MISSING_PACKAGE: "an optional package is not installed",
+}
+"""What each exit code means, as `confide --help` lists it."""
+
+BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
+    (SurveyError, ExitCode.SURVEY),
+    (InvalidParameterError, ExitCode.USAGE),
+    (MissingExtraError, ExitCode.MISSING_PACKAGE),
+    (NotInvertibleError, ExitCode.NO_ESTIMATE),
+    (SolverError, ExitCode.NO_ESTIMATE),
+    (InvalidInputError, ExitCode.DATA),
+)
+"""The first line whose error fits decides; anything else is unexpected."""
+
+
+def exit_code_of(error: ConfideError) -> ExitCode:
+    """Return the exit code for a failure.
+
+    >>> exit_code_of(SurveyError("no alphabet"))
+    <ExitCode.SURVEY: 3>
+    """
+    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), ExitCode.UNEXPECTED)

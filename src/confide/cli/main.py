@@ -1,0 +1,87 @@
+"""The command `confide`: its commands, its help, and how failures end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from confide import __version__
+from confide.cli import datasets, demo, estimate, init, privatize, show
+from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
+from confide.cli.terminal import complain
+from confide.errors import ConfideError
+
+
+class ExplainingGroup(TyperGroup):
+    """Ends a failure that confide explains with its message and its exit code, in place of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except ConfideError as error:
+            complain(str(error))
+            raise typer.Exit(int(exit_code_of(error))) from None
+        except BrokenPipeError:
+            raise  # typer ends it quietly: whoever read the output has seen enough
+        except OSError as error:
+            complain(f"The output cannot be written: {error.strerror or error}.")
+            raise typer.Exit(int(ExitCode.DATA)) from None
+
+
+def _paragraphs(heading: str, lines: Iterable[str]) -> str:
+    """Return lines that the help leaves as they are: the mark in front stops it from running them together."""
+    return "\b\n" + "\n".join([heading, *(f"  {line}" for line in lines)])
+
+
+app = typer.Typer(
+    cls=ExplainingGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help reads as well, and comes a tenth of a second sooner
+    # A pretty traceback may show local variables, and those may be private values.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_paragraphs("Exit codes:", (f"{code:d}  {meaning}" for code, meaning in MEANINGS.items())),
+)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer hands it over by position
+    if is_asked:
+        typer.echo(f"confide {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def confide(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Local privacy at both ends: blur values with a stated guarantee, and recover their distribution.
+
+    Start with: confide demo
+    """
+
+
+COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "demo": (demo.demo, demo.EXAMPLES),
+    "init": (init.init, init.EXAMPLES),
+    "show": (show.show, show.EXAMPLES),
+    "privatize": (privatize.privatize, privatize.EXAMPLES),
+    "estimate": (estimate.estimate, estimate.EXAMPLES),
+    "datasets": (datasets.datasets, datasets.EXAMPLES),
+}
+"""Every command with examples for its help; a new one joins by standing here."""
+
+for _name, (_command, _examples) in COMMANDS.items():
+    app.command(_name, epilog=_paragraphs("For example:", _examples))(_command)
+
+
+def run() -> None:
+    """Run the command line."""
+    app(prog_name="confide")

@@ -1,0 +1,90 @@
+"""confide show: say what a survey asks and promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.cli.options import AsJson, SurveyPath
+from confide.cli.terminal import say, show_json, show_pairs
+from confide.surveys import Survey, load_survey
+from confide.tables import alphabet_record
+
+EXAMPLES = ("confide show survey.toml",)
+
+LONGEST_LIST = 8
+"""Categories that are written out."""
+
+
+def show(survey: SurveyPath, *, as_json: AsJson = False) -> None:
+    """Explain a survey: its values, its mechanism, its promise.
+
+    The promise comes with examples: by what factor any report may tell two values apart.
+    """
+    contract = load_survey(survey)
+    if as_json:
+        show_json(survey_record(contract))
+    else:
+        _show_in_words(contract)
+
+
+def survey_record(survey: Survey) -> dict[str, Any]:
+    """Return everything that is said about a survey, ready for JSON."""
+    from confide.explanations import explain_guarantee
+
+    mechanism = survey.mechanism
+    return {
+        "name": survey.name,
+        "title": survey.title,
+        "alphabet": alphabet_record(survey.alphabet),
+        "mechanism": {
+            "kind": mechanism.kind,
+            "epsilon": getattr(mechanism.guarantee, "epsilon", None),
+            "description": repr(mechanism),
+        },
+        "reports": alphabet_record(mechanism.report_alphabet),
+        "guarantee": str(mechanism.guarantee),
+        "examples": explain_guarantee(survey),
+    }
+
+
+def describe_alphabet(alphabet: Alphabet) -> str:
+    """Return the values of an alphabet in words.
+
+    >>> from confide import Integers
+    >>> describe_alphabet(Integers(0, 99, unit="year"))
+    '100 whole numbers, 0 to 99, neighbours 1 year apart'
+    """
+    from confide.explanations import with_unit
+
+    if isinstance(alphabet, Categories):
+        listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
+        return f"{alphabet.size:,} categories: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
+    if not isinstance(alphabet, Grid | Integers) or not alphabet.is_finite:
+        return repr(alphabet)
+    apart = f"neighbours {with_unit(alphabet.spacing, alphabet.unit)} apart"
+    if isinstance(alphabet, Grid):
+        return f"{alphabet.size:,} cells, {alphabet.rows} rows by {alphabet.columns} columns, {apart}"
+    first, last = alphabet.span
+    return f"{alphabet.size:,} whole numbers, {first} to {last}, {apart}"
+
+
+def _show_in_words(survey: Survey) -> None:
+    from confide.explanations import describe_mechanism, explain_guarantee
+
+    say(survey.title, style="bold")
+    say()
+    show_pairs(
+        [
+            ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
+            ("Blurred by", describe_mechanism(survey)),
+            ("Into a report", _describe_reports(survey)),
+            ("Promise", str(survey.mechanism.guarantee)),
+            *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
+        ]
+    )
+
+
+def _describe_reports(survey: Survey) -> str:
+    reports = survey.mechanism.report_alphabet
+    return "again one of these values" if reports == survey.alphabet else describe_alphabet(reports)

@@ -1,0 +1,104 @@
+"""What a person sees: lines and tables on standard output, warnings, errors and progress on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from confide.methods import Monitor
+from confide.tables import to_json
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+SHOW_EVERY = 20
+"""Iterations between two looks at the progress display."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return the console for standard output or standard error, in plain colours: nothing is guessed from the text."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def say(text: str = "", *, stderr: bool = False, style: str = "") -> None:
+    """Print text: wrapped between words on a terminal, as it is into a file or a pipe."""
+    from rich.text import Text
+
+    target = console(stderr=stderr)
+    target.print(Text(text, style=style), soft_wrap=not target.is_terminal)
+
+
+def say_exactly(text: str, *, stderr: bool = False) -> None:
+    """Print a line that is meant to be copied, such as a path or a command, without breaking it."""
+    from rich.text import Text
+
+    console(stderr=stderr).print(Text(text), soft_wrap=True)
+
+
+def show(thing: RenderableType) -> None:
+    """Print a table or anything else that rich knows how to lay out."""
+    console().print(thing)
+
+
+def show_pairs(pairs: Iterable[tuple[str, str]], *, stderr: bool = False) -> None:
+    """Print what belongs together as two columns: a word and what it stands for."""
+    from rich.text import Text
+
+    target, lines = console(stderr=stderr), list(pairs)
+    indent = max(len(word) for word, _ in lines) + 2
+    for word, meaning in lines:
+        text = _hanging(meaning, target.width - indent, indent) if target.is_terminal else meaning
+        target.print(Text.assemble((word.ljust(indent), "bold"), text), soft_wrap=True)
+
+
+def show_json(record: dict[str, Any]) -> None:
+    """Print one JSON object, in one line, and nothing else."""
+    import typer
+
+    typer.echo(to_json(record))
+
+
+def warn(text: str) -> None:
+    """Print a warning on standard error."""
+    _announce("Warning: ", "bold yellow", text)
+
+
+def complain(text: str) -> None:
+    """Print why nothing came of it, on standard error."""
+    _announce("Error: ", "bold red", text)
+
+
+@contextlib.contextmanager
+def progress(label: str, *, is_noted: bool = False) -> Iterator[Monitor]:
+    """Show on standard error how far a step has come, where somebody watches; if `is_noted`, say when it is done."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    target = console(stderr=True)
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=target, transient=True, disable=not target.is_terminal) as bar:
+        task = bar.add_task(f"{label} ...", total=None)
+
+        def follow(iteration: int, log_likelihood: float) -> None:
+            if iteration % SHOW_EVERY == 1:
+                bar.update(task, description=f"{label}: iteration {iteration:,}, log-likelihood {log_likelihood:,.2f}")
+
+        yield follow
+    if is_noted:
+        say(f"  {label}: done", stderr=True, style="dim")
+
+
+def _hanging(text: str, width: int, indent: int) -> str:
+    """Return text wrapped between words, its later lines moved in to stand below the first."""
+    lines = textwrap.wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False)
+    return ("\n" + " " * indent).join(lines)
+
+
+def _announce(word: str, style: str, text: str) -> None:
+    from rich.text import Text
+
+    target = console(stderr=True)
+    target.print(Text.assemble((word, style), text), soft_wrap=not target.is_terminal)

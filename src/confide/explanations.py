@@ -1,0 +1,233 @@
+"""What a guarantee, a distance and an answer mean, in plain words.
+
+>>> import confide as cf
+>>> ages = cf.Integers(0, 99, unit="year")
+>>> survey = cf.Survey(cf.TruncatedGeometric(ages, epsilon=0.05), name="age")
+>>> print(explain_guarantee(survey)[1])
+Age 30 and age 35, 5 years apart, are told apart by a factor of at most 1.28: even odds become 56 to 44 at most.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Categories, Grid
+from confide.guarantees import LocalDP
+from confide.metrics import Value
+from confide.surveys import Survey
+
+FACTOR_MEANING = (
+    "The factor compares two values a person may have: no report is more than that many times as likely under one as "
+    "under the other. A factor of 1 would mean that a report says nothing about which of the two it is. The promise "
+    "holds whatever else is known about the person, and nothing done with a report later can weaken it. It covers one "
+    "report: whoever reports the same value again gives a little more away each time."
+)
+"""What the factor in the examples of :func:`explain_guarantee` is."""
+
+CERTIFICATE_MEANING = (
+    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. The "
+    "certificate is a proof that no distribution whatever does better than this one by more than the stated amount. "
+    "It needs no knowledge of the truth. Close to 0, the answer is the best explanation of the reports, for all "
+    "practical purposes. It is not a distance from the truth, which itself lies somewhat below the maximum: the best "
+    "explanation of the reports also explains their noise, and under strong noise a method that stops a little earlier "
+    "often comes closer to the truth."
+)
+"""What an estimate's certificate does and does not say."""
+
+UNCHANGED_IN_PLURAL = frozenset({"thousand", "million", "billion", "dozen", "hertz"})
+
+LONGEST_LABEL = 40
+
+
+def explain_guarantee(survey: Survey) -> list[str]:
+    """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
+
+    Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
+    and a far pair.
+
+    >>> import confide as cf
+    >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
+    ['Answer "yes" and answer "no" are told apart by a factor of at most 2.72: even odds become 73 to 27 at most.']
+    """
+    guarantee = survey.mechanism.guarantee
+    if is_finite(survey.alphabet) and survey.alphabet.size < 2:
+        return ["There is only one value, so a report says nothing about anyone."]
+    if not isinstance(guarantee, LocalDP):
+        return [_example(survey, *pair) for pair in _pairs(survey.alphabet)]
+    if math.isinf(guarantee.epsilon):
+        return [_ruled_out(survey)]
+    example = _example(survey, *_pairs(survey.alphabet)[-1])
+    if guarantee.epsilon == 0 or (is_finite(survey.alphabet) and survey.alphabet.size == 2):
+        return [example]
+    distance = "" if isinstance(survey.alphabet, Categories) else ", however near or far"
+    return [f"{example} The same holds for any other two values{distance}."]
+
+
+def is_finite(alphabet: Alphabet) -> bool:
+    """Whether the alphabet ends, so that it has a size."""
+    return bool(getattr(alphabet, "is_finite", True))
+
+
+def describe_mechanism(survey: Survey) -> str:
+    """Return what the survey's mechanism is called in a sentence.
+
+    >>> import confide as cf
+    >>> describe_mechanism(cf.Survey(cf.RandomizedResponse(cf.Integers(0, 9), epsilon=1.0)))
+    'randomized response'
+    """
+    kind = survey.mechanism.kind.replace("-", " ")
+    return kind if kind.endswith("response") else f"the {kind} mechanism"
+
+
+def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
+    """Return one value as it is called in a sentence.
+
+    >>> import confide as cf
+    >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
+    ('cell (row 1, column 2)', 'age 13')
+    """
+    if isinstance(alphabet, Grid):
+        row, column = alphabet.decode(index).tolist()
+        return f"cell (row {row}, column {column})"
+    return f"{name} {_label(alphabet, index)}"
+
+
+def with_unit(amount: float, unit: str) -> str:
+    """Return an amount in a unit, the unit in the plural where it should be.
+
+    >>> with_unit(0.5234, "year"), with_unit(1, "year"), with_unit(2.5, "km"), with_unit(3, "")
+    ('0.523 years', '1 year', '2.5 km', '3')
+    """
+    number = f"{amount:,.3g}" if abs(amount) < 1000 else f"{amount:,.0f}"
+    return f"{number} {unit if number == '1' else plural(unit)}".rstrip()
+
+
+def plural(unit: str) -> str:
+    """Return a unit in the plural; symbols such as km stay as they are.
+
+    >>> plural("year"), plural("km"), plural("inch"), plural("thousand")
+    ('years', 'km', 'inches', 'thousand')
+    """
+    is_word = unit.isalpha() and unit.islower() and len(unit) > 2 and any(vowel in unit for vowel in "aeiou")
+    if not is_word or unit.endswith("s") or unit in UNCHANGED_IN_PLURAL:
+        return unit
+    return unit + ("es" if unit.endswith(("ch", "sh", "x", "z")) else "s")
+
+
+def _example(survey: Survey, left: int, right: int) -> str:
+    alphabet, name = survey.alphabet, survey.name
+    bound = survey.mechanism.guarantee.bound(_value(alphabet, left), _value(alphabet, right))
+    who = f"{describe_value(alphabet, left, name)} and {describe_value(alphabet, right, name)}"
+    apart = _apart(alphabet, left, right)
+    return f"{_capitalised(who)}{apart} are {_told_apart(bound)}."
+
+
+def _told_apart(bound: float) -> str:
+    if bound == 0:
+        return "not told apart at all: every report is as likely under the one as under the other"
+    return f"told apart by a factor of at most {_factor(bound)}: {_odds(bound)}"
+
+
+def _factor(bound: float) -> str:
+    """Return e^bound in words that stay short."""
+    if bound > math.log(1e6):
+        return f"10^{math.ceil(bound / math.log(10))}"
+    if bound < 0.01:
+        return f"{1 + float(f'{math.expm1(bound):.2g}'):.12g}"
+    factor = math.exp(bound)
+    return f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
+
+
+def _odds(bound: float) -> str:
+    """Return what becomes of even odds when the likelihood ratio is e^bound."""
+    likelier = 100 / (1 + math.exp(-bound))
+    if likelier > 99.95:
+        return "a report may all but tell which of the two it is"
+    if likelier < 50.05:
+        return "even odds stay all but even"
+    decimals = 0 if 50.5 <= likelier < 99 else 1
+    return f"even odds become {likelier:.{decimals}f} to {100 - likelier:.{decimals}f} at most"
+
+
+def _apart(alphabet: Alphabet, left: int, right: int) -> str:
+    if isinstance(alphabet, Categories):
+        return ""
+    distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
+    return f", {with_unit(distance, alphabet.unit)} apart,"
+
+
+def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
+    """Return pairs of values to speak about: neighbours, a middling and a far pair where there are so many."""
+    if isinstance(alphabet, Categories):
+        return [(0, 1)]
+    if not is_finite(alphabet):
+        return _endless_pairs(alphabet)
+    if isinstance(alphabet, Grid):
+        return _grid_pairs(alphabet)
+    return _line_pairs(alphabet.size, int(alphabet.decode(0)))
+
+
+def _endless_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
+    """Return pairs where there is no far end to measure by: one, five and fifty steps apart."""
+    is_line = len(alphabet.field_names) == 1
+    numbers = alphabet.encode([0, 1, 5, 50] if is_line else [(0, 0), (0, 1), (0, 5), (0, 50)]).tolist()
+    return [(numbers[0], other) for other in numbers[1:]]
+
+
+def _grid_pairs(grid: Grid) -> list[tuple[int, int]]:
+    """Return pairs along the grid's longer side, through its middle."""
+    if grid.columns >= grid.rows:
+        row = (grid.rows // 2) * grid.columns
+        return [(row + left, row + right) for left, right in _line_pairs(grid.columns, 0)]
+    column = grid.columns // 2
+    return [(left * grid.columns + column, right * grid.columns + column) for left, right in _line_pairs(grid.rows, 0)]
+
+
+def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
+    steps = sorted({1, _round_number(size / 20), _round_number(size / 2)})
+    # The nearer value is a round number as people write it, about three tenths along.
+    grain = _round_number(size / 20)
+    start = round((offset + 0.3 * (size - 1)) / grain) * grain - offset
+    start = min(max(start, 0), size - 1 - steps[-1])
+    return [(start, start + step) for step in steps]
+
+
+def _round_number(amount: float) -> int:
+    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above the amount; at least 1."""
+    if amount < 1:
+        return 1
+    power = int(10 ** math.floor(math.log10(amount)))
+    return max(digit * power for digit in (1, 2, 5) if digit * power <= amount)
+
+
+def _ruled_out(survey: Survey) -> str:
+    """Return an example for a matrix with zeros: a report that one value can produce and another cannot."""
+    matrix = survey.mechanism.channel.dense()
+    possible = matrix > 0
+    output = int(np.argmax(possible.any(axis=0) & ~possible.all(axis=0)))
+    can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
+    report = _label(survey.mechanism.report_alphabet, output)
+    return (
+        f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
+        f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."
+    )
+
+
+def _label(alphabet: Alphabet, index: int) -> str:
+    """Return one value as text, without writing out a whole large alphabet."""
+    value = alphabet.decode(index).tolist()
+    if not isinstance(value, str):
+        return str(tuple(value) if isinstance(value, list) else value)
+    text = " ".join(value.split())
+    return f'"{text}"' if len(text) <= LONGEST_LABEL else f'"{text[: LONGEST_LABEL - 1]}…"'
+
+
+def _value(alphabet: Alphabet, index: int) -> Value:
+    value = alphabet.decode(index).tolist()
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,12 @@
+"""All plotting, and nothing else draws. Needs matplotlib, which is loaded when the first figure is drawn.
+
+One look for all: the colours, fonts and lines of :mod:`confide.figures.style`. A new kind of alphabet gets a scene of
+its own (a line, a map, bars) and joins by standing in :func:`confide.figures.distributions.choose_scene`.
+"""
+
+from confide.figures.distributions import Sheet, draw_distributions, draw_sheet
+from confide.figures.output import to_png, to_svg
+from confide.figures.panels import Panel, Role
+from confide.figures.paths import draw_path
+
+__all__ = ["Panel", "Role", "Sheet", "draw_distributions", "draw_path", "draw_sheet", "to_png", "to_svg"]

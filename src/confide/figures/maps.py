@@ -1,0 +1,92 @@
+"""Distributions over the cells of a plane: maps in one colour scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from confide.alphabets import Grid
+from confide.figures import style
+from confide.figures.panels import Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+LONGER_SIDE = 3.0
+"""Inches of a map's longer side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """How panels over a grid are drawn; south is down and west is left."""
+
+    alphabet: Grid
+    panels: tuple[Panel, ...]
+    name: str
+
+    columns = 5
+
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """Inches of one panel: a map and room for its labels."""
+        longer = max(self.alphabet.shape)
+        width, height = (LONGER_SIDE * max(side / longer, 0.35) for side in reversed(self.alphabet.shape))
+        return width + 0.75, height + 0.65
+
+    def draw(self, axes: Axes, panel: Panel, color: str) -> None:  # noqa: ARG002  every scene has this signature
+        """Draw one panel into empty axes."""
+        from matplotlib.ticker import MaxNLocator
+
+        picture = panel.distribution.reshape(self.alphabet.shape)
+        image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.heat())
+        image.set_clim(0.0, self._highest)
+        axes.grid(visible=False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(True)
+        for axis, label in ((axes.xaxis, self._label("east", "column")), (axes.yaxis, self._label("north", "row"))):
+            axis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
+            axis.set_label_text(label)
+
+    def add_key(self, figure: Figure, axes: list[Axes]) -> None:
+        """Add one colour bar beside all maps."""
+        self._bar(figure, axes, location="right", shrink=0.8, aspect=25)
+
+    def draw_key(self) -> Figure:
+        """Return the colour bar as a figure of its own."""
+        figure = style.new_figure(3.8, 0.66)
+        self._bar(figure, figure.add_subplot(), orientation="horizontal", into=True)
+        return figure
+
+    def _bar(self, figure: Figure, axes: Axes | list[Axes], *, into: bool = False, **settings: object) -> None:
+        place = {"cax": axes} if into else {"ax": axes}
+        extend = "min" if self._lowest < 0 else "neither"
+        bar = figure.colorbar(self._scale(), extend=extend, **place, **settings)  # type: ignore[arg-type]
+        style.show_percent(bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis)
+        bar.outline.set_linewidth(0.5)
+        bar.set_label("share in a cell" + (" (red: negative)" if self._lowest < 0 else ""))
+
+    def _scale(self) -> ScalarMappable:
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        return ScalarMappable(Normalize(0.0, self._highest), style.heat())
+
+    @property
+    def _highest(self) -> float:
+        return max(1e-12, *(float(panel.distribution.max()) for panel in self.panels))
+
+    @property
+    def _lowest(self) -> float:
+        return min(panel.trough for panel in self.panels)
+
+    def _extent(self) -> tuple[float, float, float, float]:
+        rows, columns = self.alphabet.shape
+        if not self.alphabet.unit:
+            return -0.5, columns - 0.5, -0.5, rows - 0.5
+        return 0.0, columns * self.alphabet.spacing, 0.0, rows * self.alphabet.spacing
+
+    def _label(self, direction: str, number: str) -> str:
+        return f"{direction} ({self.alphabet.unit})" if self.alphabet.unit else number

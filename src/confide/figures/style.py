@@ -1,0 +1,116 @@
+"""One look for every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from confide.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which people with any common kind of colour blindness can tell apart.
+BLUE, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+NOISY = "#D55E00"
+TRUTH = "#C9CDD2"
+TRUTH_EDGE = "#8A9099"
+INK = "#2B3036"
+FAINT = "#6B727B"
+RULE = "#E3E6EA"
+NEGATIVE = "#F3C6AD"
+
+ESTIMATES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
+"""Colours of the estimates, in their order; they come round again after five."""
+
+SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": TRUTH_EDGE,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11.5,
+    "axes.titleweight": "bold",
+    "figure.facecolor": "white",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 10,
+    "grid.color": RULE,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "confide",
+    # Labels are people's words: a dollar sign in one is a dollar sign, not mathematics.
+    "text.parse_math": False,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+}
+
+
+def load_matplotlib() -> None:
+    """Import matplotlib, or name the command that installs it."""
+    try:
+        import matplotlib.figure  # noqa: F401  half a second, so only where something is drawn
+    except ImportError:
+        raise MissingExtraError("matplotlib", "Drawing figures", "figures") from None
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in confide's look, whatever the user's own settings are, and put those back afterwards."""
+    load_matplotlib()
+    import matplotlib.style
+
+    with matplotlib.style.context(["default", SETTINGS]):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of this size in inches, unknown to pyplot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)  # type: ignore[union-attr, call-arg]
+    return figure
+
+
+def heat() -> Colormap:
+    """Return the colours of maps: white for nobody, dark for many, and light red for what is negative."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("confide", ["#FFFFFF", "#CFE4F1", SKY, BLUE, "#00395C", "#001522"])
+    return colors.with_extremes(under=NEGATIVE)
+
+
+def show_percent(axis: Axis) -> None:
+    """Label an axis of shares in percent."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share)))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, as short as it goes.
+
+    >>> percent(0.02), percent(-0.505), percent(0.0001234)
+    ('2%', '\N{MINUS SIGN}50.5%', '0.0123%')
+    """
+    return f"{100 * share:.3g}%".replace("-", "\N{MINUS SIGN}")
+
+
+def name_reference(figure: Figure) -> None:
+    """Say once, above all panels, what the grey behind them is."""
+    from matplotlib.patches import Patch
+
+    figure.legend(handles=[Patch(color=TRUTH, label="the truth")], loc="outside upper right", fontsize=10)

@@ -1,0 +1,159 @@
+"""How probable each displacement on the plane is, with the infinite tails that clamping piles up on the border.
+
+A planar kernel is even in both directions, so a quadrant says it all. For displacements (i, j), i rows and j columns:
+
+    cells[i, j]    the probability of (i, j) itself
+    rows[i, j]     of all (i', j) with i' >= i: what a border row collects
+    columns[i, j]  of all (i, j') with j' >= j: what a border column collects
+    corners[i, j]  of all (i', j') with i' >= i and j' >= j: what a corner collects
+
+The tails beyond the quadrant are computed once along its far rim, by Gauss rules; everything nearer is a running sum of
+positive terms, so every entry has full relative accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.checks import read_only
+from confide.kernels.gauss import FloatArray, Rule, interval_rule, tail_integral_rule, tail_sum_rule
+
+NEAR = 16
+"""Cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond."""
+
+DEEPEST = 650.0
+"""Exponents are cut off here, before float64 ends: a cut keeps neighbours within e^decay, a zero would not."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarKernel:
+    """Probabilities of displacements over one quadrant, and of the tails beyond each of them."""
+
+    cells: FloatArray
+    rows: FloatArray
+    columns: FloatArray
+    corners: FloatArray
+
+    @classmethod
+    def build(cls, cells: FloatArray, far_rows: FloatArray, far_columns: FloatArray, far_corner: float) -> PlanarKernel:
+        """Accumulate tails inwards from the far rim, and normalise by the total over the plane."""
+        rows = np.cumsum(np.vstack([far_rows, cells[::-1]]), axis=0)[:0:-1]
+        columns = np.cumsum(np.hstack([far_columns[:, None], cells[:, ::-1]]), axis=1)[:, :0:-1]
+        beyond = np.cumsum(np.concatenate([[far_corner], far_columns[::-1]]))[:0:-1]
+        corners = np.cumsum(np.hstack([beyond[:, None], rows[:, ::-1]]), axis=1)[:, :0:-1]
+        total = 4 * corners[0, 0] - 2 * (rows[0, 0] + columns[0, 0]) + cells[0, 0]
+        return cls(*(read_only(table / total) for table in (cells, rows, columns, corners)))
+
+
+def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
+    """Return probabilities proportional to e^(-decay hypot(i, j)) over the integer lattice (paper, eq. pg).
+
+    >>> kernel = planar_geometric_kernel((3, 3), 1.0)
+    >>> bool(abs(kernel.cells[1, 1] / kernel.cells[0, 0] - np.exp(-np.sqrt(2))) < 1e-15)
+    True
+    """
+    height, width = shape
+    points_down, points_along = _every(height), _every(width)
+    down, along = tail_sum_rule(height, decay, width), tail_sum_rule(width, decay, height)
+    return PlanarKernel.build(
+        _density(points_down.nodes, points_along.nodes, decay),
+        _floored(down.weights @ _density(down.nodes, points_along.nodes, decay), decay),
+        _floored(_density(points_down.nodes, along.nodes, decay) @ along.weights, decay),
+        _floored_corner(down, along, decay),
+    )
+
+
+def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
+    """Return the integrals of a density proportional to e^(-decay r) over unit cells centred on the integer lattice.
+
+    >>> kernel = planar_laplace_kernel((3, 3), 1.0)
+    >>> total = 4 * kernel.corners[0, 0] - 2 * kernel.rows[0, 0] - 2 * kernel.columns[0, 0] + kernel.cells[0, 0]
+    >>> bool(abs(total - 1) < 1e-14)
+    True
+    """
+    height, width = shape
+    down = tail_integral_rule(height - 0.5, decay, width)
+    along = tail_integral_rule(width - 0.5, decay, height)
+    return PlanarKernel.build(
+        _cell_integrals(height, width, decay),
+        _floored(_across_cells(down, width, decay), decay),
+        _floored(_across_cells(along, height, decay), decay),
+        _floored_corner(down, along, decay),
+    )
+
+
+def _every(count: int) -> Rule:
+    return Rule(np.arange(float(count)), np.ones(count))
+
+
+def _density(rows: FloatArray, columns: FloatArray, decay: float) -> FloatArray:
+    exponents = np.minimum(decay * np.hypot(rows[:, None], columns[None, :]), DEEPEST)
+    density: FloatArray = np.exp(-exponents)
+    return density
+
+
+def _floored(tails: FloatArray, decay: float) -> FloatArray:
+    """Keep a tail of cut-off cells in proportion to them, so that neighbours still differ by e^decay at most."""
+    return np.maximum(tails, math.exp(-DEEPEST) / -math.expm1(-decay))
+
+
+def _floored_corner(down: Rule, along: Rule, decay: float) -> float:
+    corner = float(down.weights @ _density(down.nodes, along.nodes, decay) @ along.weights)
+    return max(corner, math.exp(-DEEPEST) / math.expm1(-decay) ** 2)
+
+
+def _cell_integrals(height: int, width: int, decay: float) -> FloatArray:
+    """Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink."""
+    cells = _smooth_integrals(height, width, _cell_rule(decay), decay)
+    near = _smooth_integrals(min(height, NEAR), min(width, NEAR), _pieces(max(1, math.ceil(decay / 4)), 24), decay)
+    near[0, 0] = _origin_integral(decay)
+    cells[: near.shape[0], : near.shape[1]] = near
+    return cells
+
+
+def _cell_rule(decay: float) -> Rule:
+    """Return a rule over [-1/2, 1/2] whose error on e^(-decay t) is below 1e-16, with as few nodes as that takes."""
+    if decay <= 1:
+        return _pieces(1, 6)
+    return _pieces(math.ceil(decay / 4), 10)
+
+
+def _pieces(count: int, nodes: int) -> Rule:
+    piece = interval_rule(1 / count, nodes)
+    starts = np.arange(count) / count - 0.5
+    return Rule((starts[:, None] + piece.nodes).reshape(-1), np.tile(piece.weights, count))
+
+
+def _smooth_integrals(height: int, width: int, rule: Rule, decay: float) -> FloatArray:
+    cells = np.zeros((height, width))
+    rows, columns = np.arange(float(height)), np.arange(float(width))
+    for down, down_weight in zip(rule.nodes, rule.weights, strict=True):
+        for along, along_weight in zip(rule.nodes, rule.weights, strict=True):
+            cells += down_weight * along_weight * _density(rows + down, columns + along, decay)
+    return cells
+
+
+def _origin_integral(decay: float) -> float:
+    """Integrate over the cell that holds the kink, in polar coordinates: eight equal triangles, one smooth integral.
+
+    Along a ray of angle phi the cell ends at radius secant(phi) / 2, and the integral of r e^(-decay r) up to R is
+    P(2, decay R) / decay^2 with the regularised incomplete gamma function P.
+    """
+    from scipy.special import gammainc
+
+    rule = interval_rule(math.pi / 4)
+    radii = 0.5 / np.cos(rule.nodes)
+    return float(8 * rule.weights @ gammainc(2, decay * radii)) / decay**2
+
+
+def _across_cells(tail: Rule, count: int, decay: float) -> FloatArray:
+    """Integrate the density over a half-infinite strip for each of `count` cells across."""
+    cell = _pieces(max(1, math.ceil(decay / 4)), 24)
+    strips = [
+        tail.weights @ _density(tail.nodes, position + cell.nodes, decay) @ cell.weights
+        for position in np.arange(float(count))
+    ]
+    return np.array(strips)

@@ -1,0 +1,119 @@
+"""The linear Laplace mechanism: continuous noise, reported as it is or rounded to the nearest cell and clamped."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Indices, Integers, Line
+from confide.channels import ScatteredExponential, TwoSidedExponential
+from confide.evidence import Evidence
+from confide.mechanisms.line import LineMechanism, TruncatedLineMechanism
+from confide.reports import Counts
+from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, common_weights, ratio_above
+
+
+@dataclass(frozen=True, repr=False)
+class Laplace(LineMechanism):
+    """Add Laplace noise to a whole number and report the real number that results.
+
+    No computer draws a real number. Reports are multiples of a step/2^20, and the noise is exactly geometric among
+    these: P(z | x) is proportional to e^(-epsilon |z - x|) on that fine lattice with no rounding on the way, so the
+    promise holds to the letter, which floating-point Laplace noise is known to break.
+
+    >>> from confide import Integers
+    >>> Laplace(Integers(0, 99), epsilon=0.5).report_alphabet
+    Line()
+    """
+
+    kind: ClassVar[str] = "laplace"
+    alphabet: Integers
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def report_alphabet(self) -> Line:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return Line(self.alphabet.spacing, self.alphabet.unit)
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`; beyond the alphabet a report is worth what the border is."""
+        low, high = self.alphabet.span
+        self.refuse_strays(counts)
+        clamped = np.clip(counts.reports.astype(np.float64), low, high)
+        decay = -math.log(self._fine_ratio) * Line.RESOLUTION
+        beyond = np.abs(counts.reports - clamped)
+        ratio = self._fine_ratio
+        peak = math.log((1 - ratio) / (1 + ratio))
+        channel = ScatteredExponential(self.alphabet.size, decay, clamped - low)
+        offset = float(counts.counts @ (peak - decay * beyond))
+        return Evidence(channel, counts.counts, offset)
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
+        noise = GeometricNoise(self._fine_ratio).draw(indices.size, bits)
+        reports: NDArray[np.float64] = self.alphabet.decode(indices) + noise / Line.RESOLUTION
+        return reports
+
+    @cached_property
+    def _fine_ratio(self) -> Fraction:
+        return ratio_above(self._rate / Line.RESOLUTION)
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedLaplace(TruncatedLineMechanism):
+    """Add Laplace noise to a whole number, round to the nearest one and clamp to the alphabet, or to other outputs.
+
+    With alpha = e^(-epsilon spacing) and b = sqrt(alpha), a cell at distance d > 0 gets (b^(2d - 1) - b^(2d + 1)) / 2,
+    the cell itself 1 - b, and the two ends all the mass beyond them besides.
+
+    >>> from confide import Integers
+    >>> TruncatedLaplace(Integers(0, 2), epsilon=1.0).channel.dense().round(3)
+    array([[0.697, 0.192, 0.112],
+           [0.303, 0.393, 0.303],
+           [0.112, 0.192, 0.697]])
+    """
+
+    kind: ClassVar[str] = "truncated-laplace"
+    alphabet: Integers
+    epsilon: float
+    outputs: Integers | None = None
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _box_channel(self, size: int) -> TwoSidedExponential:
+        half = self._half_ratio
+        inner, border = (1 / half - half) / 2, 1 / (2 * half)
+        columns, extra = np.full(size, float(inner)), np.full(size, float(1 - half - inner))
+        columns[[0, -1]], extra[[0, -1]] = float(border), float(1 - half / 2 - border)
+        return TwoSidedExponential(float(half**2), float(1 - half**2), columns, extra=extra)
+
+    def _box_weights(self, index: int, size: int) -> list[int]:
+        beyond = [self._beyond(distance) for distance in range(size + 1)]
+        row = [
+            1 - 2 * beyond[1] if z == index else beyond[abs(z - index)] - beyond[abs(z - index) + 1]
+            for z in range(size)
+        ]
+        row[0] = beyond[index] if index > 0 else 1 - beyond[1]
+        row[-1] = beyond[size - 1 - index] if index < size - 1 else 1 - beyond[1]
+        return common_weights(row)
+
+    def _beyond(self, distance: int) -> Fraction:
+        """Return the probability that noise leads to a cell at this distance on one side, or further."""
+        return self._half_ratio ** (2 * distance - 1) / 2 if distance else Fraction(1)
+
+    def _noise(self, count: int, bits: Bits) -> Indices:
+        return LaplaceCellNoise(self._half_ratio).draw(count, bits)
+
+    @cached_property
+    def _half_ratio(self) -> Fraction:
+        """B = sqrt(alpha), rounded up like alpha itself."""
+        return ratio_above(self._rate / 2)

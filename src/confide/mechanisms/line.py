@@ -1,0 +1,142 @@
+"""What mechanisms on a line share: noise added to a whole number, and clamped if need be."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Indices, Integers
+from confide.channels import Channel, Embedded
+from confide.errors import InvalidParameterError
+from confide.guarantees import MetricPrivacy
+from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
+from confide.sampling import Bits
+
+LARGEST_TABLE = 256
+"""Up to this many cells a row of weights per value is drawn from; past it noise is added and clamped instead."""
+
+
+class LineMechanism(Mechanism):
+    """A mechanism on whole numbers whose epsilon is per unit of distance."""
+
+    alphabet: Integers
+    epsilon: float
+
+    @property
+    def guarantee(self) -> MetricPrivacy:
+        """See :attr:`Mechanism.guarantee`."""
+        return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
+
+    @property
+    def _rate(self) -> Fraction:
+        """The promised log-ratio between neighbours, exactly."""
+        return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
+
+    def _check(self) -> None:
+        require_integers(self.alphabet, type(self).__name__)
+        settle_epsilon(self, self.alphabet.spacing)
+
+
+class TruncatedLineMechanism(LineMechanism):
+    """Noise on a line, clamped to a range of outputs; the alphabet itself unless another is named.
+
+    Everything happens on a box that holds alphabet and outputs: the noise is clamped to the box, and from there to the
+    outputs. For ranges on a line that is the same as clamping to the outputs at once.
+    """
+
+    outputs: Integers | None
+
+    @property
+    def report_alphabet(self) -> Integers:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return self.alphabet if self.outputs is None else self.outputs
+
+    @cached_property
+    def channel(self) -> Channel:
+        """See :attr:`Mechanism.channel`."""
+        channel = self._box_channel(self._box.size)
+        if self._box.span == self.alphabet.span == self.report_alphabet.span:
+            return channel
+        return Embedded(channel, self._values, self._remap, self.report_alphabet.size)
+
+    def weights(self, index: int) -> Sequence[int]:
+        """See :meth:`Mechanism.weights`."""
+        row = self._box_weights(int(self._values[index]), self._box.size)
+        merged = [0] * self.report_alphabet.size
+        for output, weight in zip(self._remap.tolist(), row, strict=True):
+            merged[output] += weight
+        return merged
+
+    @abstractmethod
+    def _box_channel(self, size: int) -> Channel:
+        """Return the channel of noise clamped to `size` cells, from each of them."""
+
+    @abstractmethod
+    def _box_weights(self, index: int, size: int) -> list[int]:
+        """Return the exact weights of noise clamped to `size` cells, from one of them."""
+
+    @abstractmethod
+    def _noise(self, count: int, bits: Bits) -> Indices:
+        """Draw noise over all whole numbers."""
+
+    @cached_property
+    def _box(self) -> Integers:
+        (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
+        return replace(self.alphabet, low=min(low, first), high=max(high, last))
+
+    @cached_property
+    def _values(self) -> Indices:
+        """Where the values stand in the box."""
+        return np.arange(self.alphabet.size) + (self.alphabet.span[0] - self._box.span[0])
+
+    @cached_property
+    def _remap(self) -> Indices:
+        """Which output each cell of the box is reported as."""
+        cells = np.arange(self._box.size) + (self._box.span[0] - self.report_alphabet.span[0])
+        remap: Indices = np.clip(cells, 0, self.report_alphabet.size - 1)
+        return remap
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        if self._box.size <= LARGEST_TABLE:
+            return super()._draw(indices, bits)
+        shift = self.alphabet.span[0] - self.report_alphabet.span[0]
+        drawn: Indices = np.clip(indices + shift + self._noise(indices.size, bits), 0, self.report_alphabet.size - 1)
+        return drawn
+
+    def _check(self) -> None:
+        super()._check()
+        require_finite(self.alphabet, type(self).__name__)
+        if self.alphabet.size < 2:
+            raise InvalidParameterError(f"{type(self).__name__} needs at least two values; got {self.alphabet!r}.")
+        if self.outputs is not None:
+            self._check_outputs(self.outputs)
+
+    def _check_outputs(self, outputs: Integers) -> None:
+        require_integers(outputs, f"The outputs of {type(self).__name__}")
+        (low, high), (first, last) = self.alphabet.span, outputs.span
+        if outputs.spacing != self.alphabet.spacing:
+            raise InvalidParameterError(
+                f"Outputs must have the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs.spacing:g}."
+            )
+        if last < low or first > high:
+            raise InvalidParameterError(f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether.")
+
+
+def require_integers(alphabet: Alphabet, name: str) -> None:
+    """Refuse anything but whole numbers on a line."""
+    if not isinstance(alphabet, Integers):
+        raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")
+
+
+def require_finite(alphabet: Alphabet, name: str) -> None:
+    """Refuse an alphabet without an end, and what is no alphabet at all."""
+    require_alphabet("alphabet", alphabet)
+    if not alphabet.is_finite:
+        raise InvalidParameterError(
+            f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it, or use the unbounded mechanism."
+        )

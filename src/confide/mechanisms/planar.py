@@ -1,0 +1,216 @@
+"""What mechanisms on a plane share: noise that moves a cell, and clamping to a region."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Grid, Indices, Lattice
+from confide.channels import Channel, Dense, Embedded
+from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
+from confide.guarantees import MetricPrivacy
+from confide.mechanisms.base import Mechanism, settle_epsilon
+from confide.mechanisms.line import require_finite
+from confide.reports import Counts
+from confide.sampling import Bits
+
+LARGEST_DENSE = 700
+"""Up to this many cells a stored matrix is faster than a structured product."""
+
+
+LARGEST_SCATTER = 50_000_000
+"""Entries up to which a matrix of values and scattered reports is stored: 400 MB."""
+
+
+class PlaneMechanism(Mechanism):
+    """A mechanism on cells whose epsilon is per unit of Euclidean distance (geo-indistinguishability)."""
+
+    alphabet: Grid | Lattice
+    epsilon: float
+
+    @property
+    def guarantee(self) -> MetricPrivacy:
+        """See :attr:`Mechanism.guarantee`."""
+        return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
+
+    @property
+    def _rate(self) -> Fraction:
+        """The promised log-ratio between neighbours, exactly."""
+        return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
+
+    @abstractmethod
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        """Draw by how many rows and columns to move."""
+
+    def _check(self) -> None:
+        require_plane(self.alphabet, type(self).__name__)
+        settle_epsilon(self, self.alphabet.spacing)
+
+
+class UnboundedPlaneMechanism(PlaneMechanism):
+    """Noise on a plane, with any cell of the endless lattice as a report."""
+
+    @property
+    def report_alphabet(self) -> Lattice:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return Lattice(self.alphabet.spacing, self.alphabet.unit)
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
+        reports: NDArray[np.int64] = self.alphabet.decode(indices) + np.stack(self._noise(indices.size, bits), axis=-1)
+        return reports
+
+
+class TruncatedPlaneMechanism(PlaneMechanism):
+    """Noise on a plane, remapped to the nearest cell of a region; the alphabet itself unless another is named.
+
+    Noise is clamped to a box that holds alphabet and outputs; from there a cell that is no output, because it is a hole
+    or lies beside them, is reported as the nearest output. Both are post-processing, so the promise stands.
+    """
+
+    alphabet: Grid
+    outputs: Grid | None
+
+    @property
+    def report_alphabet(self) -> Grid:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return self.alphabet if self.outputs is None else self.outputs
+
+    @cached_property
+    def channel(self) -> Channel:
+        """See :attr:`Mechanism.channel`."""
+        channel = self._box_channel(self._box.shape)
+        if self._box.size <= LARGEST_DENSE:
+            channel = Dense(channel.dense())
+        if self._box == self.alphabet.box == self.report_alphabet:
+            return channel
+        embedded = Embedded(channel, self._values, self._remap, self.report_alphabet.size)
+        return Dense(embedded.dense()) if self._box.size <= LARGEST_DENSE else embedded
+
+    def weights(self, index: int) -> Sequence[int]:
+        """See :meth:`Mechanism.weights`."""
+        row, column = divmod(int(self._values[index]), self._box.columns)
+        merged = [0] * self.report_alphabet.size
+        for output, weight in zip(self._remap.tolist(), self._box_weights(row, column), strict=True):
+            merged[output] += weight
+        return merged
+
+    @abstractmethod
+    def _box_channel(self, shape: tuple[int, int]) -> Channel:
+        """Return the channel of noise clamped to a box, from each of its cells."""
+
+    @abstractmethod
+    def _box_weights(self, row: int, column: int) -> list[int]:
+        """Return the exact weights of noise clamped to the box, from one of its cells."""
+
+    @cached_property
+    def _box(self) -> Grid:
+        """The smallest grid without holes that holds alphabet and outputs."""
+        return hull(self.alphabet, self.report_alphabet)
+
+    @cached_property
+    def _values(self) -> Indices:
+        """Where the values stand in the box."""
+        return self._box.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
+
+    @cached_property
+    def _remap(self) -> Indices:
+        """Which output each cell of the box is reported as."""
+        return nearest_cells(self._box, self.report_alphabet)
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        rows, columns = np.divmod(self._values[indices], self._box.columns)
+        down, along = self._noise(indices.size, bits)
+        clamped_rows = np.clip(rows + down, 0, self._box.rows - 1)
+        clamped_columns = np.clip(columns + along, 0, self._box.columns - 1)
+        drawn: Indices = self._remap[clamped_rows * self._box.columns + clamped_columns]
+        return drawn
+
+    def _check(self) -> None:
+        super()._check()
+        require_finite(self.alphabet, type(self).__name__)
+        require_cells(self.alphabet, type(self).__name__)
+        if self.outputs is not None:
+            self._check_outputs(self.outputs)
+
+    def _check_outputs(self, outputs: Alphabet) -> None:
+        if not isinstance(outputs, Grid) or outputs.spacing != self.alphabet.spacing:
+            raise InvalidParameterError(
+                f"Outputs must be a Grid with the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs!r}."
+            )
+        if (outputs.locate(self.alphabet.decode(np.arange(self.alphabet.size))) < 0).all():
+            raise InvalidParameterError(f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether.")
+
+
+def shaded(rate: Fraction) -> float:
+    """Return the rate that the tables of weights are computed for: below the promise by more than they are rounded.
+
+    Table entries are float64 numbers with relative errors below 1e-13. Lowering the rate by one part in 10^9, and by
+    10^-12 besides, leaves every pair of cells more room than that, so the rounded weights keep the promise exactly.
+    """
+    return float(rate) * (1 - 1e-9) - 1e-12
+
+
+def scattered_evidence(alphabet: Grid, counts: Counts, rate: float, peak: float) -> Evidence:
+    """Store a column e^(-rate distance) for each distinct report, scaled to the value nearest to it.
+
+    Scaling keeps reports far outside from underflowing; what it takes away goes into the offset.
+    """
+    if alphabet.size * counts.reports.shape[0] > LARGEST_SCATTER:
+        raise InvalidParameterError(
+            f"{alphabet.size:,} values times {counts.reports.shape[0]:,} distinct reports do not fit. "
+            f"Use the truncated mechanism, or round the reports to cells."
+        )
+    points = alphabet.coordinates
+    difference = points[:, None, :] - counts.reports[None, :, :]
+    exponents = rate * np.hypot(difference[..., 0], difference[..., 1])
+    nearest = exponents.min(axis=0)
+    offset = float(counts.counts @ (peak - nearest))
+    return Evidence(Dense(np.exp(nearest - exponents)), counts.counts, offset)
+
+
+def nearest_cells(box: Grid, outputs: Grid) -> Indices:
+    """Return, for each cell of a box, the number of the nearest output."""
+    from scipy.ndimage import distance_transform_edt
+
+    numbers = outputs.locate(box.decode(np.arange(box.size))).reshape(box.shape)
+    if (numbers >= 0).all():
+        return numbers.reshape(-1)
+    rows, columns = distance_transform_edt(numbers < 0, return_distances=False, return_indices=True)
+    nearest: Indices = numbers[rows, columns].reshape(-1)
+    return nearest
+
+
+def hull(*parts: Grid) -> Grid:
+    """Return the smallest grid without holes that holds all of these."""
+    row, column = min(part.first_row for part in parts), min(part.first_column for part in parts)
+    return replace(
+        parts[0],
+        rows=max(part.first_row + part.rows for part in parts) - row,
+        columns=max(part.first_column + part.columns for part in parts) - column,
+        holes=(),
+        first_row=row,
+        first_column=column,
+    )
+
+
+def require_plane(alphabet: Alphabet, name: str) -> None:
+    """Refuse anything but cells of a plane."""
+    if not isinstance(alphabet, Grid | Lattice):
+        raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {alphabet!r}.")
+
+
+def require_cells(alphabet: Grid, name: str) -> None:
+    """Refuse a grid on which there is nothing to tell apart, or that is a line in disguise."""
+    if alphabet.size < 2:
+        raise InvalidParameterError(f"{name} needs at least two cells; got {alphabet!r}.")
+    if min(alphabet.shape) < 2:
+        raise InvalidParameterError(
+            f"{name} needs at least two rows and two columns; got {alphabet!r}. For one line use Integers(low, high)."
+        )

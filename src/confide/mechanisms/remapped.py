@@ -1,0 +1,110 @@
+"""Any post-processing of a mechanism's reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.alphabets import Alphabet, Grid, Indices, Integers
+from confide.channels import Embedded
+from confide.errors import InvalidParameterError
+from confide.guarantees import Guarantee
+from confide.mechanisms.base import Mechanism
+from confide.mechanisms.line import require_finite
+from confide.mechanisms.planar import hull, nearest_cells
+from confide.sampling import Bits
+
+
+@dataclass(frozen=True, repr=False)
+class Remapped(Mechanism):
+    """Report something else in place of each output. What is promised stands: no post-processing can weaken it.
+
+    Parameters
+    ----------
+    mechanism
+        Makes the outputs.
+    outputs
+        What may be reported in their place.
+    mapping
+        For each output of the mechanism, in order, the number of the report. The nearest of `outputs` if left out.
+
+    >>> from confide import Grid, TruncatedPlanarGeometric
+    >>> city = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
+    >>> Remapped(city, Grid(4, 4, unit="km")).channel.shape
+    (25, 16)
+    """
+
+    kind: ClassVar[str] = "remapped"
+    mechanism: Mechanism
+    outputs: Alphabet
+    mapping: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        require_finite(self.mechanism.report_alphabet, "Remapped")
+        require_finite(self.outputs, "Remapped")
+        if self.mapping is not None:
+            object.__setattr__(self, "mapping", _as_mapping(self.mapping, self.mechanism, self.outputs))
+        self._remap  # noqa: B018 (fails now rather than at the first report)
+
+    @property
+    def alphabet(self) -> Alphabet:  # type: ignore[override]
+        """The values."""
+        return self.mechanism.alphabet
+
+    @property
+    def report_alphabet(self) -> Alphabet:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return self.outputs
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """See :attr:`Mechanism.guarantee`."""
+        return self.mechanism.guarantee
+
+    @cached_property
+    def channel(self) -> Embedded:
+        """See :attr:`Mechanism.channel`."""
+        return Embedded(self.mechanism.channel, np.arange(self.alphabet.size), self._remap, self.outputs.size)
+
+    def weights(self, index: int) -> Sequence[int]:
+        """See :meth:`Mechanism.weights`."""
+        merged = [0] * self.outputs.size
+        for output, weight in zip(self._remap.tolist(), self.mechanism.weights(index), strict=True):
+            merged[output] += weight
+        return merged
+
+    @cached_property
+    def _remap(self) -> Indices:
+        if self.mapping is not None:
+            return np.array(self.mapping, dtype=np.int64)
+        return _nearest(self.mechanism.report_alphabet, self.outputs)
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        drawn: Indices = self._remap[self.mechanism._draw(indices, bits)]
+        return drawn
+
+
+def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
+    if isinstance(reports, Integers) and isinstance(outputs, Integers):
+        nearest: Indices = np.clip(reports.decode(np.arange(reports.size)) - outputs.span[0], 0, outputs.size - 1)
+        return nearest
+    if isinstance(reports, Grid) and isinstance(outputs, Grid):
+        box = hull(reports, outputs)
+        cells: Indices = nearest_cells(box, outputs)[box.encode(reports.decode(np.arange(reports.size)))]
+        return cells
+    raise InvalidParameterError(f"Give a mapping: it is not known which of {outputs!r} is nearest to a {reports!r}.")
+
+
+def _as_mapping(mapping: ArrayLike, mechanism: Mechanism, outputs: Alphabet) -> tuple[int, ...]:
+    numbers = np.asarray(mapping)
+    size = mechanism.report_alphabet.size
+    if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
+        raise InvalidParameterError(f"mapping must hold one whole number for each of {size} outputs; got {mapping!r}.")
+    if (numbers < 0).any() or (numbers >= outputs.size).any():
+        raise InvalidParameterError(f"mapping must lead to 0 .. {outputs.size - 1}, the numbers of {outputs!r}.")
+    return tuple(numbers.tolist())

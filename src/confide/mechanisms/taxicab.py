@@ -1,0 +1,97 @@
+"""The taxicab mechanism: geometric noise on each coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from confide.alphabets import Grid, Indices, Lattice
+from confide.channels import Kronecker
+from confide.evidence import Evidence
+from confide.mechanisms.geometric import clamped_channel, clamped_log_ratio, clamped_weights
+from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
+from confide.reports import Counts, tally
+from confide.sampling import Bits, ProductNoise, over_root_two, ratio_above
+
+
+@dataclass(frozen=True, repr=False)
+class Taxicab(UnboundedPlaneMechanism):
+    """Move a cell by two-sided geometric noise of rate epsilon / sqrt 2 on each coordinate (paper, eq. taxicab).
+
+    Its probabilities fall with the taxicab distance, which is at most sqrt 2 times the Euclidean one: hence the rate.
+
+    >>> from confide import Grid
+    >>> Taxicab(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0).report_alphabet
+    Lattice(spacing=0.5, unit='km')
+    """
+
+    kind: ClassVar[str] = "taxicab"
+    alphabet: Grid | Lattice
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`.
+
+        On each coordinate a report beyond the alphabet says what the border says, times a constant; so it is
+        counted there, and the constant goes into the offset.
+        """
+        if not isinstance(self.alphabet, Grid):
+            raise self._no_end()
+        self.refuse_strays(counts)
+        box = self.alphabet.box
+        first = np.array([box.first_row, box.first_column])
+        last = first + box.shape - 1
+        clamped = np.clip(counts.reports, first, last)
+        log_ratio = clamped_log_ratio(self._ratio, counts.reports, first, last).sum(axis=1)
+        truncated = TruncatedTaxicab(self.alphabet, self.epsilon, outputs=box)
+        evidence = truncated.observe(tally(clamped, counts.counts))
+        return replace(evidence, log_offset=float(counts.counts @ log_ratio))
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return ProductNoise(self._ratio).draw(count, bits)
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        return ratio_above(over_root_two(self._rate))
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedTaxicab(TruncatedPlaneMechanism):
+    """The taxicab mechanism clamped to a grid, each coordinate on its own (paper, eq. truncatedTaxicab).
+
+    >>> from confide import Grid
+    >>> mechanism = TruncatedTaxicab(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
+    >>> print(mechanism.guarantee)
+    metric privacy, 1 per km: any report is at most e^(1 x distance) times as likely under one value as another
+    """
+
+    kind: ClassVar[str] = "truncated-taxicab"
+    alphabet: Grid
+    epsilon: float
+    outputs: Grid | None = None
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _box_channel(self, shape: tuple[int, int]) -> Kronecker:
+        rows, columns = shape
+        return Kronecker(clamped_channel(self._ratio, rows), clamped_channel(self._ratio, columns))
+
+    def _box_weights(self, row: int, column: int) -> list[int]:
+        down = clamped_weights(self._ratio, row, self._box.rows)
+        along = clamped_weights(self._ratio, column, self._box.columns)
+        return [first * second for first in down for second in along]
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return ProductNoise(self._ratio).draw(count, bits)
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        return ratio_above(over_root_two(self._rate))

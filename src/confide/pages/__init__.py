@@ -1,0 +1,5 @@
+"""Self-contained HTML pages: nothing is fetched when they are viewed."""
+
+from confide.pages.estimate import estimate_page
+
+__all__ = ["estimate_page"]

@@ -1,0 +1,106 @@
+"""The page that shows an estimate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+import confide
+from confide.comparisons import Outcome
+from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_guarantee
+from confide.guarantees import LocalDP
+from confide.pages import words
+from confide.pages.markup import bullets, document, note, paragraph, section, text
+from confide.pages.pictures import show_distributions, show_path
+from confide.pages.provenance import survey_text
+from confide.pages.story import Story, gather
+from confide.pages.tables import show_methods, show_shares
+from confide.reports import Counts
+from confide.surveys import Survey
+
+
+def estimate_page(
+    survey: Survey,
+    counts: Counts,
+    outcomes: Sequence[Outcome],
+    truth: ArrayLike | None = None,
+    noisy: ArrayLike | None = None,
+    seed: int | None = None,
+) -> str:
+    """Return one self-contained HTML document that shows estimates, what they rest on and how they were reached.
+
+    Parameters
+    ----------
+    survey
+        What was asked and how answers were blurred.
+    counts
+        The reports.
+    outcomes
+        What :func:`confide.assess` returned, one for each method.
+    truth
+        The true distribution over the alphabet, where it is known.
+    noisy
+        The share of each report; computed from the counts if left out.
+    seed
+        What the reports were drawn with, if they were simulated.
+
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+    >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
+    >>> page = estimate_page(survey, counts, [cf.assess(counts, survey.mechanism, cf.IBU())])
+    >>> page.splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    story = gather(survey, counts, outcomes, truth, noisy, seed)
+    sections = (_promise(story), show_distributions(story), show_methods(story), _ways(story), show_shares(story))
+    return document(
+        title=text(survey.title),
+        summary=text(words.summarise(story)),
+        facts=_facts(story),
+        body="\n".join(sections),
+        footer=_provenance(story),
+    )
+
+
+def _facts(story: Story) -> str:
+    facts = words.list_facts(story).items()
+    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts)
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def _promise(story: Story) -> str:
+    guarantee = story.survey.mechanism.guarantee
+    is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
+    words_of_it = str(guarantee)
+    return section(
+        "What each person was promised",
+        paragraph(f"{words_of_it[:1].upper()}{words_of_it[1:]}."),
+        bullets(explain_guarantee(story.survey)),
+        note(FACTOR_MEANING) if is_bounded else "",
+    )
+
+
+def _ways(story: Story) -> str:
+    endings = [
+        f"{name}: {outcome.estimate.explanation}." for name, outcome in zip(story.names, story.outcomes, strict=True)
+    ]
+    return section(
+        "How the answer was reached",
+        bullets(endings),
+        show_path(story),
+    ) + section("How to read the certificate", paragraph(CERTIFICATE_MEANING))
+
+
+def _provenance(story: Story) -> str:
+    seed = "the operating system's secure generator" if story.seed is None else f"a simulation with seed {story.seed}"
+    methods = words.listed([repr(outcome.estimate.method) for outcome in story.outcomes])
+    return "\n".join(
+        (
+            "<h2>Where this comes from</h2>",
+            paragraph(f"Made by confide {confide.__version__} with {methods}. Randomness of the reports: {seed}."),
+            paragraph("The survey, which devices and curator both read:"),
+            f"<pre>{text(survey_text(story.survey))}</pre>",
+        )
+    )

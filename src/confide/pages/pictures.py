@@ -1,0 +1,96 @@
+"""The figures of a page, each on its card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confide.alphabets import Alphabet, Grid
+from confide.figures import Panel, Role, Sheet, draw_path, draw_sheet, style, to_svg
+from confide.figures.panels import choose_colors
+from confide.pages import words
+from confide.pages.markup import paragraph, section, swatch, text
+from confide.pages.story import Story
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def show_distributions(story: Story) -> str:
+    """Return the original, the noisy and the estimated distributions side by side."""
+    alphabet, name = story.alphabet, story.survey.name
+    if story.is_comparable:
+        panels = [*story.truth_panel, *story.noisy_panel, *_estimate_panels(story)]
+        return section("The distributions", _legend(story), _arrange(alphabet, panels, name))
+    return section(
+        "The distributions",
+        _legend(story),
+        _arrange(alphabet, [*story.truth_panel, *_estimate_panels(story)], name),
+        paragraph("Reports are not values here, so they have a picture of their own:"),
+        _arrange(story.survey.mechanism.report_alphabet, story.noisy_panel, "report"),
+    )
+
+
+def show_path(story: Story) -> str:
+    """Return how the iterative methods climbed; nothing where there are none."""
+    paths = {
+        name: outcome.path for name, outcome in zip(story.names, story.outcomes, strict=True) if len(outcome.path) > 1
+    }
+    if not paths:
+        return ""
+    colors = dict(zip(story.names, choose_colors(_estimate_panels(story)), strict=True))
+    figure = draw_path(paths, ceiling=_ceiling(story), colors=colors)
+    drawing = to_svg(figure, f"Distance from the maximum by iteration: {words.listed(list(paths))}")
+    caption = (
+        "How far the log-likelihood was below its maximum after each iteration. The maximum itself is not known "
+        "exactly, so the distance lies in the shaded band: at least that to the best answer reached, at most that "
+        "to the ceiling that the certificate proves. Both axes are logarithmic."
+    )
+    return f'<figure class="wide">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
+
+
+def _estimate_panels(story: Story) -> list[Panel]:
+    return [
+        Panel(name, outcome.estimate.distribution, words.describe_accuracy(story, outcome), story.truth)
+        for name, outcome in zip(story.names, story.outcomes, strict=True)
+    ]
+
+
+def _ceiling(story: Story) -> float | None:
+    """Return what no log-likelihood can exceed: the lowest that any of the estimates proves."""
+    proven = [outcome.estimate.log_likelihood + outcome.estimate.certificate for outcome in story.outcomes]
+    finite = [bound for bound in proven if abs(bound) < float("inf")]
+    return min(finite) if finite else None
+
+
+def _legend(story: Story) -> str:
+    if story.truth is None or isinstance(story.alphabet, Grid):
+        return ""
+    return f"<p>{swatch(style.TRUTH)}The grey behind each distribution is the truth.</p>"
+
+
+def _arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:
+    sheet = draw_sheet(alphabet, panels, name)
+    # Maps have a colour scale of their own, which a square in another colour would only confuse.
+    colors = [None] * len(panels) if isinstance(alphabet, Grid) else sheet.colors
+    cards = "\n".join(_card(*parts) for parts in zip(panels, sheet.figures, colors, strict=True))
+    return f'<div class="panels" style="{_measures(sheet)}">\n{cards}\n</div>{_key(sheet)}'
+
+
+def _card(panel: Panel, figure: Figure, color: str | None) -> str:
+    square = "" if color is None else swatch(style.TRUTH if panel.role is Role.TRUTH else color)
+    drawing = to_svg(figure, f"{panel.title}: {panel.subtitle}" if panel.subtitle else panel.title)
+    return f"<figure><h3>{square}{text(panel.title)}</h3><p>{text(panel.subtitle)}</p>\n{drawing}\n</figure>"
+
+
+def _measures(sheet: Sheet) -> str:
+    """Return how narrow and how wide a drawing may become, and into how many even columns the cards go at most."""
+    most = 4 if sheet.width < 320 else 3
+    count = len(sheet.figures)
+    columns = -(-count // -(-count // most))
+    return f"--panel:{round(0.82 * sheet.width)}px;--widest:{round(1.35 * sheet.width)}px;--columns:{columns}"
+
+
+def _key(sheet: Sheet) -> str:
+    if sheet.key is None:
+        return ""
+    return f'\n<figure class="key">{to_svg(sheet.key, "The colour scale of the maps")}</figure>'

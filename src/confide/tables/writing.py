@@ -1,0 +1,171 @@
+"""Reports, rejected rows and estimates as files: whole, or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import secrets
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Values
+from confide.comparisons import Outcome
+from confide.errors import DataFileError
+from confide.estimates import Estimate
+from confide.reports import Counts
+from confide.surveys import ALPHABETS, Survey
+from confide.tables.reading import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM, Rows
+
+
+def write_reports(path: str | Path, reports: Values, survey: Survey) -> None:
+    """Write reports as CSV, one row a report, and nothing but the reports."""
+    alphabet = survey.mechanism.report_alphabet
+    write_text(path, _csv(_column_names(alphabet, REPORT_COLUMN), _as_lists(reports)))
+
+
+def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], *, counted: bool = False) -> None:
+    """Write a histogram as CSV: one row a person or, if `counted`, one row a value and its count."""
+    values = _as_lists(alphabet.decode(np.arange(alphabet.size)))
+    counts: list[int] = histogram.tolist()
+    if counted:
+        rows: Iterable[list[Any]] = ([*value, count] for value, count in zip(values, counts, strict=True))
+        write_text(path, _csv((*alphabet.field_names, COUNT_COLUMN), rows))
+    else:
+        rows = (value for value, count in zip(values, counts, strict=True) for _ in range(count))
+        write_text(path, _csv(alphabet.field_names, rows))
+
+
+def write_rejections(path: str | Path, rows: Rows) -> None:
+    """Write the rejected rows as CSV: line, text and reason."""
+    write_text(path, _csv(("line", "text", "reason"), ([one.line, one.text, one.reason] for one in rows.rejected)))
+
+
+def estimate_csv(survey: Survey, estimate: Estimate) -> str:
+    """Return an estimate as CSV: each value and its probability, in the alphabet's order."""
+    values = _as_lists(survey.alphabet.decode(np.arange(survey.alphabet.size)))
+    name = survey.name if survey.name != "probability" else "value"
+    header = (*_column_names(survey.alphabet, name), "probability")
+    return _csv(header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True)))
+
+
+def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[str, Any]:
+    """Return everything that is known about an estimate, ready for :func:`to_json`."""
+    answer = outcome.estimate
+    return {
+        "survey": {"name": survey.name, "title": survey.title},
+        "alphabet": alphabet_record(survey.alphabet)
+        | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
+        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        "guarantee": str(survey.mechanism.guarantee),
+        "reports": counts.total,
+        "method": answer.method.name,
+        "settings": repr(answer.method),
+        "status": str(answer.status),
+        "explanation": answer.explanation,
+        "iterations": answer.iterations,
+        "seconds": answer.seconds,
+        "log_likelihood": answer.log_likelihood,
+        "certificate": answer.certificate,
+        "emd": outcome.emd,
+        "total_variation": outcome.total_variation,
+        "distribution": answer.distribution.tolist(),
+    }
+
+
+def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
+    """Return what an alphabet is, ready for :func:`to_json`."""
+    kinds = [name for name, kind in ALPHABETS.items() if isinstance(kind, type) and isinstance(alphabet, kind)]
+    return {
+        "kind": kinds[0] if kinds else type(alphabet).__name__.lower(),
+        "size": alphabet.size if alphabet.is_finite else None,
+        "unit": alphabet.unit or None,
+        "fields": list(alphabet.field_names),
+        "description": repr(alphabet),
+    }
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """Return a record as strict JSON, where what is not a finite number is null.
+
+    >>> to_json({"certificate": float("inf")})
+    '{"certificate": null}'
+    """
+    return json.dumps(_finite(record), allow_nan=False, ensure_ascii=False)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole file or none of it; compressed if the name ends in ``.gz``, to standard output if it is ``-``."""
+    if str(path) == STANDARD_STREAM:
+        sys.stdout.write(text)
+        sys.stdout.flush()  # so that a full disk is noticed here and not at the end
+        return
+    check_writable(path)
+    try:
+        _write_bytes(Path(path).resolve(), _encoded(Path(path), text))
+    except OSError as error:
+        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse an output that is a folder or lies in none, before any work is done for it."""
+    place = Path(path)
+    if str(path) == STANDARD_STREAM:
+        return
+    if place.is_dir():
+        raise DataFileError(f"{str(path)!r} is a folder; name a file in it, such as {str(place / 'output.csv')!r}.")
+    if not place.resolve().parent.is_dir():
+        raise DataFileError(f"There is no folder {str(place.parent)!r} to write {place.name!r} into. Make it first.")
+
+
+def _encoded(path: Path, text: str) -> bytes:
+    if path.suffix.lower() != ".gz":
+        return text.encode("utf-8")
+    import gzip
+
+    return gzip.compress(text.encode("utf-8"), mtime=0)  # the same text makes the same file
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be renamed over
+        path.write_bytes(content)
+        return
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with beside.open("xb") as stream:
+            stream.write(content)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _column_names(alphabet: Alphabet, name: str) -> tuple[str, ...]:
+    return (name,) if len(alphabet.field_names) == 1 else alphabet.field_names
+
+
+def _as_lists(values: Values) -> list[list[Any]]:
+    """Return one list of parts a value."""
+    lists: list[list[Any]] = values.reshape(values.shape[0], -1).tolist()
+    return lists
+
+
+def _finite(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return {key: _finite(value) for key, value in thing.items()}
+    if isinstance(thing, list):
+        return [_finite(value) for value in thing]
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing

@@ -1,0 +1,1 @@
+from . import d_privacy as d_privacy

@@ -1,0 +1,61 @@
+"""confide datasets and confide demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Call, assert_refused
+
+from confide import datasets
+
+
+def test_all_are_listed(call: Call) -> None:
+    out = call("datasets").out
+    assert all(name in out for name in datasets.names())
+    assert "CC BY 4.0" in out
+    assert "No licence text was found" in out
+
+
+def test_all_as_json(call: Call) -> None:
+    listed = call("datasets", "--json").record["datasets"]
+    assert [one["name"] for one in listed] == datasets.names()
+    assert listed[0]["people"] == 48_842
+
+
+def test_one_with_where_it_comes_from(call: Call) -> None:
+    out = call("datasets", "adult_ages").out
+    assert "doi:10.24432/C5XW20" in out
+    assert call("datasets", "adult_ages", "--json").record["licence"] == "CC BY 4.0"
+
+
+def test_export(call: Call, folder: Path) -> None:
+    assert call("datasets", "san_francisco", "--export", "cells.csv").code == 0
+    assert len((folder / "cells.csv").read_text().splitlines()) == 1 + datasets.san_francisco().total
+    out = call("datasets", "adult_ages", "--export", "-", "--counted").out.splitlines()
+    assert out[0] == "value,count"
+    assert len(out) == 101
+
+
+def test_wrong_usage(call: Call) -> None:
+    assert_refused(call("datasets", "adlt"), 2, "no dataset 'adlt'", "adult_ages")
+    assert_refused(call("datasets", "--export", "x.csv"), 2, "NAME")
+    assert_refused(call("datasets", "paris", "--counted"), 2, "--export")
+    assert_refused(call("datasets", "paris", "--export", "-", "--json"), 2, "standard output")
+    assert_refused(call("datasets", "paris", "--export", "no/x.csv"), 4, "no folder")
+
+
+def test_demo(call: Call, folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    ending = call("demo", "--output", "demo.html")
+    assert ending.code == 0
+    for words in ("IBU", "INV-N", "INV-P", "EMD", "variation", "1.28", "demo.html", "confide init"):
+        assert words in ending.out
+    assert "Recovering with IBU" in ending.err
+    page = (folder / "demo.html").read_text(encoding="utf-8")
+    assert "Ages" in page
+    assert page.rstrip().endswith("</html>")
+
+
+def test_demo_refuses_a_place_it_cannot_write_to_at_once(call: Call) -> None:
+    assert_refused(call("demo", "--output", "no/demo.html"), 4, "no folder 'no'")

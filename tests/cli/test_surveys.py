@@ -1,0 +1,126 @@
+"""confide init and confide show, and surveys that are no surveys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import SURVEY, Call, assert_refused
+
+from confide import Categories, Grid, Integers, load_survey, parse_survey
+from confide.cli.init import AlphabetKind, example_survey
+
+
+@pytest.mark.parametrize(
+    ("kind", "alphabet"),
+    [
+        ("integers", Integers(0, 99, unit="year")),
+        ("categories", Categories(["never", "sometimes", "often"])),
+        ("grid", Grid(20, 14, spacing=0.5, unit="km")),
+    ],
+)
+def test_init_writes_a_survey_that_can_be_shown(call: Call, kind: str, alphabet: object) -> None:
+    assert call("init", "new.toml", "--alphabet", kind).code == 0
+    assert load_survey("new.toml").alphabet == alphabet
+    assert call("show", "new.toml").code == 0
+
+
+def test_the_example_is_the_ages_of_the_demo(call: Call) -> None:
+    call("init", "new.toml")
+    survey = load_survey("new.toml")
+    assert (survey.name, survey.mechanism.kind) == ("age", "truncated-geometric")
+    assert survey.mechanism.guarantee.bound(30, 31) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("kind", list(AlphabetKind))
+def test_the_alternatives_in_the_comments_are_surveys_too(kind: AlphabetKind) -> None:
+    text = example_survey(kind, Path("survey.toml"))
+    others = [block for block in text.split("#   [") if block.startswith(("alphabet]", "mechanism]"))]
+    assert len(others) == 4
+    for block in others:
+        lines = (
+            ("[" + block.partition("\n\n")[0])
+            .replace("\n#   ", "\n")
+            .replace("\n#", "\n")
+            .replace("\n outputs", "\noutputs")
+        )
+        if lines.startswith("[alphabet]"):
+            parse_survey(lines + '\n[mechanism]\nkind = "randomized-response"\nepsilon = 1.0\n')
+        else:
+            parse_survey('[alphabet]\nkind = "integers"\nlow = 0\nhigh = 2\n' + lines)
+
+
+def test_init_does_not_overwrite_unless_told(call: Call, folder: Path) -> None:
+    assert_refused(call("init"), 2, "survey.toml exists already", "--force")
+    assert (folder / "survey.toml").read_text() == SURVEY
+    assert call("init", "--force").code == 0
+    assert (folder / "survey.toml").read_text() != SURVEY
+
+
+def test_init_to_standard_output(call: Call) -> None:
+    parse_survey(call("init", "-").out)
+
+
+def test_init_into_no_folder(call: Call) -> None:
+    assert_refused(call("init", "nowhere/survey.toml"), 4, "no folder 'nowhere'")
+
+
+def test_show_explains_in_words(call: Call) -> None:
+    call("init", "new.toml")
+    text = call("show", "new.toml").out
+    for words in ("Ages in years", "100 whole numbers, 0 to 99", "0.05 per year", "1.28"):
+        assert words in text
+
+
+def test_show_as_json(call: Call) -> None:
+    record = call("show", "survey.toml", "--json").record
+    assert record["alphabet"]["size"] == 10
+    assert (record["mechanism"]["kind"], record["mechanism"]["epsilon"]) == ("truncated-geometric", 1.0)
+    assert 1 <= len(record["examples"]) <= 3
+
+
+def test_show_of_a_matrix_that_rules_values_out_is_strict_json(call: Call, folder: Path) -> None:
+    matrix = '[mechanism]\nkind = "matrix"\nmatrix = [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]\n'
+    (folder / "m.toml").write_text('[alphabet]\nkind = "integers"\nlow = 1\nhigh = 2\n' + matrix)
+    record = call("show", "m.toml", "--json").record
+    assert record["mechanism"]["epsilon"] is None
+    assert record["reports"]["size"] == 3
+    assert call("show", "m.toml").code == 0
+
+
+BAD_SURVEYS = {
+    "unknown key": (SURVEY.replace("epsilon", "epsilom"), ["'epsilom'", "did you mean 'epsilon'?"]),
+    "unknown key at the top": ("nane = 'x'\n" + SURVEY, ["'nane'", "did you mean 'name'?"]),
+    "epsilon 0": (SURVEY.replace("epsilon = 1.0", "epsilon = 0"), ["epsilon must be a finite number above 0", "got 0"]),
+    "epsilon -1": (SURVEY.replace("epsilon = 1.0", "epsilon = -1"), ["epsilon", "got -1"]),
+    "epsilon a text": (SURVEY.replace("epsilon = 1.0", 'epsilon = "abc"'), ["epsilon", "got 'abc'"]),
+    "epsilon nan": (SURVEY.replace("epsilon = 1.0", "epsilon = nan"), ["epsilon", "got nan"]),
+    "unknown mechanism": (
+        SURVEY.replace("truncated-geometric", "truncated-geometrik"),
+        ["unknown kind 'truncated-geometrik'", "did you mean"],
+    ),
+    "no alphabet": (SURVEY.replace("[alphabet]", "[alphabets]"), ["'alphabets'", "did you mean 'alphabet'?"]),
+    "not TOML": ("name = ", ["not valid TOML"]),
+    "rows do not sum to one": (
+        '[alphabet]\nkind="integers"\nlow=0\nhigh=1\n[mechanism]\nkind="matrix"\nmatrix=[[0.5, 0.4], [0.5, 0.5]]\n',
+        ["sum to", "0.9"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SURVEYS)
+@pytest.mark.parametrize("command", ["show", "privatize", "estimate"])
+def test_a_bad_survey_ends_with_three(call: Call, folder: Path, name: str, command: str) -> None:
+    text, words = BAD_SURVEYS[name]
+    (folder / "bad.toml").write_text(text)
+    files = {"show": [], "privatize": ["values.csv", "-o", "out.csv"], "estimate": ["reports.csv", "-o", "out.csv"]}
+    assert_refused(call(command, "bad.toml", *files[command]), 3, "bad.toml", *words)
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_survey_that_is_not_there(call: Call) -> None:
+    assert_refused(call("show", "none.toml"), 3, "no survey file 'none.toml'", "confide init none.toml")
+
+
+def test_a_folder_is_no_survey(call: Call, folder: Path) -> None:
+    assert_refused(call("show", str(folder)), 3, "cannot be read")

@@ -1,0 +1,25 @@
+"""What all tests share: one hypothesis profile, and imports between test modules."""
+
+import os
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+# Under --import-mode=importlib nothing puts the root on the path; tests import shared material as tests.laws.examples.
+ROOT = str(Path(__file__).parent.parent)
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+
+# The same examples on every run and every machine: a red test is a bug, never bad luck.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+# For a hunt: CONFIDE_HYPOTHESIS=hunt pytest tests/laws
+settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))

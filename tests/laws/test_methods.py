@@ -1,0 +1,173 @@
+"""Laws of every method on every kind of mechanism, and of the certificate that judges them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.laws.exact import random_distributions
+from tests.laws.examples import EXAMPLES, METHOD_VALUES, label, mechanisms
+
+from confide import IBU, Counts, Estimate, Mechanism, Method, Status, estimate, tally
+from confide.errors import NotInvertibleError
+
+every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+every_method = pytest.mark.parametrize("method", METHOD_VALUES, ids=label)
+
+
+def drawn_counts(mechanism: Mechanism, people: int = 500, seed: int = 0) -> Counts:
+    truth = random_distributions(mechanism.alphabet.size, seed=seed)
+    numbers = np.random.default_rng(seed).choice(truth.size, people, p=truth)
+    return tally(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed))
+
+
+def solve(counts: Counts, mechanism: Mechanism, method: Method) -> Estimate:
+    """Estimate, and leave the case out where there is no inverse: that is an answer too."""
+    try:
+        return estimate(counts, mechanism, method)
+    except NotInvertibleError:
+        assume(condition=False)
+        raise
+
+
+def check_answer(counts: Counts, mechanism: Mechanism, answer: Estimate) -> None:
+    assert answer.distribution.shape == (mechanism.alphabet.size,)
+    assert np.isfinite(answer.distribution).all()
+    assert answer.distribution.sum() == pytest.approx(1, rel=1e-6)
+    assert answer.alphabet == mechanism.alphabet
+    assert answer.iterations >= 0
+    assert isinstance(answer.status, Status)
+    assert answer.explanation
+    assert answer.seconds >= 0
+    if answer.is_distribution:
+        likelihood = mechanism.observe(counts).log_likelihood(answer.distribution)
+        assert answer.log_likelihood == likelihood
+        assert answer.certificate >= 0
+    else:
+        assert math.isnan(answer.log_likelihood)
+        assert math.isnan(answer.certificate)
+
+
+@every_method
+@every_example
+def test_every_method_answers_or_says_that_there_is_no_inverse(mechanism: Mechanism, method: Method) -> None:
+    counts = drawn_counts(mechanism)
+    try:
+        answer = estimate(counts, mechanism, method)
+    except NotInvertibleError:
+        dense = mechanism.channel.dense()
+        assert dense.shape[0] != dense.shape[1] or np.linalg.cond(dense) > 1e10
+    else:
+        check_answer(counts, mechanism, answer)
+
+
+@every_method
+@given(mechanism=mechanisms, seed=st.integers(0, 1000))
+def test_every_method_answers_anywhere(mechanism: Mechanism, method: Method, seed: int) -> None:
+    counts = drawn_counts(mechanism, 100, seed)
+    check_answer(counts, mechanism, solve(counts, mechanism, method))
+
+
+@every_method
+@given(mechanism=mechanisms, seed=st.integers(0, 1000))
+def test_reports_in_parts_or_at_once_are_the_same(mechanism: Mechanism, method: Method, seed: int) -> None:
+    whole = drawn_counts(mechanism, 60, seed)
+    reports = np.repeat(whole.reports, whole.counts.astype(int), axis=0)
+    shuffled = np.random.default_rng(seed).permutation(reports, axis=0)
+    parts = tally(shuffled[:20]) + tally(shuffled[20:])
+    counted = tally(np.concatenate([whole.reports, whole.reports]), np.concatenate([whole.counts / 2] * 2))
+    expected = solve(whole, mechanism, method)
+    for counts in (parts, counted):
+        assert counts == whole
+        np.testing.assert_array_equal(estimate(counts, mechanism, method).distribution, expected.distribution)
+
+
+@every_method
+@given(mechanism=mechanisms, seed=st.integers(0, 1000))
+def test_the_same_reports_twenty_times_over_change_no_closed_form(
+    mechanism: Mechanism, method: Method, seed: int
+) -> None:
+    counts = drawn_counts(mechanism, 60, seed)
+    answer = solve(counts, mechanism, method)
+    more = estimate(Counts(counts.reports, 20 * counts.counts), mechanism, method)
+    if answer.status is Status.CLOSED_FORM:
+        np.testing.assert_allclose(more.distribution, answer.distribution, rtol=1e-9, atol=1e-12)
+    elif more.iterations == answer.iterations:
+        np.testing.assert_allclose(more.distribution, answer.distribution, rtol=1e-6, atol=1e-12)
+    else:
+        assert more.iterations > answer.iterations  # delta is on the total, which grew
+
+
+@every_method
+@every_example
+def test_counts_and_answers_cannot_be_written_to(mechanism: Mechanism, method: Method) -> None:
+    counts = drawn_counts(mechanism)
+    before = counts.counts.copy()
+    try:
+        answer = estimate(counts, mechanism, method)
+    except NotInvertibleError:
+        return
+    np.testing.assert_array_equal(counts.counts, before)
+    with pytest.raises(ValueError, match="read-only"):
+        answer.distribution[0] = 1.0
+
+
+@every_method
+@every_example
+def test_the_monitor_hears_every_iteration(mechanism: Mechanism, method: Method) -> None:
+    heard: list[int] = []
+    try:
+        answer = estimate(drawn_counts(mechanism), mechanism, method, monitor=lambda step, _: heard.append(step))
+    except NotInvertibleError:
+        return
+    assert heard == list(range(1, answer.iterations + 1))
+
+
+# The certificate.
+
+
+@given(mechanism=mechanisms, seed=st.integers(0, 1000), iterations=st.sampled_from([1, 3, 10, 100]))
+def test_no_distribution_beats_the_certificate(mechanism: Mechanism, seed: int, iterations: int) -> None:
+    counts = drawn_counts(mechanism, 200, seed)
+    evidence = mechanism.observe(counts)
+    answer = estimate(counts, mechanism, IBU(1e-300, iteration_limit=iterations))
+    ceiling = answer.log_likelihood + answer.certificate + 1e-9
+    best = estimate(counts, mechanism, IBU(1e-12, iteration_limit=5000))
+    assert best.log_likelihood <= ceiling
+    size = mechanism.alphabet.size
+    corners = np.eye(size)
+    for rival in (*corners, *random_distributions(size, (20,), seed)):
+        assert evidence.log_likelihood(rival) <= ceiling
+
+
+@given(mechanism=mechanisms, seed=st.integers(0, 1000))
+def test_the_certificate_is_at_most_n_times_the_largest_gain_less_one(mechanism: Mechanism, seed: int) -> None:
+    counts = drawn_counts(mechanism, 200, seed)
+    evidence = mechanism.observe(counts)
+    theta = random_distributions(mechanism.alphabet.size, seed=seed + 1)
+    dense, q = mechanism.channel.dense(), evidence.frequencies
+    seen = q > 0
+    gain = dense[:, seen] @ (q[seen] / (theta @ dense)[seen])
+    certificate = evidence.certificate(theta)
+    assert certificate == pytest.approx(evidence.total * np.log(gain.max()), rel=1e-9, abs=1e-9)
+    assert certificate <= evidence.total * (gain.max() - 1) + 1e-9
+    # The gains average to one, so their largest is at least one.
+    assert theta @ gain == pytest.approx(1)
+
+
+@given(mechanism=mechanisms, seed=st.integers(0, 1000))
+def test_the_certificate_closes_as_ibu_climbs(mechanism: Mechanism, seed: int) -> None:
+    counts = drawn_counts(mechanism, 200, seed)
+    early = estimate(counts, mechanism, IBU(1e-300, iteration_limit=1))
+    late = estimate(counts, mechanism, IBU(1e-300, iteration_limit=2000))
+    assert late.certificate <= early.certificate + 1e-9
+
+
+def test_the_certificate_is_tight_at_the_maximum() -> None:
+    mechanism = EXAMPLES[1]
+    counts = tally(mechanism.report_alphabet.decode(np.arange(3)), [40, 35, 25])
+    answer = estimate(counts, mechanism, IBU(1e-13))
+    assert answer.certificate < 1e-3

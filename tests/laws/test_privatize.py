@@ -1,0 +1,155 @@
+"""Laws of blurring: reports are outputs, in order, from the source of randomness that was asked for."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.laws.examples import EXAMPLES, FAMILIES, label, mechanisms
+
+from confide import Grid, Integers, Mechanism, RandomizedResponse, TruncatedGeometric
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+
+every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+
+
+def some_values(mechanism: Mechanism, count: int = 50) -> Any:
+    numbers = np.random.default_rng(0).integers(0, mechanism.alphabet.size, count)
+    return mechanism.alphabet.decode(numbers)
+
+
+@every_example
+def test_reports_are_outputs_that_the_value_can_produce(mechanism: Mechanism) -> None:
+    values = some_values(mechanism)
+    reports = mechanism.privatize(values, rng=1)
+    outputs = mechanism.report_alphabet.encode(reports)
+    assert outputs.shape == (50,)
+    for value, output in zip(mechanism.alphabet.encode(values), outputs, strict=True):
+        assert mechanism.weights(int(value))[output] > 0
+
+
+@given(mechanism=mechanisms, seed=st.integers(0, 2**64))
+def test_same_seed_same_reports(mechanism: Mechanism, seed: int) -> None:
+    values = some_values(mechanism)
+    once, again = mechanism.privatize(values, rng=seed), mechanism.privatize(values, rng=seed)
+    np.testing.assert_array_equal(once, again)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+def test_order_is_kept(family: Any) -> None:
+    values = some_values(family.faithful, 500)
+    np.testing.assert_array_equal(family.faithful.privatize(values, rng=1), values)
+
+
+@every_family
+def test_other_seeds_give_other_reports(family: Any) -> None:
+    mechanism = family.sampled[0][0]
+    values = some_values(mechanism, 500)
+    assert (mechanism.privatize(values, rng=1) != mechanism.privatize(values, rng=2)).any()
+
+
+@every_example
+def test_one_value_gives_one_report(mechanism: Mechanism) -> None:
+    value = some_values(mechanism, 1)[0].tolist()
+    single = tuple(value) if isinstance(value, list) else value
+    report = mechanism.privatize(single, rng=3)
+    listed = mechanism.privatize([single], rng=3)
+    assert type(report) in (int, str, tuple)
+    np.testing.assert_array_equal(np.asarray(report), listed[0])
+
+
+@every_example
+def test_no_values_give_no_reports(mechanism: Mechanism) -> None:
+    assert len(mechanism.privatize([], rng=1)) == 0
+    assert len(mechanism.privatize([])) == 0
+
+
+@every_family
+def test_generators_are_taken_and_advanced(family: Any) -> None:
+    mechanism = family.sampled[0][0]
+    values = some_values(mechanism)
+    seeded = mechanism.privatize(values, rng=5)
+    generator = np.random.default_rng(5)
+    np.testing.assert_array_equal(mechanism.privatize(values, rng=generator), seeded)
+    assert (mechanism.privatize(values, rng=generator) != seeded).any()
+    np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.PCG64(5)), seeded)
+    np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.SeedSequence(5)), seeded)
+
+
+@pytest.mark.parametrize("nonsense", ["abc", -1, 1.5, object()])
+@every_family
+def test_nonsense_is_no_seed(family: Any, nonsense: object) -> None:
+    with pytest.raises(InvalidParameterError, match=r"rng must be None, .*seed or a numpy.random.Generator; got "):
+        family.faithful.privatize([0], rng=nonsense)
+
+
+@every_family
+def test_the_operating_system_is_asked_unless_told_otherwise(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    urandom = os.urandom
+
+    def record(count: int) -> bytes:
+        asked.append(count)
+        return urandom(count)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("numpy's generator is predictable")
+
+    monkeypatch.setattr(os, "urandom", record)
+    monkeypatch.setattr(np.random, "default_rng", refuse)
+    mechanism = family.sampled[0][0]
+    mechanism.privatize(mechanism.alphabet.decode(np.zeros(20, dtype=np.int64)))
+    assert sum(asked) >= 20 * 8
+    with pytest.raises(AssertionError, match="predictable"):
+        mechanism.privatize([0], rng=1)
+
+
+@every_family
+def test_secure_reports_depend_on_nothing_but_the_words(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = family.sampled[0][0]
+    values = some_values(mechanism)
+    reports = []
+    for _ in range(2):
+        words = np.random.default_rng(8)
+        monkeypatch.setattr(os, "urandom", words.bytes)
+        reports.append(mechanism.privatize(values))
+    np.testing.assert_array_equal(*reports)
+
+
+@every_family
+def test_secure_reports_are_not_repeated(family: Any) -> None:
+    mechanism = family.sampled[0][0]
+    values = some_values(mechanism, 1000)
+    assert (mechanism.privatize(values) != mechanism.privatize(values)).any()
+
+
+def test_values_are_blurred_each_on_its_own() -> None:
+    mechanism = TruncatedGeometric(Integers(0, 9), 0.5)
+    reports = mechanism.privatize([4] * 2000, rng=1).astype(float)
+    assert len(set(reports.tolist())) == 10
+    assert abs(np.corrcoef(reports[:-1], reports[1:])[0, 1]) < 0.1
+
+
+def test_values_outside_are_refused_before_anything_is_drawn() -> None:
+    mechanism = TruncatedGeometric(Integers(0, 99), 0.05)
+    with pytest.raises(ValueOutsideAlphabetError, match=r"2 of 3 values lie outside Integers\(0, 99\); first: 140"):
+        mechanism.privatize([3, 140, -2], rng=1)
+    with pytest.raises(ValueOutsideAlphabetError, match="first: 140 at position 0"):
+        mechanism.privatize(140, rng=1)
+
+
+def test_cells_are_blurred_to_cells() -> None:
+    mechanism = RandomizedResponse(Grid(3, 4), 1.0)
+    assert mechanism.privatize([(0, 1), (2, 3)], rng=1).shape == (2, 2)
+    row, column = mechanism.privatize((2, 3), rng=1)
+    assert (type(row), type(column)) == (int, int)
+
+
+def test_ragged_cells_are_refused_in_words() -> None:
+    with pytest.raises(InvalidParameterError, match="rectangular"):
+        RandomizedResponse(Grid(3, 4), 1.0).privatize([(0, 1), (2,)], rng=1)

@@ -1,0 +1,279 @@
+"""Alphabets number their values, and refuse what is not among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confide import Alphabet, Categories, Grid, Integers
+from confide.alphabets import Lattice
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.metrics import Discrete, Euclidean
+
+FINITE = [
+    Categories(["yes"]),
+    Categories(["yes", "no", "do not know"]),
+    Categories([7, -5, 3]),
+    Integers(5, 5),
+    Integers(-3, 12),
+    Integers(0, 9, spacing=2.5, unit="thousand"),
+    Grid(1, 1),
+    Grid(3, 4, spacing=0.5, unit="km"),
+]
+ENDLESS = [Integers(), Lattice()]
+
+every_finite = pytest.mark.parametrize("alphabet", FINITE, ids=repr)
+
+
+@every_finite
+def test_decoding_undoes_encoding(alphabet: Alphabet) -> None:
+    numbers = np.arange(alphabet.size)
+    values = alphabet.decode(numbers)
+    assert len(alphabet) == alphabet.size == len(values)
+    np.testing.assert_array_equal(alphabet.encode(values), numbers)
+    np.testing.assert_array_equal(alphabet.encode(values.tolist()), numbers)
+    np.testing.assert_array_equal(alphabet.encode(values[::-1]), numbers[::-1])
+
+
+@pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
+@given(numbers=st.lists(st.integers(0, 2**52), min_size=1))
+def test_decoding_undoes_encoding_without_end(alphabet: Alphabet, numbers: list[int]) -> None:
+    values = alphabet.decode(numbers)
+    assert alphabet.encode(values).tolist() == numbers
+
+
+@pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
+def test_numbers_run_outwards_from_zero(alphabet: Alphabet) -> None:
+    values = alphabet.decode(np.arange(200)).reshape(200, -1)
+    assert np.unique(values, axis=0).shape[0] == 200
+    assert np.abs(values[0]).max() == 0
+    assert (np.diff(np.maximum.accumulate(np.abs(values).max(axis=1))) <= 1).all()
+
+
+@pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
+def test_an_endless_alphabet_has_no_size(alphabet: Alphabet) -> None:
+    with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
+        _ = alphabet.size
+    assert not alphabet.is_finite
+
+
+@every_finite
+def test_distances_are_a_metric(alphabet: Alphabet) -> None:
+    distances = alphabet.distances()
+    assert distances.shape == (alphabet.size, alphabet.size)
+    assert (np.diag(distances) == 0).all()
+    assert (distances + np.eye(alphabet.size) > 0).all()
+    np.testing.assert_array_equal(distances, distances.T)
+    detours = (distances[:, :, None] + distances[None, :, :]).min(axis=1)
+    assert (distances <= detours + 1e-12).all()
+
+
+@every_finite
+def test_the_table_of_distances_holds_single_distances(alphabet: Alphabet) -> None:
+    values = alphabet.decode(np.arange(alphabet.size)).tolist()
+    plain = [tuple(value) if isinstance(value, list) else value for value in values]
+    table = alphabet.distances()
+    for x, left in enumerate(plain):
+        for y, right in enumerate(plain):
+            assert alphabet.distance(left, right) == pytest.approx(table[x, y])
+
+
+@every_finite
+def test_labels_and_fields_are_read_back(alphabet: Alphabet) -> None:
+    values = alphabet.decode(np.arange(alphabet.size)).tolist()
+    for value, label in zip(values, alphabet.labels(), strict=True):
+        parts = value if isinstance(value, list) else [value]
+        expected = tuple(parts) if isinstance(value, list) else value
+        assert alphabet.parse([str(part) for part in parts]) == expected
+        assert all(str(part) in label for part in parts)
+    assert len(set(alphabet.labels())) == alphabet.size
+    assert len(alphabet.field_names) == (2 if isinstance(values[0], list) else 1)
+
+
+@every_finite
+def test_no_values_have_no_numbers(alphabet: Alphabet) -> None:
+    assert alphabet.encode([]).tolist() == []
+
+
+@every_finite
+def test_alphabets_are_values(alphabet: Alphabet) -> None:
+    assert sum(alphabet == other for other in FINITE) == 1
+    assert len(set(FINITE)) == len(FINITE)
+
+
+def test_metrics() -> None:
+    assert Categories(["a", "b"]).metric == Discrete()
+    assert Integers(0, 9, spacing=2.5).metric == Euclidean(2.5)
+    assert Integers(0, 9, spacing=2.5).distance(2, 5) == 7.5
+    assert Grid(9, 9, spacing=0.5).distance((0, 0), (3, 4)) == 2.5
+    assert Categories([1, 100]).distance(1, 100) == 1
+
+
+def test_cells_are_numbered_row_by_row() -> None:
+    assert Grid(2, 3).encode([(0, 0), (0, 2), (1, 0), (1, 2)]).tolist() == [0, 2, 3, 5]
+    assert Grid(2, 3).decode([3]).tolist() == [[1, 0]]
+
+
+def test_holes_have_no_number() -> None:
+    grid = Grid(2, 3, holes=((0, 1), (1, 2)))
+    assert grid.size == 4
+    assert grid.decode(np.arange(4)).tolist() == [[0, 0], [0, 2], [1, 0], [1, 1]]
+    assert np.isnan(grid.picture([0.25] * 4)).tolist() == [[False, True, False], [False, False, True]]
+    with pytest.raises(ValueOutsideAlphabetError, match=r"\(0, 1\) at position 0"):
+        grid.encode([(0, 1)])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
+def test_any_whole_number_is_an_integer(dtype: type) -> None:
+    assert Integers(0, 9).encode(np.array([3, 9], dtype=dtype)).tolist() == [3, 9]
+    assert Grid(2, 9).encode(np.array([[1, 3]], dtype=dtype)).tolist() == [12]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
+def test_any_whole_number_is_a_category(dtype: type) -> None:
+    assert Categories([9, 3]).encode(np.array([3, 9], dtype=dtype)).tolist() == [1, 0]
+
+
+def test_strings_of_any_kind_are_categories() -> None:
+    alphabet = Categories(["yes", "no"])
+    assert alphabet.encode(np.array(["no", "yes"])).tolist() == [1, 0]
+    # What a data frame's column of text turns into.
+    assert alphabet.encode(np.array(["no", "yes"], dtype=object)).tolist() == [1, 0]
+
+
+def test_long_strings_are_not_cut_to_fit() -> None:
+    with pytest.raises(ValueOutsideAlphabetError, match="'yesterday' at position 1"):
+        Categories(["yes", "no"]).encode(["yes", "yesterday"])
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "values", "message", "positions"),
+    [
+        (
+            Integers(0, 99),
+            [3, 140, -1],
+            r"2 of 3 values lie outside Integers\(0, 99\); first: 140 at position 1. Clip them or widen the alphabet.",
+            (1, 2),
+        ),
+        (Integers(0, 99), [float("nan"), 3], r"1 of 2 values lies outside .*first: nan at position 0", (0,)),
+        (Integers(0, 99), [3, float("inf")], r"first: inf at position 1", (1,)),
+        (Integers(0, 99), [3.5], r"first: 3.5 at position 0", (0,)),
+        (Integers(0, 99), ["30"], r"first: '30' at position 0", (0,)),
+        (Integers(0, 99), [True], r"first: True at position 0", (0,)),
+        (Integers(0, 99), np.array([2**64 - 1], dtype=np.uint64), r"first: 18446744073709551615", (0,)),
+        (Integers(), [2.0**60], r"1 of 1 values lies outside", (0,)),
+        (Grid(2, 3), [(0, 0), (2, 0), (0, 3)], r"2 of 3 values lie outside Grid\(2, 3\); first: \(2, 0\)", (1, 2)),
+        (Grid(2, 3), [(-1, 0)], r"first: \(-1, 0\) at position 0", (0,)),
+        (
+            Categories(["yes", "no"]),
+            ["yes", "maybe"],
+            r"1 of 2 values lies outside Categories\(\['yes', 'no'\]\); first: 'maybe' at position 1. .*add them",
+            (1,),
+        ),
+        (Categories([1, 2]), ["1"], r"first: '1'", (0,)),
+    ],
+)
+def test_what_lies_outside_is_named(
+    alphabet: Alphabet, values: object, message: str, positions: tuple[int, ...]
+) -> None:
+    with pytest.raises(ValueOutsideAlphabetError, match=message) as caught:
+        alphabet.encode(values)  # type: ignore[arg-type]
+    assert caught.value.positions == positions
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "values", "message"),
+    [
+        (Integers(0, 9), 3, r"takes a sequence of single values; got an array of shape \(\)"),
+        (Integers(0, 9), [[1, 2]], r"single values; got an array of shape \(1, 2\)"),
+        (Grid(2, 3), (0, 1), r"pairs \(row, column\); got an array of shape \(2,\). Put a single value into a list"),
+        (Grid(2, 3), [(0, 1, 2)], r"got an array of shape \(1, 3\)"),
+        (Grid(2, 3), [(0, 1), (2,)], r"must be given as a rectangular array"),
+    ],
+)
+def test_values_of_the_wrong_shape_are_refused(alphabet: Alphabet, values: object, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        alphabet.encode(values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((9, 0), r"low must not exceed high; got low=9 and high=0"),
+        ((0, 9.5), r"high must be a whole number of at least .*; got 9.5"),
+        (("0", 9), r"low must be a whole number .*; got '0'"),
+        ((True, 9), r"low must be a whole number .*; got True"),
+        ((0, 2**53 + 1), r"high must be at most 2\*\*53"),
+        ((0, 9, 0), r"spacing must be a finite number above 0; got 0"),
+        ((0, 9, -1.0), r"spacing must be a finite number above 0; got -1.0"),
+        ((0, 9, float("nan")), r"spacing must be a finite number above 0; got nan"),
+        ((0, 9, 1.0, 5), r"unit must be a text; got 5"),
+        ((0,), r"Give both low and high, or neither"),
+    ],
+)
+def test_bad_ranges_are_refused(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        Integers(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 3), r"rows must be a whole number of at least 1; got 0"),
+        ((3, -1), r"columns must be a whole number of at least 1; got -1"),
+        ((2.5, 3), r"rows must be a whole number of at least 1; got 2.5"),
+        ((2, 3, float("inf")), r"spacing must be a finite number above 0; got inf"),
+        ((2, 2, 1.0, "", [(5, 5)]), r"hole \(5, 5\) lies outside the 2 x 2 grid"),
+        ((1, 1, 1.0, "", [(0, 0)]), r"at least one cell that is no hole"),
+        ((2, 2, 1.0, "", 7), r"holes must be pairs \(row, column\); got 7"),
+    ],
+)
+def test_bad_grids_are_refused(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        Grid(*arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], r"at least one value; got none"),
+        ("yes", r"needs a list of values; got the one string 'yes'"),
+        ([1, "a"], r"all strings or all integers; got int and str"),
+        ([1.5, 2.5], r"all strings or all integers; got float"),
+        ([True, False], r"all strings or all integers; got bool"),
+        (["a", "b", "a"], r"must differ; 'a' stands more than once"),
+        ([["a"], ["b"]], r"all strings or all integers; got list"),
+        (5, r"needs a list of values; got"),
+        (None, r"needs a list of values; got"),
+    ],
+)
+def test_bad_categories_are_refused(values: object, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        Categories(values)  # type: ignore[arg-type]
+
+
+def test_categories_from_numpy_are_plain() -> None:
+    assert Categories(np.array([1, 2])) == Categories([1, 2])  # type: ignore[arg-type]
+    assert Categories(np.array(["a", "b"])) == Categories(["a", "b"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "abc", "1.5", "1_000", "\uff11", "0x10", "--1", "1e3", "\u00b2", "nan"])
+def test_texts_that_are_no_whole_numbers_are_not_read(text: str) -> None:
+    assert Integers(0, 99).parse([text]) is None
+    assert Grid(2, 2).parse([text, "0"]) is None
+    assert Grid(2, 2).parse(["0", text]) is None
+
+
+@pytest.mark.parametrize(("text", "number"), [("7", 7), (" 7 ", 7), ("+7", 7), ("-7", -7), ("007", 7)])
+def test_texts_that_are_whole_numbers_are_read(text: str, number: int) -> None:
+    assert Integers(0, 99).parse([text]) == number
+    assert Categories([1, 7]).parse([text]) == number
+
+
+def test_reprs_are_short_and_say_what_is_unusual() -> None:
+    assert repr(Integers(0, 99)) == "Integers(0, 99)"
+    assert repr(Integers(0, 9, spacing=2.5, unit="year")) == "Integers(0, 9, spacing=2.5, unit='year')"
+    assert repr(Grid(20, 14, spacing=0.5, unit="km")) == "Grid(20, 14, spacing=0.5, unit='km')"
+    assert repr(Categories(list("abcdef"))) == "Categories(['a', 'b', 'c', 'd', ...])"

@@ -1,0 +1,55 @@
+"""Metrics: distances between values, one or many."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confide.errors import InvalidParameterError
+from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+
+METRICS: list[Metric] = [Discrete(), Euclidean(), Euclidean(0.5), Manhattan(), Manhattan(2.0)]
+
+points = st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=repr)
+@given(a=points, b=points, c=points)
+def test_laws_of_a_metric(metric: Metric, a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> None:
+    assert metric.distance(a, a) == 0
+    assert (metric.distance(a, b) > 0) == (a != b)
+    assert metric.distance(a, b) == metric.distance(b, a)
+    assert metric.distance(a, c) <= metric.distance(a, b) + metric.distance(b, c) + 1e-9
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=repr)
+def test_many_distances_are_single_ones(metric: Metric) -> None:
+    cells = np.random.default_rng(0).integers(0, 9, (6, 2))
+    table = metric.between(cells[:, None], cells[None])
+    assert table.shape == (6, 6)
+    for x in range(6):
+        for y in range(6):
+            assert table[x, y] == metric.distance(tuple(cells[x].tolist()), tuple(cells[y].tolist()))
+
+
+def test_known_distances() -> None:
+    assert Euclidean().distance((0, 0), (3, 4)) == 5
+    assert Euclidean(0.5).distance(30, 35) == 2.5
+    assert Manhattan(2.0).distance((0, 0), (3, 4)) == 14
+    assert Discrete().distance("red", "blue") == 1
+    assert Discrete().distance("red", "red") == 0
+
+
+def test_names() -> None:
+    assert [str(metric) for metric in (Discrete(), Euclidean(), Manhattan())] == [
+        "discrete distance",
+        "Euclidean distance",
+        "taxicab distance",
+    ]
+
+
+@pytest.mark.parametrize("kind", [Euclidean, Manhattan])
+@pytest.mark.parametrize("spacing", [0, -1, float("nan"), float("inf"), "1", None, True])
+def test_bad_spacings_are_refused(kind: type[Euclidean], spacing: float) -> None:
+    with pytest.raises(InvalidParameterError, match=r"spacing must be a finite number above 0; got "):
+        kind(spacing)
