@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
 
 import confide as cf
-from confide.mechanisms import MECHANISMS
+from confide.alphabets import BitVectors, Plane
 from confide.tables import (
     Reason,
+    alphabet_record,
     estimate_csv,
     estimate_record,
     read_reports,
@@ -174,24 +176,31 @@ def test_reports_come_back_as_they_were_written(tmp_path: Path, survey: cf.Surve
     np.testing.assert_array_equal(read_reports(tmp_path / name, survey).values, reports)
 
 
-@pytest.mark.parametrize("kind", MECHANISMS)
-def test_every_mechanism_has_reports_that_come_back(file: Path, kind: str) -> None:
-    ages, cells = 'kind = "integers"\nlow = 0\nhigh = 9\n', 'kind = "grid"\nrows = 2\ncolumns = 3\n'
-    survey = next(filter(None, (_survey(alphabet, kind) for alphabet in (ages, cells))), None)
-    if survey is None:
-        pytest.skip(f"{kind} takes more than an epsilon")
-    reports = survey.mechanism.privatize(survey.alphabet.decode(np.arange(6)), rng=1)
-    write_reports(file, reports, survey)
-    rows = read_reports(file, survey)
+@pytest.mark.parametrize(
+    "text", [*FINITE.values(), *ENDLESS.values()], ids=[*FINITE, *(f"endless {n}" for n in ENDLESS)]
+)
+def test_every_mechanism_has_reports_that_come_back(file: Path, text: str) -> None:
+    contract = survey(text)
+    reports = contract.mechanism.privatize(some_values(contract.alphabet), rng=1)
+    write_reports(file, reports, contract)
+    rows = read_reports(file, contract)
     np.testing.assert_array_equal(rows.values, reports)
+    assert (rows.read, rows.accepted, rows.rejected) == (300, 300, ())
     assert rows.tally() == cf.tally(reports)
 
 
-def _survey(alphabet: str, kind: str) -> cf.Survey | None:
-    try:
-        return cf.parse_survey(f'[alphabet]\n{alphabet}\n[mechanism]\nkind = "{kind}"\nepsilon = 1.0\n')
-    except cf.ConfideError:
-        return None
+def test_distinct_values_are_held_once(file: Path) -> None:
+    file.write_text("age,count\n3,2\n+3,1\n4,0\n3,2\n7,-1\n")
+    rows = read_values(file, AGES)
+    assert len(rows.distinct) == 3
+    assert rows.values.tolist() == [3, 3, 3, 3, 3]
+    assert rows.tally() == cf.tally([3, 4], [5, 0])
+    assert rows.distribution()[3] == 1
+
+
+def test_an_alphabet_is_described_for_machines() -> None:
+    kinds = [alphabet_record(one)["kind"] for one in (cf.Integers(), cf.Grid(2, 2), BitVectors(3), Plane())]
+    assert kinds == ["integers", "grid", "bit-vectors", "plane"]
 
 
 @pytest.mark.parametrize("counted", [False, True])

@@ -40,7 +40,7 @@ from confide.mechanisms import (
     TruncatedTaxicab,
     truncated,
 )
-from confide.methods import IBU, Inversion, Method, Status
+from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 
@@ -48,8 +48,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "IBU",
+    "MLE",
     "Alphabet",
     "Audit",
+    "BitInversion",
     "Categories",
     "ConfideError",
     "Counts",

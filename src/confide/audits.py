@@ -44,6 +44,8 @@ class Audit:
         return not self.worst.exceeds
 
     def __str__(self) -> str:
+        if self.worst.log_ratio == 0:
+            return "The promise holds: no output tells any two values apart."
         verdict = "The promise holds" if self.holds else "THE PROMISE IS BROKEN"
         rest = "and none does more" if self.holds else f"which is {self.worst.relative:.6g} times as much"
         return (

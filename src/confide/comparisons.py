@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from confide.checks import as_distribution
-from confide.distances import emd, total_variation
+from confide.distances import emd, has_emd, total_variation
 from confide.estimates import Estimate, estimate
 from confide.mechanisms.base import Mechanism
 from confide.methods.base import Method, Monitor
@@ -25,7 +25,8 @@ class Outcome:
     path
         The log-likelihood after each iteration; empty for a closed form.
     emd, total_variation
-        Distances from the truth; None where no truth was given, or where the answer is no distribution.
+        Distances from the truth; None where no truth was given, or where the answer is no distribution. There is no
+        EMD either on pairs and on grids that are too large for an exact one.
     """
 
     estimate: Estimate
@@ -62,9 +63,5 @@ def assess(
     answer = estimate(counts, mechanism, method, monitor=follow)
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)
-    return Outcome(
-        answer,
-        tuple(path),
-        emd(answer.distribution, known, mechanism.alphabet),
-        total_variation(answer.distribution, known),
-    )
+    moved = emd(answer.distribution, known, mechanism.alphabet) if has_emd(mechanism.alphabet) else None
+    return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known))

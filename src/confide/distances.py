@@ -37,6 +37,17 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
 
 
+def has_emd(alphabet: Alphabet) -> bool:
+    """Whether :func:`emd` can be computed on this alphabet.
+
+    >>> has_emd(Integers(0, 9)), has_emd(Grid(1000, 1000))
+    (True, False)
+    """
+    if isinstance(alphabet, Grid):
+        return alphabet.size <= LARGEST_PLANAR
+    return isinstance(alphabet, Integers | Categories)
+
+
 def total_variation(left: ArrayLike, right: ArrayLike) -> float:
     """Return the largest difference in probability over all sets of values.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
@@ -64,13 +66,31 @@ class Estimate:
         )
 
 
-def estimate(counts: Counts, mechanism: Mechanism, method: Method, *, monitor: Monitor | None = None) -> Estimate:
+Group = tuple[Counts, Mechanism]
+
+
+@overload
+def estimate(counts: Counts, mechanism: Mechanism, method: Method, *, monitor: Monitor | None = None) -> Estimate: ...
+
+
+@overload
+def estimate(counts: Sequence[Group], mechanism: Method, *, monitor: Monitor | None = None) -> Estimate: ...
+
+
+def estimate(
+    counts: Counts | Sequence[Group],
+    mechanism: Mechanism | Method,
+    method: Method | None = None,
+    *,
+    monitor: Monitor | None = None,
+) -> Estimate:
     """Recover the distribution of the true values from counted reports.
 
     Parameters
     ----------
     counts
-        What :func:`tally` made of the reports.
+        What :func:`tally` made of the reports. Where groups of people used different mechanisms, or different epsilons,
+        a list of pairs (counts, mechanism) over one alphabet; the method then comes second.
     mechanism
         The mechanism that the reports went through.
     method
@@ -83,12 +103,32 @@ def estimate(counts: Counts, mechanism: Mechanism, method: Method, *, monitor: M
     >>> counts = cf.tally(mechanism.privatize([4] * 1000, rng=1))
     >>> cf.estimate(counts, mechanism, cf.IBU()).distribution.argmax()
     np.int64(4)
+
+    Some people trust the collector less than others:
+
+    >>> careful = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.2)
+    >>> groups = [(counts, mechanism), (cf.tally(careful.privatize([4] * 500, rng=2)), careful)]
+    >>> cf.estimate(groups, cf.IBU()).distribution.argmax()
+    np.int64(4)
     """
-    _check_kinds(counts, mechanism, method)
-    evidence = mechanism.observe(counts)
+    is_pool = isinstance(counts, Sequence) and method is None
+    groups: list[Any] = list(counts) if isinstance(counts, Sequence) and is_pool else [(counts, mechanism)]
+    chosen = mechanism if is_pool else method
+    _check_groups(groups)
+    if not isinstance(chosen, Method):
+        raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(chosen)}.")
+    evidence = Evidence.pool([one.observe(reports) for one, reports in _by_mechanism(groups).items()])
     began = time.perf_counter()
-    solution = method.solve(evidence, monitor)
-    return _judge(mechanism.alphabet, evidence, solution, method, time.perf_counter() - began)
+    solution = chosen.solve(evidence, monitor)
+    return _judge(groups[0][1].alphabet, evidence, solution, chosen, time.perf_counter() - began)
+
+
+def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
+    """Merge the counts of groups that used the same mechanism, so that how a group was split changes nothing."""
+    merged: dict[Mechanism, Counts] = {}
+    for counts, mechanism in groups:
+        merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
+    return merged
 
 
 def _judge(alphabet: Alphabet, evidence: Evidence, solution: Solution, method: Method, seconds: float) -> Estimate:
@@ -112,15 +152,23 @@ def _certificate_words(certificate: float) -> str:
     return f"at most {certificate:.3g} below the maximum"
 
 
-def _check_kinds(counts: object, mechanism: object, method: object) -> None:
-    if not isinstance(counts, Counts):
-        raise InvalidParameterError(f"counts must be Counts; got {_kind(counts)}. Call confide.tally(reports) first.")
-    if not isinstance(mechanism, Mechanism):
-        raise InvalidParameterError(
-            f"mechanism must be a Mechanism such as TruncatedGeometric; got {_kind(mechanism)}."
-        )
-    if not isinstance(method, Method):
-        raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(method)}.")
+def _check_groups(groups: Sequence[Any]) -> None:
+    if not groups:
+        raise InvalidParameterError("Give at least one pair of counts and mechanism.")
+    for group in groups:
+        if not isinstance(group, tuple) or len(group) != 2:
+            raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {_kind(group)}.")
+        counts, mechanism = group
+        if not isinstance(counts, Counts):
+            raise InvalidParameterError(f"counts must be Counts; got {_kind(counts)}. Call confide.tally(reports).")
+        if not isinstance(mechanism, Mechanism):
+            raise InvalidParameterError(
+                f"mechanism must be a Mechanism such as TruncatedGeometric; got {_kind(mechanism)}."
+            )
+        if mechanism.alphabet != groups[0][1].alphabet:
+            raise InvalidParameterError(
+                f"All groups must have one alphabet; got {groups[0][1].alphabet!r} and {mechanism.alphabet!r}."
+            )
 
 
 def _kind(thing: object) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray
+from confide.channels.stacked import Stacked
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
 
@@ -41,15 +45,33 @@ class Evidence:
         if not self.total > 0:
             raise InvalidCountsError("There are no reports to estimate from; give at least one.")
 
-    @property
+    @classmethod
+    def pool(cls, groups: Sequence[Evidence]) -> Evidence:
+        """Put groups side by side whose reports went through different channels over the same values.
+
+        Their log-likelihoods add, and so every method, and the certificate, works on the pool as on one group.
+        """
+        if len(groups) == 1:
+            return groups[0]
+        channel = Stacked(tuple(group.channel for group in groups))
+        counts = np.concatenate([group.counts for group in groups])
+        return cls(channel, counts, sum(group.log_offset for group in groups))
+
+    @cached_property
     def total(self) -> float:
         """n, the number of reports."""
         return float(self.counts.sum())
 
-    @property
+    @cached_property
     def frequencies(self) -> FloatArray:
         """q, the share of each output among the reports."""
-        return self.counts / self.total
+        return read_only(self.counts / self.total)
+
+    @cached_property
+    def seen(self) -> slice | NDArray[np.bool_]:
+        """Which outputs were reported; a slice where all were, which numpy follows without a copy."""
+        reported = self.counts > 0
+        return slice(None) if reported.all() else reported
 
     def log_likelihood(self, distribution: FloatArray) -> float:
         """Return L, the log-probability of all reports together (paper, eq. L_ibu)."""
@@ -57,15 +79,27 @@ class Evidence:
 
     def log_likelihood_of_outputs(self, outputs: FloatArray) -> float:
         """Return L from a distribution that was pushed already."""
-        seen = self.counts > 0
-        if not (outputs[seen] > 0).all():
+        if not self.explains(outputs):
             return -math.inf
-        return float(self.counts[seen] @ np.log(outputs[seen])) + self.log_offset
+        return self.total * self.mean_log_likelihood(outputs) + self.log_offset
+
+    def mean_log_likelihood(self, outputs: FloatArray) -> float:
+        """Return q . log y, for outputs that are positive wherever reports are."""
+        return float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))
+
+    def explains(self, outputs: FloatArray) -> bool:
+        """Whether every reported output has a positive probability."""
+        return bool((outputs[self.seen] > 0).all())
+
+    def ratio(self, outputs: FloatArray) -> FloatArray:
+        """Return q / y, and 0 where there are no reports."""
+        if isinstance(self.seen, slice):
+            return self.frequencies / outputs
+        return np.divide(self.frequencies, outputs, out=np.zeros_like(outputs), where=self.seen)
 
     def gain(self, outputs: FloatArray) -> FloatArray:
         """Return g = pull(q / push(theta)): what L would gain, per report, from a little more of each value."""
-        ratio = np.divide(self.frequencies, outputs, out=np.zeros_like(outputs), where=self.counts > 0)
-        return self.channel.pull(ratio)
+        return self.channel.pull(self.ratio(outputs))
 
     def certificate(self, distribution: FloatArray) -> float:
         """Return an upper bound on how much any other distribution could add to L: n log max g.
@@ -74,6 +108,14 @@ class Evidence:
         <= n log max g. The last is at most n (max g - 1).
         """
         outputs = self.channel.push(distribution)
-        if not (outputs[self.counts > 0] > 0).all():
-            return math.inf
-        return self.total * max(0.0, math.log(float(self.gain(outputs).max())))
+        return self.certificate_of(self.gain(outputs)) if self.explains(outputs) else math.inf
+
+    def certificate_of(self, gain: FloatArray) -> float:
+        """Return the certificate from g; infinite, and never zero, where g is not a number."""
+        highest = float(gain.max())
+        return self.total * max(0.0, math.log(highest)) if highest > 0 else math.inf
+
+    @property
+    def resolution(self) -> float:
+        """The smallest certificate that float64 can tell from 0 for so many reports: g is known to about 4e-16."""
+        return 4e-16 * self.total

@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Categories, Grid
+from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, PlaneAlphabet
 from confide.guarantees import LocalDP
+from confide.mechanisms import Mechanism, Product, Remapped
 from confide.metrics import Value
 from confide.surveys import Survey
 
@@ -36,9 +38,18 @@ CERTIFICATE_MEANING = (
 )
 """What an estimate's certificate does and does not say."""
 
+NAMES = {
+    "randomized-response": "k-ary randomized response",
+    "rappor": "the RAPPOR mechanism",
+    "matrix": "a mechanism given by its matrix",
+}
+"""What mechanisms are called in a sentence whose names are not those in a survey file, word by word."""
+
 UNCHANGED_IN_PLURAL = frozenset({"thousand", "million", "billion", "dozen", "hertz"})
 
 LONGEST_LABEL = 40
+
+FloatArray = NDArray[np.float64]
 
 
 def explain_guarantee(survey: Survey) -> list[str]:
@@ -52,33 +63,36 @@ def explain_guarantee(survey: Survey) -> list[str]:
     ['Answer "yes" and answer "no" are told apart by a factor of at most 2.72: even odds become 73 to 27 at most.']
     """
     guarantee = survey.mechanism.guarantee
-    if is_finite(survey.alphabet) and survey.alphabet.size < 2:
+    if survey.alphabet.is_finite and survey.alphabet.size < 2:
         return ["There is only one value, so a report says nothing about anyone."]
     if not isinstance(guarantee, LocalDP):
         return [_example(survey, *pair) for pair in _pairs(survey.alphabet)]
     if math.isinf(guarantee.epsilon):
         return [_ruled_out(survey)]
     example = _example(survey, *_pairs(survey.alphabet)[-1])
-    if guarantee.epsilon == 0 or (is_finite(survey.alphabet) and survey.alphabet.size == 2):
+    if guarantee.epsilon == 0 or (survey.alphabet.is_finite and survey.alphabet.size == 2):
         return [example]
-    distance = "" if isinstance(survey.alphabet, Categories) else ", however near or far"
+    distance = "" if isinstance(survey.alphabet, Categories | Pairs) else ", however near or far"
     return [f"{example} The same holds for any other two values{distance}."]
-
-
-def is_finite(alphabet: Alphabet) -> bool:
-    """Whether the alphabet ends, so that it has a size."""
-    return bool(getattr(alphabet, "is_finite", True))
 
 
 def describe_mechanism(survey: Survey) -> str:
     """Return what the survey's mechanism is called in a sentence.
 
     >>> import confide as cf
-    >>> describe_mechanism(cf.Survey(cf.RandomizedResponse(cf.Integers(0, 9), epsilon=1.0)))
-    'randomized response'
+    >>> describe_mechanism(cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(3, 3), epsilon=1.0)))
+    'the truncated planar Laplace mechanism'
     """
-    kind = survey.mechanism.kind.replace("-", " ")
-    return kind if kind.endswith("response") else f"the {kind} mechanism"
+    return _name(survey.mechanism)
+
+
+def _name(mechanism: Mechanism) -> str:
+    if isinstance(mechanism, Product):
+        return f"{_name(mechanism.first)} for the first part and {_name(mechanism.second)} for the second"
+    if isinstance(mechanism, Remapped):
+        return f"{_name(mechanism.mechanism)} with its reports remapped"
+    words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
+    return NAMES.get(mechanism.kind, f"the {words} mechanism")
 
 
 def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
@@ -88,10 +102,36 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
     ('cell (row 1, column 2)', 'age 13')
     """
-    if isinstance(alphabet, Grid):
+    if isinstance(alphabet, PlaneAlphabet):
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
-    return f"{name} {_label(alphabet, index)}"
+    return f"{name} {_quoted(_value(alphabet, index))}"
+
+
+def describe_report(mechanism: Mechanism, output: int) -> str:
+    """Return one output as it is called in a sentence.
+
+    >>> import confide as cf
+    >>> describe_report(cf.Rappor(cf.Categories(["red", "green", "blue"]), epsilon=1.0), 5)
+    'the bits of "red" and "blue"'
+    """
+    reports = mechanism.report_alphabet
+    if not isinstance(reports, BitVectors):
+        return (
+            f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
+        )
+    places = np.flatnonzero(reports.unpack([output])[0]).tolist()
+    values = [_quoted(_value(mechanism.alphabet, place)) for place in places]
+    return f"the bits of {' and '.join(values)}" if values else "no bit at all"
+
+
+def label_value(value: object) -> str:
+    """Return one value as a label, without quotation marks.
+
+    >>> label_value(13), label_value((30, "f"))
+    ('13', '(30, f)')
+    """
+    return f"({', '.join(map(str, value))})" if isinstance(value, tuple | list) else str(value)
 
 
 def with_unit(amount: float, unit: str) -> str:
@@ -125,6 +165,8 @@ def _example(survey: Survey, left: int, right: int) -> str:
 
 
 def _told_apart(bound: float) -> str:
+    if math.isinf(bound):
+        return "not protected from each other: some reports may rule one of the two out"
     if bound == 0:
         return "not told apart at all: every report is as likely under the one as under the other"
     return f"told apart by a factor of at most {_factor(bound)}: {_odds(bound)}"
@@ -152,7 +194,7 @@ def _odds(bound: float) -> str:
 
 
 def _apart(alphabet: Alphabet, left: int, right: int) -> str:
-    if isinstance(alphabet, Categories):
+    if isinstance(alphabet, Categories | Pairs):  # the parts of a pair may be counted in different units
         return ""
     distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
     return f", {with_unit(distance, alphabet.unit)} apart,"
@@ -162,10 +204,12 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     """Return pairs of values to speak about: neighbours, a middling and a far pair where there are so many."""
     if isinstance(alphabet, Categories):
         return [(0, 1)]
-    if not is_finite(alphabet):
+    if not alphabet.is_finite:
         return _endless_pairs(alphabet)
     if isinstance(alphabet, Grid):
         return _grid_pairs(alphabet)
+    if isinstance(alphabet, Pairs):
+        return _pairs_of_parts(alphabet)
     return _line_pairs(alphabet.size, int(alphabet.decode(0)))
 
 
@@ -176,13 +220,46 @@ def _endless_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     return [(numbers[0], other) for other in numbers[1:]]
 
 
+def _pairs_of_parts(alphabet: Pairs) -> list[tuple[int, int]]:
+    """Return pairs that differ in the first part, in the second, and in both."""
+    width = alphabet.second.size
+    (a, b), (c, d) = (_middling(part) for part in (alphabet.first, alphabet.second))
+    pairs = [(a * width + c, b * width + c), (a * width + c, a * width + d), (a * width + c, b * width + d)]
+    return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+
+
+def _middling(alphabet: Alphabet) -> tuple[int, int]:
+    """Return two values that are neither next to each other nor far apart, where there are so many."""
+    if alphabet.size < 2:
+        return 0, 0
+    pairs = _pairs(alphabet)
+    return pairs[len(pairs) // 2]
+
+
 def _grid_pairs(grid: Grid) -> list[tuple[int, int]]:
-    """Return pairs along the grid's longer side, through its middle."""
-    if grid.columns >= grid.rows:
-        row = (grid.rows // 2) * grid.columns
-        return [(row + left, row + right) for left, right in _line_pairs(grid.columns, 0)]
-    column = grid.columns // 2
-    return [(left * grid.columns + column, right * grid.columns + column) for left, right in _line_pairs(grid.rows, 0)]
+    """Return pairs along the grid's longer side, through its middle; beside holes, cells about as far apart."""
+    along = int(grid.columns >= grid.rows)
+    points = grid.coordinates - (grid.first_row, grid.first_column)
+    steps = _line_pairs(grid.shape[along], 0)
+    start = int(np.argmin(_lengths(points - _on_axis(grid, along, steps[0][0]))))
+    found = (_partner(points, start, right - left, _on_axis(grid, along, right)) for left, right in steps)
+    return list(dict.fromkeys((start, other) for other in found))
+
+
+def _on_axis(grid: Grid, along: int, place: int) -> tuple[int, int]:
+    middle = grid.shape[1 - along] // 2
+    return (middle, place) if along else (place, middle)
+
+
+def _partner(points: FloatArray, start: int, step: int, wanted: tuple[int, int]) -> int:
+    """Return the cell whose distance from the start comes closest to `step`, and among equals lies where wanted."""
+    misfit = np.abs(_lengths(points - points[start]) - step) + 1e-6 * _lengths(points - wanted)
+    misfit[start] = np.inf
+    return int(np.argmin(misfit))
+
+
+def _lengths(differences: FloatArray) -> FloatArray:
+    return np.hypot(differences[:, 0], differences[:, 1])
 
 
 def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
@@ -206,26 +283,30 @@ def _ruled_out(survey: Survey) -> str:
     """Return an example for a matrix with zeros: a report that one value can produce and another cannot."""
     matrix = survey.mechanism.channel.dense()
     possible = matrix > 0
-    output = int(np.argmax(possible.any(axis=0) & ~possible.all(axis=0)))
+    telling = np.flatnonzero(possible.any(axis=0) & ~possible.all(axis=0))
+    if not telling.size:  # what is promised is that of a mechanism whose reports were remapped
+        return "No factor is promised between any two values."
+    output = int(telling[0])
     can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
-    report = _label(survey.mechanism.report_alphabet, output)
+    report = _quoted(_value(survey.mechanism.report_alphabet, output))
     return (
         f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
         f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."
     )
 
 
-def _label(alphabet: Alphabet, index: int) -> str:
-    """Return one value as text, without writing out a whole large alphabet."""
-    value = alphabet.decode(index).tolist()
+def _quoted(value: object) -> str:
+    """Return one value as it stands in a sentence: texts in quotation marks, and shortened where they are long."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_quoted, value))})"
     if not isinstance(value, str):
-        return str(tuple(value) if isinstance(value, list) else value)
+        return str(value)
     text = " ".join(value.split())
     return f'"{text}"' if len(text) <= LONGEST_LABEL else f'"{text[: LONGEST_LABEL - 1]}…"'
 
 
 def _value(alphabet: Alphabet, index: int) -> Value:
-    value = alphabet.decode(index).tolist()
+    value = alphabet.decode([index]).tolist()[0]
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -103,7 +103,7 @@ def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
 
 def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:
     build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
-    arguments = _arguments(build, table, place, given=("alphabet",))
+    arguments = _arguments(build, table, place, given=("alphabet", "promise"))
     if "outputs" in arguments:
         arguments["outputs"] = _build_alphabet(_table(table, "outputs", place), f"{place}.outputs")
     if build is Product:

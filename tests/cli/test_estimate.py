@@ -26,7 +26,7 @@ def test_the_whole_path(call: Call, folder: Path) -> None:
     assert ending.record["total_variation"] < 0.2
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith("rappor-")])
 def test_every_method(call: Call, method: str) -> None:
     record = call("estimate", "survey.toml", "reports.csv", "--method", method, "--json").record
     assert record["alphabet"]["values"] == list(range(10))

@@ -51,7 +51,8 @@ def test_every_error_has_an_exit_code() -> None:
     assert ExitCode.UNEXPECTED not in codes.values()
     assert codes["SurveyError"] == ExitCode.SURVEY
     assert codes["DataFileError"] == codes["ImpossibleReportError"] == codes["InvalidCountsError"] == ExitCode.DATA
-    assert codes["NotInvertibleError"] == codes["SolverError"] == ExitCode.NO_ESTIMATE
+    assert codes["NotInvertibleError"] == codes["SolverError"] == ExitCode.NO_ANSWER
+    assert codes["BrokenPromiseError"] == ExitCode.BROKEN_PROMISE
     assert codes["MissingExtraError"] == ExitCode.MISSING_PACKAGE
 
 

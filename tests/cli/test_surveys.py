@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
+from tests.cli.surveys import some_values
 
 from confide import Categories, Grid, Integers, load_survey, parse_survey
-from confide.cli.init import AlphabetKind, example_survey
+from confide.cli.examples import ALPHABETS as EXAMPLE_ALPHABETS
+from confide.cli.examples import MECHANISMS as EXAMPLES
+from confide.cli.examples import USUAL, AlphabetKind
+from confide.cli.init import example_survey
+from confide.mechanisms import MECHANISMS
+from confide.surveys import ALPHABETS
 
 
 @pytest.mark.parametrize(
@@ -32,22 +38,45 @@ def test_the_example_is_the_ages_of_the_demo(call: Call) -> None:
     assert survey.mechanism.guarantee.bound(30, 31) == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize("kind", list(AlphabetKind))
-def test_the_alternatives_in_the_comments_are_surveys_too(kind: AlphabetKind) -> None:
-    text = example_survey(kind, Path("survey.toml"))
-    others = [block for block in text.split("#   [") if block.startswith(("alphabet]", "mechanism]"))]
-    assert len(others) == 4
-    for block in others:
-        lines = (
-            ("[" + block.partition("\n\n")[0])
-            .replace("\n#   ", "\n")
-            .replace("\n#", "\n")
-            .replace("\n outputs", "\noutputs")
-        )
-        if lines.startswith("[alphabet]"):
-            parse_survey(lines + '\n[mechanism]\nkind = "randomized-response"\nepsilon = 1.0\n')
-        else:
-            parse_survey('[alphabet]\nkind = "integers"\nlow = 0\nhigh = 2\n' + lines)
+FITTING = [(kind, alphabet) for kind, example in EXAMPLES.items() for alphabet in example.fits]
+
+
+def test_there_is_an_example_of_every_mechanism_and_every_alphabet() -> None:
+    assert list(EXAMPLES) == list(MECHANISMS)
+    assert sorted(AlphabetKind) == sorted(ALPHABETS) == sorted(EXAMPLE_ALPHABETS) == sorted(USUAL)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_init_for_every_mechanism(call: Call, kind: str) -> None:
+    assert call("init", "new.toml", "--mechanism", kind).code == 0
+    assert load_survey("new.toml").mechanism.kind == kind
+    assert call("show", "new.toml").code == 0
+
+
+@pytest.mark.parametrize(("kind", "alphabet"), FITTING)
+def test_every_example_is_a_survey_that_blurs(kind: str, alphabet: AlphabetKind) -> None:
+    survey = parse_survey(example_survey(alphabet, kind, Path("survey.toml")))
+    values = some_values(survey.alphabet, 20)
+    assert len(survey.mechanism.privatize(values, rng=1)) == 20
+
+
+@pytest.mark.parametrize(("kind", "alphabet"), FITTING)
+def test_examples_of_one_alphabet_name_all_others(kind: str, alphabet: AlphabetKind) -> None:
+    comments = example_survey(alphabet, kind, Path("survey.toml")).partition("# Others that fit")[2]
+    named = {line.split()[1] for line in comments.splitlines()[1:]}
+    assert named == {other for other, where in FITTING if where == alphabet and other != kind}
+
+
+@pytest.mark.parametrize("alphabet", AlphabetKind)
+def test_settings_in_comments_can_be_taken_in(alphabet: AlphabetKind) -> None:
+    text = example_survey(alphabet, USUAL[alphabet], Path("survey.toml"))
+    parse_survey(text.replace("# spacing = ", "spacing = ").replace("# holes = ", "holes = "))
+
+
+def test_an_alphabet_that_does_not_fit_the_mechanism(call: Call) -> None:
+    ending = call("init", "new.toml", "--mechanism", "taxicab", "--alphabet", "integers")
+    assert_refused(ending, 2, "no example of taxicab on integers", "--alphabet grid or lattice")
+    assert_refused(call("init", "new.toml", "--mechanism", "magic"), 2, "--mechanism must be one of", "'magic'")
 
 
 def test_init_does_not_overwrite_unless_told(call: Call, folder: Path) -> None:

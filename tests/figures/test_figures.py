@@ -223,3 +223,19 @@ def test_without_matplotlib_the_install_command_is_named(monkeypatch: pytest.Mon
         draw_distributions(LINE, panels_for(LINE))
     with pytest.raises(MissingExtraError):
         draw_path({"IBU": [-2.0, -1.0]})
+
+
+def test_holes_of_a_grid_are_blank() -> None:
+    grid = cf.Grid(3, 4, holes=((5, 0), (6, 2)), first_row=5)
+    figure = draw_distributions(grid, [Panel("IBU", bell(grid.size))])
+    picture = figure.axes[0].images[0].get_array()
+    assert picture is not None
+    np.testing.assert_array_equal(np.argwhere(np.ma.getmaskarray(picture)), [(0, 0), (1, 2)])
+    assert figure.axes[0].get_ylim() == (4.5, 7.5)
+    assert "grey: no cell" in figure.axes[-1].get_ylabel()
+
+
+def test_pairs_are_labelled_as_people_write_them() -> None:
+    pairs = cf.Pairs(cf.Integers(1, 2), cf.Categories(["f", "m"]))
+    axes = draw_distributions(pairs, [Panel("IBU", np.full(4, 0.25))]).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["(1, f)", "(1, m)", "(2, f)", "(2, m)"]

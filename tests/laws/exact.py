@@ -11,10 +11,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Integers
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms import Mechanism
-from confide.metrics import Euclidean
+from confide.metrics import Discrete, Euclidean, Metric, SumMetric
 
 Pair = tuple[int, int]
 
@@ -32,7 +32,7 @@ def exp_bounds(exponent: Fraction, precision: int = 256) -> tuple[Fraction, Frac
     reduced = exponent / 2**halvings
     low, high = _series_bounds(reduced, precision)
     for _ in range(halvings):
-        low, high = _cut(low * low, precision, up=False), _cut(high * high, precision, up=True)
+        low, high = cut(low * low, precision, up=False), cut(high * high, precision, up=True)
     return low, high
 
 
@@ -48,22 +48,51 @@ def _series_bounds(reduced: Fraction, precision: int) -> tuple[Fraction, Fractio
     return Fraction(low, one), Fraction(high + term_high, one)
 
 
-def _cut(number: Fraction, precision: int, *, up: bool) -> Fraction:
+def cut(number: Fraction, precision: int, *, up: bool) -> Fraction:
+    """Return the number with all but its leading bits cut off, downwards or upwards."""
     shift = number.numerator.bit_length() - number.denominator.bit_length() - precision
     scaled = number / Fraction(2) ** shift
     return (math.ceil(scaled) if up else math.floor(scaled)) * Fraction(2) ** shift
 
 
 def exact_bound(guarantee: Guarantee, alphabet: Alphabet, left: int, right: int) -> Fraction | None:
-    """Return the promised log-ratio between two values with no rounding, or None where nothing is promised."""
+    """Return the promised log-ratio between two values, or None where nothing is promised.
+
+    Exact where it is rational; the length of a diagonal is rounded down, by less than 2^-200 of it.
+    """
     if left == right:
         return Fraction(0)
     if isinstance(guarantee, LocalDP):
         return None if math.isinf(guarantee.epsilon) else Fraction(guarantee.epsilon)
+    if isinstance(guarantee, ProductGuarantee):
+        return _bound_of_pairs(guarantee, alphabet, left, right)
     assert isinstance(guarantee, MetricPrivacy), f"teach exact_bound what {type(guarantee).__name__} promises"
-    assert isinstance(guarantee.metric, Euclidean)
-    assert isinstance(alphabet, Integers), "teach exact_bound the distances of this alphabet"
-    return Fraction(guarantee.epsilon) * Fraction(guarantee.metric.spacing) * abs(left - right)
+    return Fraction(guarantee.epsilon) * distance_below(guarantee.metric, alphabet, left, right)
+
+
+def _bound_of_pairs(guarantee: ProductGuarantee, alphabet: Alphabet, left: int, right: int) -> Fraction | None:
+    assert isinstance(alphabet, Pairs)
+    one, other = divmod(left, alphabet.second.size), divmod(right, alphabet.second.size)
+    first = exact_bound(guarantee.first, alphabet.first, one[0], other[0])
+    second = exact_bound(guarantee.second, alphabet.second, one[1], other[1])
+    return None if first is None or second is None else first + second
+
+
+def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) -> Fraction:
+    """Return the distance between two values by their numbers, written anew from what the metric is called."""
+    if isinstance(metric, Discrete):
+        return Fraction(int(left != right))
+    if isinstance(metric, SumMetric):
+        assert isinstance(alphabet, Pairs)
+        one, other = divmod(left, alphabet.second.size), divmod(right, alphabet.second.size)
+        return distance_below(metric.first, alphabet.first, one[0], other[0]) + distance_below(
+            metric.second, alphabet.second, one[1], other[1]
+        )
+    assert isinstance(metric, Euclidean), f"teach distance_below what {type(metric).__name__} is"
+    assert isinstance(alphabet, Integers | Grid), "teach distance_below where these values lie"
+    points = alphabet.decode([left, right]).reshape(2, -1).tolist()
+    square = sum((here - there) ** 2 for here, there in zip(*points, strict=True))
+    return Fraction(metric.spacing) * Fraction(math.isqrt(square << 512), 1 << 256)
 
 
 def pairs_to_prove(size: int) -> Iterable[Pair]:
@@ -71,7 +100,7 @@ def pairs_to_prove(size: int) -> Iterable[Pair]:
     if size <= LARGEST_FOR_ALL_PAIRS:
         return permutations(range(size), 2)
     middle = size // 2
-    forth = [(0, 1), (middle, middle + 1), (size - 2, size - 1), (0, size - 1)]
+    forth = [(0, 1), (middle, middle + 1), (size - 2, size - 1), (0, size - 1), (0, math.isqrt(size))]
     return [*forth, *((right, left) for left, right in forth)]
 
 
@@ -113,12 +142,22 @@ def assert_channel_is_weights(mechanism: Mechanism, roundings: int) -> None:
     """
     dense = mechanism.channel.dense()
     values, outputs = dense.shape
+    steps = _steps(mechanism)
     for x in _some_rows(values):
         row = mechanism.weights(x)
         assert len(row) == outputs
         total = sum(row)
         for z, weight in enumerate(row):
-            _assert_close(float(dense[x, z]), weight, total, 8 + roundings * abs(x - z))
+            _assert_close(float(dense[x, z]), weight, total, 8 + roundings * int(steps[x, z]))
+
+
+def _steps(mechanism: Mechanism) -> NDArray[np.int64]:
+    """Return how many steps lie between each value and each output, along the axes; many where outputs are merged."""
+    values, reports = mechanism.alphabet, mechanism.report_alphabet
+    if values != reports or not isinstance(values, Integers | Grid):
+        return np.full((values.size, reports.size), values.size + reports.size)
+    points = values.coordinates
+    return np.abs(points[:, None, :] - points[None, :, :]).sum(axis=-1).astype(np.int64)
 
 
 def _some_rows(values: int) -> Iterable[int]:

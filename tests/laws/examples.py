@@ -6,14 +6,56 @@ having its settings here. ``test_registry.py`` fails until it has.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from confide import IBU, Categories, FromMatrix, Grid, Integers, Inversion, Mechanism, Method, RandomizedResponse
-from confide import TruncatedGeometric as Geometric
+from confide import (
+    IBU,
+    Categories,
+    Exponential,
+    FromMatrix,
+    Geometric,
+    Grid,
+    Integers,
+    Inversion,
+    Laplace,
+    Mechanism,
+    Method,
+    Pairs,
+    PlanarGeometric,
+    PlanarLaplace,
+    Product,
+    RandomizedResponse,
+    Rappor,
+    Remapped,
+    Taxicab,
+    TruncatedGeometric,
+    TruncatedLaplace,
+    TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
+    TruncatedTaxicab,
+)
+
+Array = NDArray[Any]
+
+
+def _same(reports: Array) -> Array:
+    return reports
+
+
+def _nearest(reports: Array) -> Array:
+    """Return the whole numbers that real reports lie nearest to."""
+    return np.rint(reports).astype(np.int64)
+
+
+def _set_bit(words: Array) -> Array:
+    """Return the number of the one bit that is set."""
+    return np.log2(words).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,6 +74,8 @@ class Family:
         Pairs to draw from and to compare with: the same mechanism, and one whose epsilon is 20 % off.
     roundings
         How many roundings the channel makes for each step between value and output.
+    read
+        How a report of the faithful mechanism is read as a value.
     """
 
     examples: tuple[Mechanism, ...]
@@ -39,6 +83,17 @@ class Family:
     faithful: Mechanism
     sampled: tuple[tuple[Mechanism, Mechanism], ...]
     roundings: int = 0
+    read: Callable[[Array], Array] = _same
+
+
+def is_endless(mechanism: Mechanism) -> bool:
+    """Whether there is no end of reports, and hence no matrix."""
+    return not mechanism.report_alphabet.is_finite
+
+
+def off(make: Callable[[float], Mechanism], epsilon: float) -> tuple[Mechanism, Mechanism]:
+    """Return a mechanism, and the same with an epsilon that is 20 % off."""
+    return make(epsilon), make(1.2 * epsilon)
 
 
 def random_matrix(values: int, outputs: int, seed: int = 0) -> NDArray[np.float64]:
@@ -48,7 +103,51 @@ def random_matrix(values: int, outputs: int, seed: int = 0) -> NDArray[np.float6
     return matrix
 
 
+# Any small mechanism.
+
 epsilons = st.floats(1e-3, 8.0)
+spacings = st.sampled_from([1.0, 0.5, 2.5])
+
+
+@st.composite
+def _lines(draw: st.DrawFn) -> Integers:
+    low, size = draw(st.integers(-1000, 1000)), draw(st.integers(2, 12))
+    return Integers(low, low + size - 1, spacing=draw(st.floats(0.1, 10.0)))
+
+
+@st.composite
+def _output_lines(draw: st.DrawFn, alphabet: Integers) -> Integers | None:
+    """Return a range that holds some value of the alphabet: wider, narrower or to one side of it."""
+    if draw(st.booleans()):
+        return None
+    low, high = alphabet.span
+    held = draw(st.integers(low, high))
+    first, last = held - draw(st.integers(0, 15)), held + draw(st.integers(0, 15))
+    return Integers(first, last, spacing=alphabet.spacing)
+
+
+@st.composite
+def _grids(draw: st.DrawFn) -> Grid:
+    """Return a grid of two to five rows and columns, anywhere, with holes or without, and at least two cells."""
+    rows, columns = draw(st.integers(2, 5)), draw(st.integers(2, 5))
+    row, column = draw(st.integers(-9, 9)), draw(st.integers(-9, 9))
+    cells = [(row + down, column + along) for down in range(rows) for along in range(columns)]
+    holes = draw(st.lists(st.sampled_from(cells), unique=True, max_size=len(cells) - 2))
+    return Grid(rows, columns, draw(spacings), "km", tuple(holes), row, column)
+
+
+@st.composite
+def _output_grids(draw: st.DrawFn, alphabet: Grid) -> Grid | None:
+    """Return a grid that holds some cell of the alphabet, and may have holes of its own."""
+    if draw(st.booleans()):
+        return None
+    row, column = alphabet.decode([draw(st.integers(0, alphabet.size - 1))])[0].tolist()
+    south, west = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    rows, columns = south + draw(st.integers(1, 3)), west + draw(st.integers(1, 3))
+    beside = [(row - south + down, column - west + along) for down in range(rows) for along in range(columns)]
+    beside.remove((row, column))
+    holes = draw(st.lists(st.sampled_from(beside), unique=True)) if beside else []
+    return Grid(rows, columns, alphabet.spacing, "km", tuple(holes), row - south, column - west)
 
 
 @st.composite
@@ -57,9 +156,41 @@ def _randomized_responses(draw: st.DrawFn) -> Mechanism:
 
 
 @st.composite
-def _geometrics(draw: st.DrawFn) -> Mechanism:
-    low, size = draw(st.integers(-1000, 1000)), draw(st.integers(2, 12))
-    return Geometric(Integers(low, low + size - 1, spacing=draw(st.floats(0.1, 10.0))), draw(epsilons))
+def _rappors(draw: st.DrawFn) -> Mechanism:
+    return Rappor(Integers(0, draw(st.integers(1, 7) | st.sampled_from([63, 64, 99]))), draw(epsilons))
+
+
+@st.composite
+def _on_a_line(draw: st.DrawFn, kind: type[Geometric] | type[Laplace]) -> Mechanism:
+    return kind(draw(_lines()), draw(epsilons))
+
+
+@st.composite
+def _clamped_on_a_line(draw: st.DrawFn, kind: type[TruncatedGeometric] | type[TruncatedLaplace]) -> Mechanism:
+    alphabet = draw(_lines())
+    return kind(alphabet, draw(epsilons), draw(_output_lines(alphabet)))
+
+
+@st.composite
+def _on_a_plane(draw: st.DrawFn, kind: type[Taxicab] | type[PlanarGeometric] | type[PlanarLaplace]) -> Mechanism:
+    # The brute-force formula sums e^(-epsilon distance) over the lattice, and an epsilon of 1e-3 would take it minutes.
+    return kind(draw(_grids()), draw(st.floats(0.05, 8.0)))
+
+
+@st.composite
+def _clamped_on_a_plane(
+    draw: st.DrawFn,
+    kind: type[TruncatedTaxicab] | type[TruncatedPlanarGeometric] | type[TruncatedPlanarLaplace],
+) -> Mechanism:
+    alphabet = draw(_grids())
+    return kind(alphabet, draw(st.floats(1e-3, 4.0)), draw(_output_grids(alphabet)))
+
+
+@st.composite
+def _exponentials(draw: st.DrawFn) -> Mechanism:
+    letters = st.integers(2, 6).map(lambda size: Categories(list("abcdef")[:size]))
+    pairs = st.builds(Pairs, st.builds(Integers, st.just(0), st.integers(1, 3)), letters)
+    return Exponential(draw(st.one_of(_lines(), _grids(), letters, pairs)), draw(epsilons))
 
 
 @st.composite
@@ -69,6 +200,98 @@ def _matrices(draw: st.DrawFn) -> Mechanism:
     table = np.array(weights, dtype=np.float64).reshape(values, outputs)
     table[np.arange(values), np.arange(values) % outputs] += 1  # no empty row
     return FromMatrix(Integers(0, values - 1), table / table.sum(axis=1, keepdims=True))
+
+
+@st.composite
+def _products(draw: st.DrawFn) -> Mechanism:
+    part = st.one_of(
+        st.builds(RandomizedResponse, st.just(Categories(["a", "b", "c"])), epsilons),
+        st.builds(TruncatedGeometric, st.just(Integers(0, 3)), epsilons, st.none() | st.just(Integers(-2, 2))),
+        st.builds(FromMatrix, st.just(Integers(5, 6)), st.just([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])),
+    )
+    return Product(draw(part), draw(part))
+
+
+@st.composite
+def _remappeds(draw: st.DrawFn) -> Mechanism:
+    inner = draw(_clamped_on_a_line(TruncatedGeometric) | _randomized_responses() | _clamped_on_a_plane(TruncatedTaxicab))
+    size, outputs = inner.report_alphabet.size, draw(st.integers(1, 5))
+    mapping = draw(st.lists(st.integers(0, outputs - 1), min_size=size, max_size=size))
+    return Remapped(inner, Categories(list("abcde")[:outputs]), tuple(mapping))
+
+
+# Named ones.
+
+LINE_EDGE = Integers(0, 256)
+"""One value past the largest line whose rows of weights are drawn from."""
+
+PLANE_EDGE = Grid(27, 26)
+"""A few cells past the largest plane whose matrix is stored."""
+
+LAKE = Grid(4, 5, spacing=0.5, unit="km", holes=((0, 0), (1, 2), (2, 2), (3, 4)))
+"""A grid with holes in a corner, on the rim and inside."""
+
+RING = Grid(3, 3, holes=((1, 1),))
+
+AROUND = Grid(6, 7, spacing=0.5, unit="km", first_row=-1, first_column=-1)
+"""Outputs on every side of the lake."""
+
+WITHIN = Grid(2, 3, spacing=0.5, unit="km", holes=((1, 1),), first_row=1, first_column=1)
+"""Outputs within the lake's grid, with a hole of their own."""
+
+BESIDE = Grid(3, 3, spacing=0.5, unit="km", first_row=2, first_column=3)
+"""Outputs that hold a part of the lake, and reach beyond it."""
+
+
+def _truncated_plane(
+    kind: type[TruncatedTaxicab] | type[TruncatedPlanarGeometric] | type[TruncatedPlanarLaplace],
+    largest: float,
+    roundings: int = 1,
+) -> Family:
+    return Family(
+        examples=(
+            kind(Grid(2, 2), 1.0),
+            kind(Grid(3, 5, unit="km"), 0.4),
+            kind(LAKE, 1.0),
+            kind(LAKE, 2.0, AROUND),
+            kind(LAKE, 0.7, WITHIN),
+            kind(LAKE, 3.0, BESIDE),
+            kind(RING, 0.2),
+            kind(Grid(5, 5, spacing=1000.0), 1e-4),
+            kind(Grid(3, 3), 1e-9),
+            kind(Grid(3, 9), largest),
+            kind(PLANE_EDGE, 0.1),
+            kind(Grid(27, 27, holes=((0, 0), (5, 5), (26, 3))), 0.3, Grid(26, 28, first_row=2, first_column=-1)),
+        ),
+        strategy=_clamped_on_a_plane(kind),
+        faithful=kind(Grid(3, 4), 40.0),
+        sampled=(
+            off(lambda epsilon: kind(Grid(4, 5, spacing=0.5), epsilon), 1.0),
+            off(lambda epsilon: kind(LAKE, epsilon, BESIDE), 1.5),
+            off(lambda epsilon: kind(PLANE_EDGE, epsilon), 0.3),
+        ),
+        roundings=roundings,
+    )
+
+
+def _unbounded_plane(kind: type[Taxicab] | type[PlanarGeometric] | type[PlanarLaplace], read: Any = _same) -> Family:
+    return Family(
+        examples=(
+            kind(Grid(2, 2), 1.0),
+            kind(Grid(3, 5, spacing=0.5, unit="km"), 0.4),
+            kind(LAKE, 2.0),
+            kind(Grid(4, 3, first_row=-7, first_column=1000), 0.2),
+            kind(Grid(3, 3), 20.0),
+            kind(Grid(6, 7), 0.05),
+        ),
+        strategy=_on_a_plane(kind),
+        faithful=kind(Grid(3, 4), 100.0),
+        sampled=(
+            off(lambda epsilon: kind(Grid(3, 4), epsilon), 0.5),
+            off(lambda epsilon: kind(LAKE, epsilon), 3.0),
+        ),
+        read=read,
+    )
 
 
 FAMILIES: dict[str, Family] = {
@@ -84,31 +307,145 @@ FAMILIES: dict[str, Family] = {
         strategy=_randomized_responses(),
         faithful=RandomizedResponse(Integers(0, 9), 100.0),
         sampled=(
-            (RandomizedResponse(Integers(0, 1), 1.0), RandomizedResponse(Integers(0, 1), 1.2)),
-            (RandomizedResponse(Integers(0, 11), 2.0), RandomizedResponse(Integers(0, 11), 2.4)),
+            off(lambda epsilon: RandomizedResponse(Integers(0, 1), epsilon), 1.0),
+            off(lambda epsilon: RandomizedResponse(Integers(0, 11), epsilon), 2.0),
+            off(lambda epsilon: RandomizedResponse(Integers(0, 999), epsilon), 5.0),
         ),
+    ),
+    "rappor": Family(
+        examples=(
+            Rappor(Categories(["yes", "no"]), 1.0),
+            Rappor(Integers(1, 3), 0.5),
+            Rappor(Grid(2, 5), 2.0),
+            Rappor(Integers(0, 62), 1.0),  # the longest single word
+            Rappor(Integers(0, 63), 1.0),
+            Rappor(Integers(0, 99), 4.0),
+            Rappor(Integers(0, 4), 1e-9),
+            Rappor(Integers(0, 4), 100.0),
+        ),
+        strategy=_rappors(),
+        faithful=Rappor(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: Rappor(Categories(["a", "b", "c"]), epsilon), 1.0),
+            off(lambda epsilon: Rappor(Integers(0, 7), epsilon), 3.0),
+        ),
+        read=_set_bit,
     ),
     "truncated-geometric": Family(
         examples=(
-            Geometric(Integers(-1, 0), 0.3),
-            Geometric(Integers(0, 2), 2.0),
-            Geometric(Integers(0, 99), 0.05),
-            Geometric(Integers(-20, 20, spacing=0.1), 0.7),
-            Geometric(Integers(0, 299), 0.02),
-            Geometric(Integers(0, 9), 1e-9),
-            Geometric(Integers(0, 9, spacing=1000.0), 1e-8),
-            Geometric(Integers(0, 9), 100.0),
+            TruncatedGeometric(Integers(-1, 0), 0.3),
+            TruncatedGeometric(Integers(0, 2), 2.0),
+            TruncatedGeometric(Integers(0, 99), 0.05),
+            TruncatedGeometric(Integers(-20, 20, spacing=0.1), 0.7),
+            TruncatedGeometric(Integers(0, 299), 0.02),
+            TruncatedGeometric(Integers(0, 9), 1e-9),
+            TruncatedGeometric(Integers(0, 9, spacing=1000.0), 1e-8),
+            TruncatedGeometric(Integers(0, 9), 100.0),
+            TruncatedGeometric(Integers(0, 9), 0.3, Integers(-5, 14)),
+            TruncatedGeometric(Integers(0, 9), 0.3, Integers(3, 5)),
+            TruncatedGeometric(Integers(0, 9), 0.3, Integers(4, 20)),
+            TruncatedGeometric(Integers(0, 9), 0.3, Integers(9, 9)),
         ),
-        strategy=_geometrics(),
-        faithful=Geometric(Integers(0, 9), 100.0),
+        strategy=_clamped_on_a_line(TruncatedGeometric),
+        faithful=TruncatedGeometric(Integers(0, 9), 100.0),
         sampled=(
-            (Geometric(Integers(0, 9), 0.5), Geometric(Integers(0, 9), 0.6)),
-            (Geometric(Integers(0, 255), 0.05), Geometric(Integers(0, 255), 0.06)),  # the largest table
-            (Geometric(Integers(0, 256), 0.05), Geometric(Integers(0, 256), 0.06)),  # the smallest with added noise
-            (Geometric(Integers(0, 999), 0.5), Geometric(Integers(0, 999), 0.6)),
+            off(lambda epsilon: TruncatedGeometric(Integers(0, 9), epsilon), 0.5),
+            off(lambda epsilon: TruncatedGeometric(Integers(0, 255), epsilon), 0.05),  # the largest table
+            off(lambda epsilon: TruncatedGeometric(LINE_EDGE, epsilon), 0.05),  # the smallest with added noise
+            off(lambda epsilon: TruncatedGeometric(Integers(0, 999), epsilon), 0.5),
+            off(lambda epsilon: TruncatedGeometric(Integers(0, 9), epsilon, Integers(4, 20)), 0.5),
+            off(lambda epsilon: TruncatedGeometric(Integers(0, 299), epsilon, Integers(-7, 298)), 0.5),
         ),
         roundings=1,
     ),
+    "geometric": Family(
+        examples=(
+            Geometric(Integers(0, 1), 1.0),
+            Geometric(Integers(-3, 8, spacing=0.5), 0.7),
+            Geometric(Integers(0, 99), 0.05),
+            Geometric(Integers(0, 9), 1e-9),
+            Geometric(Integers(0, 9), 100.0),
+            Geometric(Integers(0, 299), 0.3),
+        ),
+        strategy=_on_a_line(Geometric),
+        faithful=Geometric(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: Geometric(Integers(0, 9), epsilon), 0.5),
+            off(lambda epsilon: Geometric(Integers(-500, 500, spacing=2.0), epsilon), 0.1),
+        ),
+    ),
+    "truncated-laplace": Family(
+        examples=(
+            TruncatedLaplace(Integers(-1, 0), 0.3),
+            TruncatedLaplace(Integers(0, 2), 2.0),
+            TruncatedLaplace(Integers(0, 99), 0.05),
+            TruncatedLaplace(Integers(-20, 20, spacing=0.1), 0.7),
+            TruncatedLaplace(LINE_EDGE, 0.02),
+            TruncatedLaplace(Integers(0, 9), 1e-9),
+            TruncatedLaplace(Integers(0, 9), 20.0),
+            TruncatedLaplace(Integers(0, 9), 100.0),
+            TruncatedLaplace(Integers(0, 9), 0.3, Integers(-5, 14)),
+            TruncatedLaplace(Integers(0, 9), 0.3, Integers(3, 5)),
+            TruncatedLaplace(Integers(0, 9), 0.3, Integers(4, 20)),
+        ),
+        strategy=_clamped_on_a_line(TruncatedLaplace),
+        faithful=TruncatedLaplace(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: TruncatedLaplace(Integers(0, 9), epsilon), 0.5),
+            off(lambda epsilon: TruncatedLaplace(LINE_EDGE, epsilon), 0.3),
+            off(lambda epsilon: TruncatedLaplace(Integers(0, 299), epsilon, Integers(-7, 298)), 0.5),
+        ),
+        roundings=1,
+    ),
+    "laplace": Family(
+        examples=(
+            Laplace(Integers(0, 1), 1.0),
+            Laplace(Integers(-3, 8, spacing=0.5), 0.7),
+            Laplace(Integers(0, 99), 0.05),
+            Laplace(Integers(0, 9), 0.01),
+            Laplace(Integers(0, 9), 100.0),
+            Laplace(Integers(0, 299), 0.3),
+        ),
+        strategy=_on_a_line(Laplace),
+        faithful=Laplace(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: Laplace(Integers(0, 9), epsilon), 0.5),
+            off(lambda epsilon: Laplace(Integers(-500, 500, spacing=2.0), epsilon), 0.1),
+        ),
+        read=_nearest,
+    ),
+    "exponential": Family(
+        examples=(
+            Exponential(Integers(0, 1), 1.0),
+            Exponential(Integers(-7, 12, spacing=0.5), 0.7),
+            Exponential(Categories(["a", "b", "c"]), 2.0),
+            Exponential(Grid(4, 5), 1.0),
+            Exponential(LAKE, 3.0),
+            Exponential(Grid(1, 6), 1.0),
+            Exponential(Pairs(Integers(0, 3), Categories(["f", "m"])), 1.5),
+            Exponential(Integers(0, 9), 1e-9),
+            Exponential(Integers(0, 9), 100.0),
+            Exponential(Grid(3, 20), 90.0),  # exponents past what a float holds
+            Exponential(LINE_EDGE, 0.1),
+            Exponential(PLANE_EDGE, 0.3),
+            Exponential(Grid(28, 28, holes=((0, 0), (5, 5), (27, 3))), 0.3),
+        ),
+        strategy=_exponentials(),
+        faithful=Exponential(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: Exponential(Integers(0, 9), epsilon), 1.0),
+            off(lambda epsilon: Exponential(LAKE, epsilon), 3.0),
+            off(lambda epsilon: Exponential(LINE_EDGE, epsilon), 0.3),
+            off(lambda epsilon: Exponential(Grid(16, 17, holes=((0, 0), (5, 5))), epsilon), 1.0),
+        ),
+        roundings=4,
+    ),
+    "truncated-taxicab": _truncated_plane(TruncatedTaxicab, 100.0),
+    "taxicab": _unbounded_plane(Taxicab),
+    "truncated-planar-geometric": _truncated_plane(TruncatedPlanarGeometric, 100.0),
+    "planar-geometric": _unbounded_plane(PlanarGeometric),
+    "truncated-planar-laplace": _truncated_plane(TruncatedPlanarLaplace, 24.0),
+    "planar-laplace": _unbounded_plane(PlanarLaplace, _nearest),
     "matrix": Family(
         examples=(
             FromMatrix(Integers(0, 0), [[1.0]]),
@@ -122,11 +459,57 @@ FAMILIES: dict[str, Family] = {
         strategy=_matrices(),
         faithful=FromMatrix(Integers(0, 9), np.eye(10)),
         sampled=(
-            (
-                FromMatrix(Integers(0, 9), Geometric(Integers(0, 9), 0.5).channel.dense()),
-                FromMatrix(Integers(0, 9), Geometric(Integers(0, 9), 0.6).channel.dense()),
+            off(
+                lambda epsilon: FromMatrix(
+                    Integers(0, 9), TruncatedGeometric(Integers(0, 9), epsilon).channel.dense()
+                ),
+                0.5,
             ),
         ),
+    ),
+    "product": Family(
+        examples=(
+            Product(RandomizedResponse(Categories(["f", "m"]), 1.0), TruncatedGeometric(Integers(0, 4), 0.5)),
+            Product(TruncatedGeometric(Integers(0, 3), 0.5, Integers(-2, 3)), TruncatedLaplace(Integers(5, 7), 1.0)),
+            Product(Exponential(Integers(0, 2), 2.0), FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])),
+            Product(TruncatedGeometric(Integers(0, 39), 0.1), TruncatedGeometric(Integers(0, 19), 0.2)),
+        ),
+        strategy=_products(),
+        faithful=Product(RandomizedResponse(Categories(["f", "m"]), 90.0), TruncatedGeometric(Integers(0, 4), 90.0)),
+        sampled=(
+            off(
+                lambda epsilon: Product(
+                    RandomizedResponse(Categories(["f", "m"]), epsilon), TruncatedGeometric(Integers(0, 4), epsilon)
+                ),
+                0.7,
+            ),
+            off(
+                lambda epsilon: Product(
+                    TruncatedGeometric(Integers(0, 3), epsilon), TruncatedLaplace(Integers(0, 299), epsilon)
+                ),
+                0.7,
+            ),
+        ),
+        roundings=1,
+    ),
+    "remapped": Family(
+        examples=(
+            Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), 0.5), Grid(4, 4, unit="km")),  # the paper's
+            Remapped(TruncatedGeometric(Integers(0, 9), 0.5), Integers(3, 5)),
+            Remapped(RandomizedResponse(Categories(["a", "b", "c"]), 1.0), Categories(["x", "y"]), (0, 1, 1)),
+            Remapped(TruncatedTaxicab(LAKE, 1.0), WITHIN),
+            Remapped(TruncatedLaplace(LINE_EDGE, 0.1), Categories(["low", "high"]), (0,) * 100 + (1,) * 157),
+        ),
+        strategy=_remappeds(),
+        faithful=Remapped(TruncatedGeometric(Integers(0, 9), 100.0), Integers(0, 9)),
+        sampled=(
+            off(
+                lambda epsilon: Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon), Grid(4, 4)),
+                0.5,
+            ),
+            off(lambda epsilon: Remapped(TruncatedGeometric(Integers(0, 299), epsilon), Integers(-3, 150)), 0.1),
+        ),
+        roundings=1,
     ),
 }
 
@@ -137,14 +520,24 @@ METHOD_EXAMPLES: dict[str, tuple[Method, ...]] = {
     "inversion-raw": (Inversion("none"),),
 }
 
-EXAMPLES = [example for family in FAMILIES.values() for example in family.examples]
+ALL_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples]
+EXAMPLES = [example for example in ALL_EXAMPLES if not is_endless(example)]
+"""Those with a matrix."""
+ENDLESS_EXAMPLES = [example for example in ALL_EXAMPLES if is_endless(example)]
 ROUNDINGS = {type(example): family.roundings for family in FAMILIES.values() for example in family.examples}
 METHOD_VALUES = [method for methods in METHOD_EXAMPLES.values() for method in methods]
+FEW_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples[:4]]
+"""Enough for laws that are about methods rather than mechanisms."""
 
-mechanisms = st.one_of([family.strategy for family in FAMILIES.values()])
-"""Any small mechanism of any kind."""
+mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if not is_endless(family.faithful)])
+"""Any small mechanism that has a matrix."""
+
+endless_mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if is_endless(family.faithful)])
+"""Any small mechanism that has none."""
+
+all_mechanisms = mechanisms | endless_mechanisms
 
 
 def label(thing: object) -> str:
     """Return a test's name for a mechanism or method."""
-    return repr(thing)
+    return repr(thing) if len(repr(thing)) < 200 else f"{repr(thing)[:200]}..."

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.laws.exact import random_distributions
-from tests.laws.examples import EXAMPLES, METHOD_VALUES, label, mechanisms
+from tests.laws.examples import FEW_EXAMPLES, METHOD_VALUES, all_mechanisms, label, mechanisms
 
 from confide import IBU, Counts, Estimate, Mechanism, Method, Status, estimate, tally
 from confide.errors import NotInvertibleError
 
-every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+every_example = pytest.mark.parametrize("mechanism", FEW_EXAMPLES, ids=label)
 every_method = pytest.mark.parametrize("method", METHOD_VALUES, ids=label)
 
 
@@ -58,7 +58,7 @@ def test_every_method_answers_or_says_that_there_is_no_inverse(mechanism: Mechan
     try:
         answer = estimate(counts, mechanism, method)
     except NotInvertibleError:
-        dense = mechanism.channel.dense()
+        dense = mechanism.observe(counts).channel.dense()
         assert dense.shape[0] != dense.shape[1] or np.linalg.cond(dense) > 1e10
     else:
         check_answer(counts, mechanism, answer)
@@ -167,7 +167,7 @@ def test_the_certificate_closes_as_ibu_climbs(mechanism: Mechanism, seed: int) -
 
 
 def test_the_certificate_is_tight_at_the_maximum() -> None:
-    mechanism = EXAMPLES[1]
+    mechanism = FEW_EXAMPLES[1]
     counts = tally(mechanism.report_alphabet.decode(np.arange(3)), [40, 35, 25])
     answer = estimate(counts, mechanism, IBU(1e-13))
     assert answer.certificate < 1e-3

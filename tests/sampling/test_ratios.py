@@ -1,13 +1,16 @@
 """Ratios lie above e^-x, by next to nothing."""
 
+import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.exact import exp_bounds
 
-from confide.sampling import ratio_above
+from confide.sampling import as_integers, common_weights, exponential_bounds, over_root_two, ratio_above
+from confide.sampling.ratios import power_bounds
 
 
 def check(exponent: Fraction) -> None:
@@ -33,3 +36,63 @@ def test_above_anywhere(exponent: Fraction) -> None:
 @given(epsilon=st.floats(1e-4, 10.0), spacing=st.floats(1e-3, 10.0))
 def test_above_for_products_of_floats(epsilon: float, spacing: float) -> None:
     check(Fraction(epsilon) * Fraction(spacing))
+
+
+@given(number=st.fractions(Fraction(1, 10**12), Fraction(10**6)))
+def test_over_root_two_lies_just_below(number: Fraction) -> None:
+    below = over_root_two(number)
+    assert 2 * below**2 <= number**2
+    assert 2 * (below * (1 + Fraction(1, 2**90))) ** 2 > number**2
+
+
+@given(
+    exponent=st.fractions(Fraction(0), Fraction(1)) | st.fractions(Fraction(1), Fraction(800)),
+    precision=st.integers(1, 1200),
+)
+def test_exponentials_lie_between_their_bounds(exponent: Fraction, precision: int) -> None:
+    below, above = exp_bounds(exponent, 1500)
+    low, high = exponential_bounds(exponent, precision)
+    assert 0 <= low <= Fraction(2**precision) / below
+    assert Fraction(2**precision) / above <= high
+    assert high - low <= 3
+
+
+@given(
+    ratio=st.fractions(Fraction(1, 10**6), Fraction(999_999, 10**6)),
+    exponent=st.integers(0, 300),
+    precision=st.integers(1, 400),
+)
+def test_powers_lie_between_their_bounds(ratio: Fraction, exponent: int, precision: int) -> None:
+    low, high = power_bounds(ratio, exponent, precision)
+    assert low <= ratio**exponent * 2**precision <= high
+    assert high - low <= 2
+
+
+@pytest.mark.parametrize("exponent", [10**4, 10**6, 10**9])
+def test_high_powers_stay_close_and_short(exponent: int) -> None:
+    # (1 - x/n)^n with n = 10^9 would have billions of digits; its bounds have some hundred.
+    ratio = 1 - Fraction(1, exponent)
+    low, high = power_bounds(ratio, exponent, 128)
+    assert high - low <= 2
+    # (1 - 1/n)^n lies below 1/e by a factor of about 1 - 1/(2n).
+    assert low / 2**128 == pytest.approx(math.exp(-1 - 1 / (2 * exponent)), rel=1e-8)
+
+
+def test_powers_of_a_half_are_exact() -> None:
+    assert power_bounds(Fraction(1, 2), 7, 20) == (2**13, 2**13)
+    assert power_bounds(Fraction(1, 2), 0, 20) == (2**20, 2**20)
+
+
+@given(st.lists(st.floats(0.0, 1e300), min_size=1, max_size=8).filter(any))
+def test_floats_become_integers_in_the_same_proportion(numbers: list[float]) -> None:
+    integers = as_integers(np.array(numbers))
+    assert all(type(integer) is int for integer in integers)
+    whole = sum(map(Fraction, numbers))
+    assert [Fraction(integer, sum(integers)) for integer in integers] == [Fraction(n) / whole for n in numbers]
+
+
+@given(st.lists(st.fractions(Fraction(0), Fraction(10)), min_size=1, max_size=8))
+def test_fractions_become_integers_in_the_same_proportion(numbers: list[Fraction]) -> None:
+    integers = common_weights(numbers)
+    for one, number in zip(integers, numbers, strict=True):
+        assert one * sum(numbers) == number * sum(integers)

@@ -33,6 +33,11 @@ class Pairs(Alphabet):
                 raise InvalidParameterError(f"Pairs are made of single values; {part!r} has values of several parts.")
 
     @property
+    def is_finite(self) -> bool:  # type: ignore[override]
+        """See :attr:`Alphabet.is_finite`."""
+        return self.first.is_finite and self.second.is_finite
+
+    @property
     def size(self) -> int:
         """See :attr:`Alphabet.size`."""
         return self.first.size * self.second.size
@@ -68,10 +73,16 @@ class Pairs(Alphabet):
 
     def decode(self, indices: ArrayLike) -> Values:
         """See :meth:`Alphabet.decode`."""
-        left, right = self._split(np.asarray(indices, dtype=np.int64))
+        numbers = np.asarray(indices, dtype=np.int64)
+        left, right = self._split(numbers.reshape(-1))
         columns: list[Values] = [self.first.decode(left), self.second.decode(right)]
-        same = columns[0].dtype.kind == columns[1].dtype.kind
-        return np.stack(columns if same else [column.astype(object) for column in columns], axis=-1)
+        if columns[0].dtype.kind != columns[1].dtype.kind:
+            columns = [column.astype(object) for column in columns]  # a number beside a category stays a number
+        return np.stack(columns, axis=-1).reshape(*numbers.shape, 2)
+
+    def labels(self) -> list[str]:
+        """See :meth:`Alphabet.labels`."""
+        return [f"({first}, {second})" for first in self.first.labels() for second in self.second.labels()]
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""

@@ -48,7 +48,7 @@ class Grid(PlaneAlphabet):
     columns: int
     spacing: float = 1.0
     unit: str = ""
-    holes: tuple[tuple[int, int], ...] = ()
+    holes: Sequence[tuple[int, int]] = ()
     first_row: int = 0
     first_column: int = 0
 

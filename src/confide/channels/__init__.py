@@ -1,6 +1,6 @@
 """P(report | value) as an operator: push, pull, dense. One operator a file."""
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 from confide.channels.bits import BitChannel
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
@@ -20,6 +20,7 @@ __all__ = [
     "FloatArray",
     "Indices",
     "Kronecker",
+    "Layout",
     "PlanarConvolution",
     "RandomizedResponseChannel",
     "ScatteredExponential",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,12 +22,33 @@ LARGEST_SOLVE = 4096
 """Values up to which a channel without a closed form is inverted: the matrix then takes 128 MB."""
 
 
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How values lie on a line, with a shape of (length,), or on a plane, with a shape of (rows, columns).
+
+    Attributes
+    ----------
+    shape
+        The line or the box.
+    places
+        Where each value stands in it, row by row; all places in order if left out.
+    """
+
+    shape: tuple[int, ...]
+    places: Indices | None = None
+
+
 class Channel(ABC):
     """A stochastic matrix M, one row a value and one column an output, known through two products.
 
     Both products take a vector, or a stack of vectors along the leading axes, so that many problems can be solved
     in one call.
     """
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the values lie, where neighbours mean something; None where nothing is known of that."""
+        return None
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 from confide.checks import read_only
 
 
@@ -20,6 +20,7 @@ class Dense(Channel):
     """
 
     matrix: FloatArray
+    arrangement: Layout | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrix", read_only(np.array(self.matrix, dtype=np.float64)))
@@ -29,6 +30,11 @@ class Dense(Channel):
         """See :attr:`Channel.shape`."""
         values, outputs = self.matrix.shape
         return values, outputs
+
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return self.arrangement
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""

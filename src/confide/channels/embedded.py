@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +41,11 @@ class Embedded(Channel):
         """See :attr:`Channel.shape`."""
         return self.values.size, self.outputs
 
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return _part_of(self.base.layout, self.values)
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
@@ -63,3 +68,9 @@ class Embedded(Channel):
         # The -1 of what is never reported becomes a bin of its own, in front, which is then cut off.
         merged = [np.bincount(self.remap + 1, row, minlength=self.outputs + 1)[1:] for row in flat]
         return np.array(merged, dtype=np.float64).reshape(*outputs.shape[:-1], self.outputs)
+
+
+def _part_of(layout: Layout | None, values: Indices) -> Layout | None:
+    if layout is None:
+        return None
+    return Layout(layout.shape, values if layout.places is None else layout.places[values])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 
 Step = Callable[[FloatArray], FloatArray]
 
@@ -33,6 +33,11 @@ class Kronecker(Channel):
             self.first.shape[1] * self.second.shape[1],
         )
 
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return _side_by_side(self.first.layout, self.second.layout)
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         return self._both(distribution, self.first.shape[0], self.first.push, self.second.push)
@@ -49,7 +54,7 @@ class Kronecker(Channel):
         """See :meth:`Channel.select`."""
         left, right = np.divmod(values, self.second.shape[0])
         pairs = self.first.select(left)[:, :, None] * self.second.select(right)[:, None, :]
-        return pairs.reshape(values.size, -1)
+        return pairs.reshape(values.size, self.shape[1])
 
     def _both(self, vectors: FloatArray, height: int, first: Step, second: Step) -> FloatArray:
         """Apply one step along each coordinate of the pairs on the last axis."""
@@ -57,3 +62,10 @@ class Kronecker(Channel):
         turned = np.swapaxes(second(table), -1, -2)
         both = np.swapaxes(first(turned), -1, -2)
         return both.reshape(*vectors.shape[:-1], -1)
+
+
+def _side_by_side(first: Layout | None, second: Layout | None) -> Layout | None:
+    """Two lines make a plane; nothing else is known to make anything."""
+    if first is None or second is None or first.places is not None or second.places is not None:
+        return None
+    return Layout((*first.shape, *second.shape))

@@ -1,9 +1,12 @@
 """A planar kernel as an operator, in O(k log k) by FFT.
 
 Without a border this is a plain convolution. With clamping, everything that leaves the grid is reported as the nearest
-cell of it, so border cells collect infinite tails of the kernel. That is exact and needs no padding to infinity: border
-columns are a convolution along the rows with the kernel's column tails, summed over the columns (and reuse the row
-transform), border rows likewise, and each corner is one dot product with the corner tails.
+cell of it, so border cells collect infinite tails of the kernel. That is exact and needs no padding to infinity: the
+first and the last row are two rows of one more convolution, with the kernel's row tails; so are the columns, and the
+four corners. Two rows of a convolution are far cheaper than all of it, and reuse the transforms.
+
+Tables are transformed along their rows, as a whole, and then down their columns, a block of frequencies at a time: a
+block is turned, so that what is transformed lies together in memory, and stays in the processor's cache until done.
 """
 
 from __future__ import annotations
@@ -16,13 +19,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 from confide.kernels import PlanarKernel
 
 Spectrum = NDArray[np.complex128]
 
+ENDS = [0, -1]
+"""The first and the last of something."""
+
+NEGLIGIBLE = 1e-25
+"""Left out of transforms, whose own rounding is far larger; so a steep kernel needs little padding."""
+
+CACHED = 2**16
+"""Complex numbers in one block: 1 MB, which a core's own cache holds."""
+
 FEW = 8
-"""Distributions with at most this many atoms are pushed row by row: exact where the FFT leaves 1e-17 of noise."""
+"""At most this many atoms are pushed, or pulled, one by one: exact where the FFT leaves 1e-17 of noise."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,46 +50,80 @@ class _Convolution(Channel):
         return height, width
 
     @property
+    def layout(self) -> Layout:
+        """See :attr:`Channel.layout`."""
+        return Layout(self.grid)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
         size = self.kernel.cells.size
         return size, size
 
     @cached_property
+    def _reach(self) -> tuple[int, int]:
+        """How many rows and columns away the kernel is more than negligible, counting its own."""
+        visible = self.kernel.cells > NEGLIGIBLE
+        return int(np.count_nonzero(visible.any(axis=1))), int(np.count_nonzero(visible.any(axis=0)))
+
+    @cached_property
     def _padded(self) -> tuple[int, int]:
-        height, width = self.grid
-        return _fft().next_fast_len(2 * height - 1, real=True), _fft().next_fast_len(2 * width - 1, real=False)
+        """The lengths of the transforms: what the kernel reaches beyond one end must not come in at the other."""
+        (height, width), (down, along) = self.grid, self._reach
+        return (
+            _fft().next_fast_len(height + down - 1, real=False),
+            _fft().next_fast_len(width + along - 1, real=True),
+        )
 
     @cached_property
     def _cells(self) -> FloatArray:
-        """The transform of the kernel; real, because the kernel is even."""
-        down, along = self._padded
-        circular = _even(_even(self.kernel.cells, down, 0), along, 1)
-        return np.ascontiguousarray(_fft().fft(_fft().rfft(circular, axis=0), axis=1).real)
+        return self._even_spectrum(self.kernel.cells)
 
-    def _down(self, tables: FloatArray) -> Spectrum:
-        spectrum: Spectrum = _fft().rfft(tables, self._padded[0], axis=-2)
-        return spectrum
+    def _even_spectrum(self, quadrant: FloatArray) -> FloatArray:
+        """Return the transform of an even table, one row a frequency along the rows; real, because it is even."""
+        (down, along), (rows, columns) = self._padded, self._reach
+        turned = _even(_even(quadrant[:rows, :columns], down, 0), along, 1).T
+        return np.ascontiguousarray(_fft().fft(_fft().rfft(turned, axis=0), axis=1).real)
 
-    def _up(self, spectra: Spectrum) -> FloatArray:
-        tables: FloatArray = _fft().irfft(spectra, self._padded[0], axis=-2, overwrite_x=True)
-        return tables[..., : self.grid[0], :]
+    def _along(self, tables: FloatArray) -> Spectrum:
+        """Transform along the rows."""
+        spectra: Spectrum = _fft().rfft(tables, self._padded[1], axis=-1)
+        return spectra
 
-    def _smear_along(self, spectra: Spectrum) -> Spectrum:
-        """Multiply by the kernel's transform, from and to the transform along the rows axis alone."""
-        both = _fft().fft(spectra, self._padded[1], axis=-1)
-        both *= self._cells
-        smeared: Spectrum = _fft().ifft(both, axis=-1, overwrite_x=True)
-        return smeared[..., : self.grid[1]]
+    def _back(self, spectra: Spectrum) -> FloatArray:
+        """Undo the transform along the rows, and cut off the padding."""
+        tables: FloatArray = _fft().irfft(spectra, self._padded[1], axis=-1, overwrite_x=True)
+        return tables[..., : self.grid[1]]
+
+    def _down(self, columns: Spectrum | FloatArray) -> Spectrum:
+        """Transform columns that lie along the last axis."""
+        spectra: Spectrum = _fft().fft(columns, self._padded[0], axis=-1)
+        return spectra
+
+    def _up(self, spectra: Spectrum) -> Spectrum:
+        """Undo the transform of columns, and cut off the padding."""
+        columns: Spectrum = _fft().ifft(spectra, axis=-1, overwrite_x=True)
+        return columns[..., : self.grid[0]]
+
+    def _blocks(self, spectra: Spectrum) -> list[slice]:
+        """Cut the frequencies into blocks whose padded columns fit into the processor's cache."""
+        stacked = spectra.size // (spectra.shape[-1] * spectra.shape[-2])
+        step = max(1, CACHED // max(1, stacked * self._padded[0]))
+        return [slice(start, start + step) for start in range(0, spectra.shape[-1], step)]
 
     def _as_tables(self, vectors: FloatArray) -> FloatArray:
         return vectors.reshape(*vectors.shape[:-1], *self.grid)
 
-    def _few_atoms(self, distribution: FloatArray) -> Indices | None:
-        if distribution.ndim > 1:
+    def _few_atoms(self, vectors: FloatArray) -> Indices | None:
+        if vectors.ndim > 1:
             return None
-        atoms = np.flatnonzero(distribution)
-        return atoms if atoms.size <= FEW else None
+        # Counting is several times faster than listing, and the answer is nearly always that there are many.
+        return np.flatnonzero(vectors) if np.count_nonzero(vectors) <= FEW else None
+
+    def _around(self, cells: Indices, table: FloatArray) -> FloatArray:
+        """Return, for each of these cells, what the table says of every cell's distance to it."""
+        down, along = self._displacements(cells)
+        return table[down[:, :, None], along[:, None, :]].reshape(cells.size, self.shape[1])
 
     def _displacements(self, values: Indices) -> tuple[Indices, Indices]:
         """Return how many rows and columns away every cell is from these, in absolute numbers."""
@@ -104,18 +150,23 @@ class PlanarConvolution(_Convolution):
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        atoms = self._few_atoms(weights)
+        if atoms is not None:
+            return weights[atoms] @ self._around(atoms, self.kernel.cells) * self.rows
         return self._smear(weights) * self.rows
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
-        down, along = self._displacements(values)
-        tables = self.kernel.cells[down[:, :, None], along[:, None, :]]
-        return tables.reshape(values.size, -1) * self.rows[values][:, None]
+        return self._around(values, self.kernel.cells) * self.rows[values][:, None]
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
-        tables = self._up(self._smear_along(self._down(self._as_tables(vectors))))
+        spectra = self._along(self._as_tables(vectors))
+        for block in self._blocks(spectra):
+            both = self._down(_turned(spectra[..., block]))
+            both *= self._cells[block]
+            spectra[..., block] = np.swapaxes(self._up(both), -1, -2)
         # Rounding may leave a probability of 1e-17 negative; none is.
-        return np.maximum(tables, 0.0).reshape(vectors.shape)
+        return np.maximum(self._back(spectra), 0.0).reshape(vectors.shape)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,30 +178,45 @@ class ClampedPlanarConvolution(_Convolution):
         atoms = self._few_atoms(distribution)
         if atoms is not None:
             return distribution[atoms] @ self.select(atoms)
-        tables = self._as_tables(distribution)
-        spectra = self._down(tables)
-        inside = self._smear_along(spectra)
-        inside[..., 0] = np.einsum("...fc,fc->...f", spectra, self._column_tails)
-        inside[..., -1] = np.einsum("...fc,fc->...f", spectra, self._column_tails[:, ::-1])
-        result = self._up(inside)
-        self._push_rows(tables, result)
-        self._push_corners(tables, result)
+        spectra = self._along(self._as_tables(distribution))
+        columns = np.zeros((*spectra.shape[:-2], 2, self._padded[0]), dtype=np.complex128)
+        corners = np.zeros((*spectra.shape[:-2], 2, 2), dtype=np.complex128)
+        for block in self._blocks(spectra):
+            inner = _turned(spectra[..., block])
+            rows = _as_complex(self._row_tails[block] @ _as_real(inner))
+            corners += self._first_and_last[:, block] @ rows[..., 2:]
+            both = self._down(inner)
+            columns += self._first_and_last[:, block] @ (both * self._column_tails[block])
+            both *= self._cells[block]
+            smeared = self._up(both)
+            smeared[..., ENDS] = rows[..., :2]
+            spectra[..., block] = np.swapaxes(smeared, -1, -2)
+        result = self._back(spectra)
+        border = self._up(columns).real
+        border[..., ENDS] = corners.real
+        result[..., ENDS] = np.swapaxes(border, -1, -2)
         return np.maximum(result, 0.0).reshape(distribution.shape)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
+        """See :meth:`Channel.pull`; step for step the transpose of a push."""
+        atoms = self._few_atoms(weights)
+        if atoms is not None:
+            return weights[atoms] @ self._columns(atoms)
         tables = self._as_tables(weights)
-        middle = np.zeros_like(tables)
-        middle[..., 1:-1, :] = tables[..., 1:-1, :]
-        west, east = self._down(middle[..., :1]), self._down(middle[..., -1:])
-        middle[..., [0, -1]] = 0.0
-        spectra = self._smear_along(self._down(middle))
-        spectra += west * self._column_tails + east * self._column_tails[:, ::-1]
-        result = self._up(spectra)
-        result += self._pull_rows(tables)
-        for (row, column), tails in self._corner_tails:
-            result += tables[..., row, column][..., None, None] * tails
-        return np.maximum(result, 0.0).reshape(weights.shape)
+        border = _turned(tables[..., ENDS])
+        corners = self._phases @ border[..., ENDS]
+        rows = _turned(self._along(_without_ends(tables[..., ENDS, :])))
+        rows = np.concatenate([rows, corners], axis=-1)
+        columns = self._down(_without_ends(border))
+        spectra = self._along(_without_rim(tables))
+        for block in self._blocks(spectra):
+            both = self._down(_turned(spectra[..., block]))
+            both *= self._cells[block]
+            both += (self._phases[block] @ columns) * self._column_tails[block]
+            smeared = self._up(both)
+            smeared += _as_complex(np.swapaxes(self._row_tails[block], -1, -2) @ _as_real(rows[..., block, :]))
+            spectra[..., block] = np.swapaxes(smeared, -1, -2)
+        return np.maximum(self._back(spectra), 0.0).reshape(weights.shape)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -161,55 +227,85 @@ class ClampedPlanarConvolution(_Convolution):
         for row in (0, -1):
             for column in (0, -1):
                 tables[:, row, column] = self.kernel.corners[down[:, row, 0], along[:, 0, column]]
-        return tables.reshape(values.size, -1)
+        return tables.reshape(values.size, self.shape[1])
 
-    def _push_rows(self, tables: FloatArray, result: FloatArray) -> None:
-        spectra = self._along(tables)
-        for row, tails in ((0, self._row_tails), (-1, self._row_tails[::-1])):
-            border = np.einsum("...rf,rf->...f", spectra, tails)
-            result[..., row, :] = _fft().irfft(border, self._padded[1], axis=-1)[..., : self.grid[1]]
-
-    def _push_corners(self, tables: FloatArray, result: FloatArray) -> None:
-        for (row, column), tails in self._corner_tails:
-            result[..., row, column] = np.einsum("...rc,rc->...", tables, tails)
-
-    def _pull_rows(self, tables: FloatArray) -> FloatArray:
-        borders = tables[..., [0, -1], :].copy()
-        borders[..., [0, -1]] = 0.0
-        spectra = self._along(borders)
-        both = spectra[..., :1, :] * self._row_tails + spectra[..., 1:, :] * self._row_tails[::-1]
-        rows: FloatArray = _fft().irfft(both, self._padded[1], axis=-1)
-        return rows[..., : self.grid[1]]
-
-    def _along(self, tables: FloatArray) -> Spectrum:
-        spectrum: Spectrum = _fft().rfft(tables, self._padded[1], axis=-1)
-        return spectrum
-
-    @cached_property
-    def _column_tails(self) -> FloatArray:
-        """Transform along the rows of the mass beyond each column distance."""
-        transformed = _fft().rfft(_even(self.kernel.columns, self._padded[0], 0), axis=0)
-        return np.ascontiguousarray(transformed.real)
+    def _columns(self, outputs: Indices) -> FloatArray:
+        """Return these columns of M, one a row."""
+        (rows, columns), (height, width) = np.divmod(outputs, self.grid[1]), self.grid
+        in_end_row, in_end_column = (rows == 0) | (rows == height - 1), (columns == 0) | (columns == width - 1)
+        in_corner = in_end_row & in_end_column
+        result = self._around(outputs, self.kernel.cells)
+        result[in_end_row] = self._around(outputs[in_end_row], self.kernel.rows)
+        result[in_end_column] = self._around(outputs[in_end_column], self.kernel.columns)
+        result[in_corner] = self._around(outputs[in_corner], self.kernel.corners)
+        return result
 
     @cached_property
     def _row_tails(self) -> FloatArray:
-        """Transform along the columns of the mass beyond each row distance."""
-        transformed = _fft().rfft(_even(self.kernel.rows, self._padded[1], 1), axis=1)
-        return np.ascontiguousarray(transformed.real)
+        """What the first row, the last row and then the corners in each collect: frequency along, which, from row."""
+        tables = (self.kernel.rows, self.kernel.rows[::-1], self.kernel.corners, self.kernel.corners[::-1])
+        reached = (table[:, : self._reach[1]] for table in tables)
+        tails = [_fft().rfft(_even(table, self._padded[1], 1), axis=1).real.T for table in reached]
+        return np.stack(tails, axis=1)
 
     @cached_property
-    def _corner_tails(self) -> list[tuple[tuple[int, int], FloatArray]]:
-        corners = self.kernel.corners
-        return [
-            ((0, 0), corners),
-            ((0, -1), corners[:, ::-1]),
-            ((-1, 0), corners[::-1]),
-            ((-1, -1), corners[::-1, ::-1]),
-        ]
+    def _column_tails(self) -> FloatArray:
+        return self._even_spectrum(self.kernel.columns)
+
+    @cached_property
+    def _phases(self) -> Spectrum:
+        """Per frequency along the rows, what moving to the first column and to the last multiplies a transform by."""
+        along = self._padded[1]
+        places = np.array([0, self.grid[1] - 1])
+        # Reduced before the exponential, whose argument then stays accurate.
+        turns = np.arange(along // 2 + 1)[:, None] * places % along / along
+        phases: Spectrum = np.exp(-2j * np.pi * turns)
+        return phases
+
+    @cached_property
+    def _first_and_last(self) -> Spectrum:
+        """The first and the last column of the inverse transform along the rows, as a product with two rows.
+
+        The frequencies left out of a real transform mirror the others, hence the factor 2 for those that have a mirror
+        image, and the real part in the end.
+        """
+        along = self._padded[1]
+        mirrored = np.full(along // 2 + 1, 2.0)
+        mirrored[0] = 1.0
+        if along % 2 == 0:
+            mirrored[-1] = 1.0
+        return np.ascontiguousarray(self._phases.conj().T * (mirrored / along))
 
 
 def _numbered(channel: _Convolution, values: Indices) -> list[tuple[int, Indices]]:
     return list(enumerate(channel._displacements(values)))
+
+
+def _turned(tables: NDArray[Any]) -> NDArray[Any]:
+    """Swap the last two axes, in memory too."""
+    return np.ascontiguousarray(np.swapaxes(tables, -1, -2))
+
+
+def _as_real(spectra: Spectrum) -> FloatArray:
+    """Show complex numbers as pairs of real ones, along a new last axis: products with real tables then stay real."""
+    return spectra.view(np.float64).reshape(*spectra.shape, 2)
+
+
+def _as_complex(pairs: FloatArray) -> Spectrum:
+    return pairs.view(np.complex128)[..., 0]
+
+
+def _without_rim(tables: FloatArray) -> FloatArray:
+    inner = np.zeros_like(tables)
+    inner[..., 1:-1, 1:-1] = tables[..., 1:-1, 1:-1]
+    return inner
+
+
+def _without_ends(vectors: FloatArray) -> FloatArray:
+    """Return border rows, or columns, without the corners."""
+    inner = np.zeros_like(vectors)
+    inner[..., 1:-1] = vectors[..., 1:-1]
+    return inner
 
 
 def _even(quadrant: FloatArray, length: int, axis: int) -> FloatArray:

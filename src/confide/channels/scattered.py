@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.recursions import running_sums
 from confide.checks import read_only
 
 
@@ -58,10 +60,15 @@ class ScatteredExponential(Channel):
         faded: FloatArray = np.exp(-self.decay * (self._floor + 1 - self.positions))
         return np.where(self._floor + 1 < self.size, faded, 0.0)
 
+    @property
+    def layout(self) -> Layout:
+        """See :attr:`Channel.layout`."""
+        return Layout((self.size,))
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
-        left = self._run(distribution)
-        right = self._run(distribution[..., ::-1])[..., ::-1]
+        left = self._sums(distribution)
+        right = self._sums(distribution[..., ::-1])[..., ::-1]
         neighbour = np.minimum(self._floor + 1, self.size - 1)
         pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., neighbour] * self._from_right
         return pushed
@@ -70,23 +77,15 @@ class ScatteredExponential(Channel):
         """See :meth:`Channel.pull`."""
         to_left = self._gather(weights * self._from_left, self._floor)
         to_right = self._gather(weights * self._from_right, np.minimum(self._floor + 1, self.size - 1))
-        return self._run(to_left[..., ::-1])[..., ::-1] + self._run(to_right)
+        return self._sums(to_left[..., ::-1])[..., ::-1] + self._sums(to_right)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         selected: FloatArray = np.exp(-self.decay * np.abs(values[:, None] - self.positions))
         return selected
 
-    def _run(self, vectors: FloatArray) -> FloatArray:
-        """Return the running sums f_i = b_i + alpha f_(i-1) along the last axis."""
-        from scipy.linalg.lapack import dtbtrs
-
-        bands = np.empty((2, self.size), order="F")
-        bands[0], bands[1] = 1.0, -np.exp(-self.decay)
-        columns = np.asfortranarray(vectors.reshape(-1, self.size).T)
-        solution, _ = dtbtrs(bands, columns, uplo="L", diag="U")
-        run: FloatArray = solution.T.reshape(vectors.shape)
-        return run
+    def _sums(self, vectors: FloatArray) -> FloatArray:
+        return running_sums(vectors, math.exp(-self.decay))
 
     def _gather(self, weights: FloatArray, places: Indices) -> FloatArray:
         flat = weights.reshape(-1, self.positions.size)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,6 +27,11 @@ class Stacked(Channel):
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
         return self.channels[0].shape[0], sum(channel.shape[1] for channel in self.channels)
+
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return self.channels[0].layout
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""

@@ -11,6 +11,7 @@ them compiled, without a copy of T and without building any factor: about a micr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -18,16 +19,26 @@ from typing import Any
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.recursions import sums_of_others
 from confide.checks import read_only
+
+FAINT = 1e-290
+"""Added to whatever is smeared, so that no running sum fades into subnormal numbers: they take 20 times as long."""
+
+STEEPEST = math.exp(-12)
+"""The smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself."""
+
+MANY = 512
+"""From this many vectors on, numpy's row operations are faster than LAPACK's one vector after the other."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSidedExponential(Channel):
-    """M_xz = row(x) alpha^|z - x| column(z), plus extra(x) where z = x; square.
+    """M_xz = row(x) alpha^|z - x| column(z), or diagonal(x) where z = x if that is given; square.
 
     The geometric mechanism has column factors alone (paper, eq. TLinearGeometric), the exponential mechanism row
-    factors alone, and the Laplace mechanism an extra on the diagonal, where its cell holds the peak of the density.
+    factors alone, and the Laplace mechanism a diagonal of its own, where its cell holds the peak of the density.
 
     Parameters
     ----------
@@ -39,8 +50,8 @@ class TwoSidedExponential(Channel):
         One factor an output.
     rows
         One factor a value; 1 if left out.
-    extra
-        What is added on the diagonal; nothing if left out.
+    diagonal
+        What stands on the diagonal; row(x) column(x) if left out.
 
     >>> channel = TwoSidedExponential(0.5, 0.5, np.array([2, 1, 2]) / 3)
     >>> channel.push(np.array([1.0, 0.0, 0.0])).round(4)
@@ -51,7 +62,7 @@ class TwoSidedExponential(Channel):
     complement: float
     columns: FloatArray
     rows: FloatArray | None = None
-    extra: FloatArray | None = None
+    diagonal: FloatArray | None = None
     _below: FloatArray = field(init=False)
     _diagonal: FloatArray = field(init=False)
 
@@ -62,7 +73,7 @@ class TwoSidedExponential(Channel):
         diagonal[-1] = 1.0
         object.__setattr__(self, "_below", read_only(np.full(size - 1, -self.ratio)))
         object.__setattr__(self, "_diagonal", read_only(diagonal))
-        for name in ("columns", "rows", "extra"):
+        for name in ("columns", "rows", "diagonal"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.float64)))
 
@@ -75,17 +86,28 @@ class TwoSidedExponential(Channel):
         """See :attr:`Channel.shape`."""
         return self.columns.size, self.columns.size
 
+    @property
+    def layout(self) -> Layout:
+        """See :attr:`Channel.layout`."""
+        return Layout((self.columns.size,))
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         weighted = distribution if self.rows is None else distribution * self.rows
-        smeared = self._smear(weighted) * self.columns
-        return smeared if self.extra is None else smeared + distribution * self.extra
+        smeared = self._smear(weighted)
+        smeared *= self.columns
+        if self.diagonal is not None:
+            smeared += distribution * self.diagonal
+        return smeared
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         smeared = self._smear(weights * self.columns)
-        weighted = smeared if self.rows is None else smeared * self.rows
-        return weighted if self.extra is None else weighted + weights * self.extra
+        if self.rows is not None:
+            smeared *= self.rows
+        if self.diagonal is not None:
+            smeared += weights * self.diagonal
+        return smeared
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -94,25 +116,41 @@ class TwoSidedExponential(Channel):
         matrix = powers * self.columns
         if self.rows is not None:
             matrix *= self.rows[values][:, None]
-        if self.extra is not None:
-            matrix[np.arange(values.size), values] += self.extra[values]
+        if self.diagonal is not None:
+            matrix[np.arange(values.size), values] = self.diagonal[values]
         return matrix
+
+    @property
+    def has_tridiagonal_form(self) -> bool:
+        """Whether M can be written through the tridiagonal T^-1 without cancellation.
+
+        A diagonal of its own is then a small correction to that of T; where alpha is tiny it would be a huge one.
+        """
+        return self.diagonal is None or self.ratio > STEEPEST
+
+    @cached_property
+    def extra(self) -> FloatArray:
+        """By how much the diagonal exceeds that of row(x) alpha^|z - x| column(z), divided by row(x)."""
+        if self.diagonal is None:
+            return np.zeros(self.columns.size)
+        return (self.diagonal if self.rows is None else self.diagonal / self.rows) - self.columns
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """See :meth:`Channel.unpush`.
 
-        With E = extra / rows and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which
-        is tridiagonal; without an extra it is diagonal.
+        With E = extra and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which is
+        tridiagonal; without an extra it is diagonal.
         """
-        unscaled = frequencies / self.columns if self.extra is None else self._solve_tridiagonal(frequencies)
+        if not self.has_tridiagonal_form:
+            return super().unpush(frequencies)
+        unscaled = frequencies / self.columns if self.diagonal is None else self._solve_tridiagonal(frequencies)
         result = self._unsmear(unscaled)
         return result if self.rows is None else result / self.rows
 
     def _solve_tridiagonal(self, frequencies: FloatArray) -> FloatArray:
         from scipy.linalg import solve_banded
 
-        assert self.extra is not None  # noqa: S101 (for the type checker; the one caller has asked)
-        extra = (self.extra if self.rows is None else self.extra / self.rows) / self._one_minus_square
+        extra = self.extra / self._one_minus_square
         # Row i of this band holds the matrix transposed, for the unknown stands on the left.
         bands = np.zeros((3, self.columns.size))
         bands[0, 1:] = -self.ratio * extra[:-1]
@@ -138,13 +176,30 @@ class TwoSidedExponential(Channel):
         return result / self._one_minus_square
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
-        """Return vectors T, along the last axis."""
-        if self.columns.size == 1:
+        """Return vectors T, along the last axis, in memory of their own; less the diagonal if that stands apart."""
+        size = self.columns.size
+        if self.diagonal is not None:
+            return sums_of_others(vectors, self.ratio)
+        if size == 1:
             return vectors.copy()
-        columns = vectors.reshape(-1, self.columns.size).T  # Fortran order without a copy, as LAPACK wants it
-        solution, _ = _solve_factored()(self._diagonal, self._below, columns)
+        if vectors.size >= MANY * size:
+            return self._smear_side_by_side(vectors.reshape(-1, size)).reshape(vectors.shape)
+        lifted = np.add(vectors, FAINT, out=np.empty(vectors.shape))
+        columns = lifted.reshape(-1, size).T  # Fortran order without a copy, as LAPACK wants it
+        solution, _ = _solve_factored()(self._diagonal, self._below, columns, overwrite_b=True)
         smeared: FloatArray = solution.T.reshape(vectors.shape)
         return smeared
+
+    def _smear_side_by_side(self, vectors: FloatArray) -> FloatArray:
+        """Run the same two recursions on many vectors at once: a step then waits for no other vector's last one."""
+        sums = np.add(vectors.T, FAINT, out=np.empty(vectors.T.shape))
+        step = np.empty(sums.shape[1])
+        for place in range(1, sums.shape[0]):
+            sums[place] += np.multiply(sums[place - 1], self.ratio, out=step)
+        sums[:-1] *= self._one_minus_square
+        for place in range(sums.shape[0] - 2, -1, -1):
+            sums[place] += np.multiply(sums[place + 1], self.ratio, out=step)
+        return sums.T
 
 
 @cache

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers
+from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.explanations import label_value
 from confide.surveys import Survey
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ FEW = 20
 """Ranges, or most likely values, that a larger alphabet is brought down to."""
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-SHADES = " ·░▒▓█"
+SHADES = "·░▒▓█"
+"""From nobody to the fullest cell; a hole is blank."""
 
 FloatArray = NDArray[np.float64]
 
@@ -44,10 +46,25 @@ def show_distribution(
     alphabet = survey.alphabet
     if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
         console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
-    bars, note = choose_bars(alphabet, distribution, truth, everything=everything)
-    console.print(_table(console, survey.name, bars))
-    if note:
-        console.print(note, style="dim")
+    if isinstance(alphabet, Pairs) and not everything and alphabet.size > SMALL:
+        notes = _show_margins(console, alphabet, distribution, truth)
+    else:
+        bars, note = choose_bars(alphabet, distribution, truth, everything=everything)
+        console.print(_table(console, survey.name, bars))
+        notes = [note]
+    for line in filter(None, notes):
+        console.print(line, style="dim", soft_wrap=not console.is_terminal)
+
+
+def _show_margins(console: Console, pairs: Pairs, distribution: FloatArray, truth: FloatArray | None) -> list[str]:
+    """Print each part of many pairs on its own, and return what is to be said about it."""
+    for part, name, axis in ((pairs.first, "first", 1), (pairs.second, "second", 0)):
+        shape = pairs.first.size, pairs.second.size
+        shares = distribution.reshape(shape).sum(axis=axis)
+        known = None if truth is None else truth.reshape(shape).sum(axis=axis)
+        bars, _ = choose_bars(part, shares, known)
+        console.print(_table(console, name, bars))
+    return [f"Each part on its own; --all shows all {pairs.size:,} pairs."]
 
 
 def choose_bars(
@@ -67,15 +84,11 @@ def choose_bars(
 
 
 def _lines(alphabet: Alphabet, chosen: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None) -> list[Bar]:
-    labels = [_label(value) for value in alphabet.decode(chosen).tolist()]
+    labels = [label_value(value) for value in alphabet.decode(chosen).tolist()]
     return [
         Bar(label, float(shares[index]), None if truth is None else float(truth[index]))
         for label, index in zip(labels, chosen, strict=True)
     ]
-
-
-def _label(value: object) -> str:
-    return f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
 
 
 def _ranges(alphabet: Integers, shares: FloatArray, truth: FloatArray | None) -> tuple[list[Bar], str]:
@@ -153,13 +166,15 @@ def _map(grid: Grid, distribution: FloatArray, *, blocks: bool) -> RenderableTyp
     from rich.panel import Panel
     from rich.text import Text
 
-    cells = np.maximum(distribution, 0).reshape(grid.shape)
-    shades = SHADES if blocks else " .:*%#"
-    # By the square root, for a city's few crowded cells would leave all others blank.
-    levels = np.rint(np.sqrt(cells / max(cells.max(), 1e-300)) * (len(shades) - 1)).astype(int)
-    lines = ["".join(shades[level] * 2 for level in row) for row in levels[::-1]]
+    shades = SHADES if blocks else ".:*%#"
+    peak = max(float(distribution.max()), 1e-300)
+    # By the square root, for a city's few crowded cells would leave all others alike.
+    levels = np.rint(np.sqrt(np.maximum(distribution, 0) / peak) * (len(shades) - 1))
+    marks = " " + shades
+    picture = np.nan_to_num(grid.picture(levels + 1)).astype(int)
+    lines = ["".join(marks[level] * 2 for level in row) for row in picture[::-1].tolist()]
     text = Text("\n".join(lines), style="cyan", no_wrap=True)
-    return Panel(text, title="north", subtitle=f"darkest: {cells.max():.1%}", expand=False)
+    return Panel(text, title="north", subtitle=f"{shades[-1]} {distribution.max():.1%}", expand=False)
 
 
 def _has_blocks(console: Console) -> bool:

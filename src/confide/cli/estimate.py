@@ -10,7 +10,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from confide.alphabets import Lattice
 from confide.checks import check_choice
+from confide.cli.exits import NoAnswerError
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import check_outputs, describe_rows, rows_record, screen
 from confide.cli.terminal import console, progress, say_exactly, show_json, show_pairs, warn
@@ -37,6 +39,13 @@ EXAMPLES = (
 )
 
 FORMATS = (".csv", ".json", ".html")
+
+CURES = {
+    Status.ITERATION_LIMIT: "Raise --iteration-limit, or accept a larger --delta.",
+    Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
+    Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
+}
+"""What to do about an answer that ended before its goal."""
 
 
 def estimate(  # noqa: PLR0913 - one argument an option
@@ -88,6 +97,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    _require_end(contract)
     known = None if truth is None else _read_truth(truth, contract)
     rows = read_reports(reports, contract, column or ())
     screen(rows, rejects)
@@ -105,8 +115,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
         _show_in_words(contract, rows, outcome, known, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
-    if outcome.estimate.status is Status.ITERATION_LIMIT:
-        warn(f"{outcome.estimate.explanation}. Raise --iteration-limit, or accept a larger --delta.")
+    if outcome.estimate.status in CURES:
+        warn(f"{outcome.estimate.explanation}. {CURES[outcome.estimate.status]}")
 
 
 def describe_certificate(certificate: float) -> str:
@@ -120,6 +130,18 @@ def describe_certificate(certificate: float) -> str:
     if math.isinf(certificate):
         return "none: the answer gives a report that was seen probability 0"
     return f"no distribution has a log-likelihood more than {certificate:.3g} above this one"
+
+
+def _require_end(survey: Survey) -> None:
+    """Refuse an alphabet without an end: there would be no end of probabilities to estimate."""
+    alphabet = survey.alphabet
+    if alphabet.is_finite:
+        return
+    bounds = 'kind = "grid" with rows and columns' if isinstance(alphabet, Lattice) else "low and high"
+    raise NoAnswerError(
+        f"An estimate needs values that have an end; {alphabet!r} has none. Make a copy of the survey whose [alphabet] "
+        f"has {bounds}, wide enough for everyone. The reports need not be made again: the noise is the same."
+    )
 
 
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
@@ -191,9 +213,9 @@ def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | No
 
     if truth is None:
         return []
-    if outcome.emd is None or outcome.total_variation is None:
+    if outcome.total_variation is None:
         return [("From the truth", "no distance: the answer is no distribution")]
-    return [
-        ("EMD", f"{with_unit(outcome.emd, survey.alphabet.unit)} from the truth"),
-        ("Total variation", f"{outcome.total_variation:.4f} from the truth"),
-    ]
+    variation = ("Total variation", f"{outcome.total_variation:.4f} from the truth")
+    if outcome.emd is None:
+        return [variation]
+    return [("EMD", f"{with_unit(outcome.emd, survey.alphabet.unit)} from the truth"), variation]

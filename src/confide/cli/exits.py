@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from confide.errors import (
+    BrokenPromiseError,
     ConfideError,
     InvalidInputError,
     InvalidParameterError,
@@ -23,8 +24,13 @@ class ExitCode(IntEnum):
     USAGE = 2
     SURVEY = 3
     DATA = 4
-    NO_ESTIMATE = 5
+    NO_ANSWER = 5
     MISSING_PACKAGE = 6
+    BROKEN_PROMISE = 7
+
+
+class NoAnswerError(ConfideError):
+    """A survey is sound, but this mechanism cannot be estimated from or audited."""
 
 
 MEANINGS = {
@@ -33,17 +39,20 @@ MEANINGS = {
     ExitCode.USAGE: "wrong usage of a command or an option",
     ExitCode.SURVEY: "a bad survey file",
     ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
-    ExitCode.NO_ESTIMATE: "no estimate, for instance because the mechanism has no inverse",
+    ExitCode.NO_ANSWER: "no answer: this mechanism has no inverse, or no end of values or reports",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
+    ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
 }
 """What each exit code means, as `confide --help` lists it."""
 
 BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
     (SurveyError, ExitCode.SURVEY),
+    (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
     (InvalidParameterError, ExitCode.USAGE),
     (MissingExtraError, ExitCode.MISSING_PACKAGE),
-    (NotInvertibleError, ExitCode.NO_ESTIMATE),
-    (SolverError, ExitCode.NO_ESTIMATE),
+    (NoAnswerError, ExitCode.NO_ANSWER),
+    (NotInvertibleError, ExitCode.NO_ANSWER),
+    (SolverError, ExitCode.NO_ANSWER),
     (InvalidInputError, ExitCode.DATA),
 )
 """The first line whose error fits decides; anything else is unexpected."""

@@ -2,96 +2,32 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from confide import mechanisms, surveys
+from confide.checks import check_choice
+from confide.cli.examples import ALPHABETS, MECHANISMS, USUAL, AlphabetKind, MechanismExample
 from confide.cli.terminal import say, say_exactly
 from confide.errors import InvalidParameterError
 from confide.tables import write_text
 
-EXAMPLES = ("confide init", "confide init checkins.toml --alphabet grid")
+EXAMPLES = ("confide init", "confide init checkins.toml --alphabet grid", "confide init --mechanism rappor")
 
 HEADER = """\
 # A confide survey: which values a person may have, and how each is blurred before it leaves the person's device.
 # The device and the curator read the same file: it is the contract between them. Check it with: confide show {path}
 
-# What a value is called. Files of values have a column of this name.
+# What a value is called{column}.
 name = "{name}"
 
 # A heading, for people.
 title = "{title}"
 """
 
-ALPHABETS = {
-    "integers": """\
-[alphabet]
-kind = "integers"      # whole numbers from low to high, both inside
-low = 0
-high = 99
-unit = "year"          # what distances are counted in; may be left out
-# spacing = 1.0        # how far neighbours lie apart, in that unit; 1 if left out
-""",
-    "categories": """\
-[alphabet]
-kind = "categories"    # unordered values, all texts or all whole numbers; none is nearer than another
-values = ["never", "sometimes", "often"]
-""",
-    "grid": """\
-[alphabet]
-kind = "grid"          # cells of a plane; files have the columns row (0 is south) and column (0 is west)
-rows = 20
-columns = 14
-spacing = 0.5          # how far neighbouring cells lie apart
-unit = "km"            # what distances are counted in; may be left out
-""",
-}
 
-MECHANISMS = {
-    "truncated-geometric": """\
-[mechanism]
-kind = "truncated-geometric"   # integers only: noise is added, and the sum clamped to the alphabet
-epsilon = 0.05                 # the promise per unit of distance, here per year; smaller is more private:
-                               # values d apart are told apart by a factor of at most e^(epsilon d)
-""",
-    "randomized-response": """\
-[mechanism]
-kind = "randomized-response"   # any alphabet: the truth, or with some probability any other value alike
-epsilon = 2.0                  # the promise per person; smaller is more private:
-                               # any two values are told apart by a factor of at most e^epsilon
-""",
-    "matrix": """\
-[mechanism]
-kind = "matrix"                # any alphabet: your own probabilities; the guarantee is computed from them
-matrix = [                     # one row for each value, one column for each report; rows sum to 1
-    [0.8, 0.1, 0.1],
-    [0.1, 0.8, 0.1],
-    [0.1, 0.1, 0.8],
-]
-# outputs = { kind = "categories", values = ["a", "b", "c"] }   # what the columns are; the alphabet if left out
-""",
-}
-
-
-class AlphabetKind(StrEnum):
-    """Which alphabet the example has."""
-
-    INTEGERS = "integers"
-    CATEGORIES = "categories"
-    GRID = "grid"
-
-
-CHOICES = {
-    AlphabetKind.INTEGERS: ("age", "Ages in years", "truncated-geometric"),
-    AlphabetKind.CATEGORIES: ("answer", "How often do you cycle to work?", "randomized-response"),
-    AlphabetKind.GRID: ("location", "Where people check in", "randomized-response"),
-}
-"""Name, title and mechanism of each example."""
+COLUMN = ", and the column of a file of values"
 
 
 def init(
@@ -99,40 +35,88 @@ def init(
         "survey.toml"
     ),
     *,
-    alphabet: Annotated[AlphabetKind, typer.Option(help="What kind of values people have.")] = AlphabetKind.INTEGERS,
+    alphabet: Annotated[
+        AlphabetKind | None,
+        typer.Option(help="What kind of values people have. [default: integers, or what fits]", show_default=False),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help=f"How they are blurred: {', '.join(MECHANISMS)}. [default: what suits the values]",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented example survey, to be edited.
 
     A survey names the values that a person may have and the mechanism that blurs them. Its comments explain every key
-    and the alternatives.
+    and list the other mechanisms that fit.
     """
     if path.exists() and not force and str(path) != "-":
         raise InvalidParameterError(f"{path} exists already. Name another file, or overwrite it with --force.")
-    write_text(path, example_survey(alphabet, path))
+    write_text(path, example_survey(*_choose(alphabet, mechanism), path))
     if str(path) != "-":
         say(f"Wrote {path}. Edit it, then see what it promises:")
         say_exactly(f"  confide show {path}")
 
 
-def example_survey(kind: AlphabetKind, path: Path) -> str:
-    """Return a survey with one alphabet and one mechanism, and the others beside them as comments.
+def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path) -> str:
+    """Return a survey with one alphabet and one mechanism, and the others that fit as comments.
 
     >>> from confide import parse_survey
-    >>> parse_survey(example_survey(AlphabetKind.INTEGERS, Path("survey.toml"))).alphabet
-    Integers(0, 99, unit='year')
+    >>> parse_survey(example_survey(AlphabetKind.INTEGERS, "geometric", Path("survey.toml"))).mechanism
+    Geometric(alphabet=Integers(0, 99, unit='year'), epsilon=0.05)
     """
-    name, title, chosen = CHOICES[kind]
     shown = "survey.toml" if str(path) == "-" else str(path)
+    values = ALPHABETS[alphabet]
     parts = (
-        HEADER.format(path=shown, name=name, title=title),
-        _one_of(ALPHABETS, kind, "Which values a person may have.", surveys.ALPHABETS),
-        _one_of(MECHANISMS, chosen, "How a value is blurred.", mechanisms.MECHANISMS),
+        HEADER.format(path=shown, name=values.name, title=values.title, column=COLUMN if values.is_single else ""),
+        f"# Which values a person may have.\n{values.text}",
+        f"# For other values: confide init --alphabet {'|'.join(one for one in AlphabetKind if one != alphabet)}\n",
+        f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{_mechanism_table(alphabet, mechanism)}",
+        _others(alphabet, mechanism),
     )
     return "\n".join(parts)
 
 
-def _one_of(blocks: dict[str, str], chosen: str, heading: str, kinds: Iterable[str]) -> str:
-    others = [textwrap.indent(block, "#   ") for kind, block in blocks.items() if kind != chosen]
-    known = textwrap.fill(f"All kinds: {', '.join(kinds)}. Two others, ready to use:", 110, break_on_hyphens=False)
-    return f"# {heading}\n{blocks[chosen]}\n{textwrap.indent(known, '# ')}\n#\n" + "#\n".join(others)
+def _choose(alphabet: AlphabetKind | None, mechanism: str | None) -> tuple[AlphabetKind, str]:
+    """Return alphabet and mechanism, each chosen to fit the other where it was not asked for."""
+    if mechanism is None:
+        values = alphabet or AlphabetKind.INTEGERS
+        return values, USUAL[values]
+    check_choice("--mechanism", mechanism, tuple(MECHANISMS))
+    fits = MECHANISMS[mechanism].fits
+    if alphabet is not None and alphabet not in fits:
+        raise InvalidParameterError(
+            f"There is no example of {mechanism} on {alphabet}. Give --alphabet {' or '.join(fits)}, or leave it out."
+        )
+    return alphabet or fits[0], mechanism
+
+
+def _mechanism_table(alphabet: AlphabetKind, mechanism: str) -> str:
+    settings = MECHANISMS[mechanism].settings
+    head = f'[mechanism]\nkind = "{mechanism}"\n'
+    return head + (settings[alphabet] if settings else _epsilon(alphabet, MECHANISMS[mechanism]))
+
+
+def _epsilon(alphabet: AlphabetKind, example: MechanismExample) -> str:
+    if example.is_per_person:
+        return """\
+epsilon = 2.0                  # the promise per person; smaller is more private:
+                               # any two values are told apart by a factor of at most e^epsilon
+"""
+    values = ALPHABETS[alphabet]
+    return f"""\
+epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more private:
+                               # values d apart are told apart by a factor of at most e^(epsilon d)
+"""
+
+
+def _others(alphabet: AlphabetKind, chosen: str) -> str:
+    """Return the other mechanisms that fit, a line each."""
+    fitting = {kind: one for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen}
+    width = max(len(kind) for kind in fitting) + 2
+    heading = f"# Others that fit these values; for an example: confide init --alphabet {alphabet} --mechanism KIND\n"
+    return heading + "".join(f"#   {kind:{width}}{one.about}\n" for kind, one in fitting.items())

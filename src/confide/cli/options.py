@@ -15,7 +15,7 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="NAME",
-        help="The column to read; for grid cells give the option twice, for row and column. "
+        help="The column to read; for values of several parts, such as row and column, give it once for each. "
         "By default the column named like the survey (for reports: 'report'), else the only one.",
         show_default=False,
     ),

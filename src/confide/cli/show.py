@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.alphabets import (
+    Alphabet,
+    BitVectors,
+    Categories,
+    Grid,
+    Integers,
+    Line,
+    LineAlphabet,
+    Pairs,
+    Plane,
+    PlaneAlphabet,
+)
 from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.surveys import Survey, load_survey
@@ -55,18 +66,42 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     >>> describe_alphabet(Integers(0, 99, unit="year"))
     '100 whole numbers, 0 to 99, neighbours 1 year apart'
     """
-    from confide.explanations import with_unit
-
     if isinstance(alphabet, Categories):
         listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
         return f"{alphabet.size:,} categories: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
-    if not isinstance(alphabet, Grid | Integers) or not alphabet.is_finite:
-        return repr(alphabet)
-    apart = f"neighbours {with_unit(alphabet.spacing, alphabet.unit)} apart"
+    if isinstance(alphabet, BitVectors):
+        words = "one whole number" if alphabet.parts == 1 else f"{alphabet.parts} whole numbers"
+        return f"{alphabet.length:,} bits, one for each value, packed into {words}"
+    if isinstance(alphabet, Pairs):
+        return f"pairs; first {describe_alphabet(alphabet.first)}; second {describe_alphabet(alphabet.second)}"
+    if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
+        return _describe_places(alphabet)
+    return repr(alphabet)
+
+
+def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
+    from confide.explanations import with_unit
+
+    step = with_unit(alphabet.spacing, alphabet.unit)
+    if isinstance(alphabet, Line | Plane):
+        what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
+        return f"{what}, counted in steps of {step}"
+    return f"{_count_places(alphabet)}, neighbours {step} apart"
+
+
+def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     if isinstance(alphabet, Grid):
-        return f"{alphabet.size:,} cells, {alphabet.rows} rows by {alphabet.columns} columns, {apart}"
-    first, last = alphabet.span
-    return f"{alphabet.size:,} whole numbers, {first} to {last}, {apart}"
+        holes = f" with {_number(len(alphabet.holes), 'hole')}" if alphabet.holes else ""
+        shape = f"{_number(alphabet.rows, 'row')} by {_number(alphabet.columns, 'column')}"
+        return f"{_number(alphabet.size, 'cell')}, {shape}{holes}"
+    if isinstance(alphabet, Integers) and alphabet.is_finite:
+        first, last = alphabet.span
+        return f"{_number(alphabet.size, 'whole number')}, {first} to {last}"
+    return "any whole number" if isinstance(alphabet, Integers) else "any cell of an endless plane"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _show_in_words(survey: Survey) -> None:
@@ -87,4 +122,4 @@ def _show_in_words(survey: Survey) -> None:
 
 def _describe_reports(survey: Survey) -> str:
     reports = survey.mechanism.report_alphabet
-    return "again one of these values" if reports == survey.alphabet else describe_alphabet(reports)
+    return "again one of these" if reports == survey.alphabet else describe_alphabet(reports)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.alphabets import Alphabet
+from confide.explanations import label_value
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
 
@@ -79,8 +80,8 @@ class Bars:
 
     @cached_property
     def _labels(self) -> list[str]:
-        labels = self.alphabet.labels()
-        shown = [_shorten(labels[index]) for index in self._shown]
+        values = self.alphabet.decode(np.array(self._shown)).tolist()
+        shown = [_shorten(label_value(value)) for value in values]
         others = self.alphabet.size - len(shown)
         return [*shown, f"{others:,} others"] if others else shown
 

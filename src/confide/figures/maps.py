@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from confide.alphabets import Grid
 from confide.figures import style
-from confide.figures.panels import Panel
+from confide.figures.panels import Panel, Role
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,8 @@ class Map:
         """Draw one panel into empty axes."""
         from matplotlib.ticker import MaxNLocator
 
-        picture = panel.distribution.reshape(self.alphabet.shape)
+        picture = self.alphabet.picture(panel.distribution)  # NaN, which stays blank, for holes
+        axes.set_facecolor(style.HOLE)
         image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.heat())
         image.set_clim(0.0, self._highest)
         axes.grid(visible=False)
@@ -66,7 +67,7 @@ class Map:
         bar = figure.colorbar(self._scale(), extend=extend, **place, **settings)  # type: ignore[arg-type]
         style.show_percent(bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis)
         bar.outline.set_linewidth(0.5)
-        bar.set_label("share in a cell" + (" (red: negative)" if self._lowest < 0 else ""))
+        bar.set_label(self._key_label())
 
     def _scale(self) -> ScalarMappable:
         from matplotlib.cm import ScalarMappable
@@ -82,11 +83,20 @@ class Map:
     def _lowest(self) -> float:
         return min(panel.trough for panel in self.panels)
 
+    def _key_label(self) -> str:
+        is_noisy = all(panel.role is Role.NOISY for panel in self.panels)
+        remarks = ["red: negative"] * (self._lowest < 0) + ["grey: no cell"] * bool(self.alphabet.holes)
+        remark = f" ({', '.join(remarks)})" if remarks else ""
+        return f"share of reports{remark}" if is_noisy else f"share in a cell{remark}"
+
     def _extent(self) -> tuple[float, float, float, float]:
+        """Return west, east, south and north: in units where there is one, else so that cells lie on their numbers."""
+        south, west = self.alphabet.first_row, self.alphabet.first_column
         rows, columns = self.alphabet.shape
-        if not self.alphabet.unit:
-            return -0.5, columns - 0.5, -0.5, rows - 0.5
-        return 0.0, columns * self.alphabet.spacing, 0.0, rows * self.alphabet.spacing
+        edges = west, west + columns, south, south + rows
+        step, shift = (self.alphabet.spacing, 0.0) if self.alphabet.unit else (1.0, 0.5)
+        left, right, bottom, top = (step * edge - shift for edge in edges)
+        return left, right, bottom, top
 
     def _label(self, direction: str, number: str) -> str:
         return f"{direction} ({self.alphabet.unit})" if self.alphabet.unit else number

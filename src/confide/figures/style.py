@@ -22,6 +22,7 @@ INK = "#2B3036"
 FAINT = "#6B727B"
 RULE = "#E3E6EA"
 NEGATIVE = "#F3C6AD"
+HOLE = "#E3E6EA"
 
 ESTIMATES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
 """Colours of the estimates, in their order; they come round again after five."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers
-from confide.channels import Channel, Dense, Embedded, PlanarConvolution, TwoSidedExponential
+from confide.channels import Channel, Dense, Embedded, Layout, PlanarConvolution, TwoSidedExponential
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
 from confide.kernels import planar_geometric_kernel
@@ -59,7 +59,9 @@ class Exponential(Mechanism):
         if isinstance(self.alphabet, Grid) and self.alphabet.size > LARGEST_DENSE and min(self.alphabet.shape) > 1:
             return self._plane_channel(self.alphabet)
         matrix = np.array([self._row(index) for index in range(self.alphabet.size)])
-        return Dense(matrix / matrix.sum(axis=1, keepdims=True))
+        grid = self.alphabet if isinstance(self.alphabet, Grid) else None
+        layout = None if grid is None else Layout(grid.shape, grid.places)
+        return Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`."""

@@ -92,9 +92,9 @@ class TruncatedLaplace(TruncatedLineMechanism):
     def _box_channel(self, size: int) -> TwoSidedExponential:
         half = self._half_ratio
         inner, border = (1 / half - half) / 2, 1 / (2 * half)
-        columns, extra = np.full(size, float(inner)), np.full(size, float(1 - half - inner))
-        columns[[0, -1]], extra[[0, -1]] = float(border), float(1 - half / 2 - border)
-        return TwoSidedExponential(float(half**2), float(1 - half**2), columns, extra=extra)
+        columns, diagonal = np.full(size, float(inner)), np.full(size, float(1 - half))
+        columns[[0, -1]], diagonal[[0, -1]] = float(border), float(1 - half / 2)
+        return TwoSidedExponential(float(half**2), float(1 - half**2), columns, diagonal=diagonal)
 
     def _box_weights(self, index: int, size: int) -> list[int]:
         beyond = [self._beyond(distance) for distance in range(size + 1)]

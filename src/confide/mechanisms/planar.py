@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice
-from confide.channels import Channel, Dense, Embedded
+from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
@@ -87,11 +87,11 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         """See :attr:`Mechanism.channel`."""
         channel = self._box_channel(self._box.shape)
         if self._box.size <= LARGEST_DENSE:
-            channel = Dense(channel.dense())
-        if self._box == self.alphabet.box == self.report_alphabet:
+            channel = Dense(channel.dense(), channel.layout)
+        if self._box == self.alphabet == self.report_alphabet:
             return channel
         embedded = Embedded(channel, self._values, self._remap, self.report_alphabet.size)
-        return Dense(embedded.dense()) if self._box.size <= LARGEST_DENSE else embedded
+        return Dense(embedded.dense(), embedded.layout) if self._box.size <= LARGEST_DENSE else embedded
 
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
@@ -172,7 +172,8 @@ def scattered_evidence(alphabet: Grid, counts: Counts, rate: float, peak: float)
     exponents = rate * np.hypot(difference[..., 0], difference[..., 1])
     nearest = exponents.min(axis=0)
     offset = float(counts.counts @ (peak - nearest))
-    return Evidence(Dense(np.exp(nearest - exponents)), counts.counts, offset)
+    layout = Layout(alphabet.shape, alphabet.places)
+    return Evidence(Dense(np.exp(nearest - exponents), layout), counts.counts, offset)
 
 
 def nearest_cells(box: Grid, outputs: Grid) -> Indices:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices, Plane
+from confide.alphabets import Grid, Indices, Lattice, Plane
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.mechanisms.kernel_truncation import TruncatedKernelMechanism
@@ -31,7 +31,7 @@ class PlanarLaplace(PlaneMechanism):
     """
 
     kind: ClassVar[str] = "planar-laplace"
-    alphabet: Grid
+    alphabet: Grid | Lattice
     epsilon: float
 
     def __post_init__(self) -> None:

@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 ROUNDING = 1e-9
 """How far a measured log-ratio may exceed the bound because float64 was used to measure it, relative to the bound."""
 
+LOG_ROUNDING = 1e-12
+"""The same in absolute terms: the logarithm of a float near e^-700 is known to this much."""
+
+SMALLEST_FLOAT = 5e-324
+
 
 @dataclass(frozen=True)
 class WorstRatio:
@@ -32,7 +37,7 @@ class WorstRatio:
     @property
     def exceeds(self) -> bool:
         """Whether the promise is broken, by more than the rounding of the measurement."""
-        return self.relative > 1 + ROUNDING
+        return self.log_ratio > self.bound * (1 + ROUNDING) + LOG_ROUNDING
 
 
 def worst_ratio(matrix: NDArray[np.float64], bounds: NDArray[np.float64]) -> WorstRatio:
@@ -41,17 +46,21 @@ def worst_ratio(matrix: NDArray[np.float64], bounds: NDArray[np.float64]) -> Wor
     >>> round(worst_ratio(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[0.0, 1.0], [1.0, 0.0]])).relative, 4)
     1.0986
     """
-    with np.errstate(divide="ignore"):
-        logs = np.log(matrix)
-    found = [_worst_of(left, logs, bounds[left]) for left in range(logs.shape[0])]
-    return max(found, key=lambda worst: worst.relative)
+    # A probability of zero, or one too small for a float, counts as the smallest float: it can hide no breach of a
+    # promise below e^700, and raises no false alarm where a true probability merely underflows.
+    logs = np.log(np.maximum(matrix, SMALLEST_FLOAT))
+    found = [_worst_of(left, logs, bounds[left]) for left in range(logs.shape[0] - 1)]
+    return max(found, key=lambda worst: worst.relative, default=WorstRatio(0, 0, 0, 0.0, 0.0))
 
 
 def _worst_of(left: int, logs: NDArray[np.float64], bounds: NDArray[np.float64]) -> WorstRatio:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = logs[left] - logs  # NaN where neither value can produce the output
-        relative = ratios / bounds[:, None]
-    relative[left] = -math.inf
-    relative[np.isnan(relative)] = -math.inf
-    right, output = divmod(int(np.argmax(relative)), logs.shape[1])
-    return WorstRatio(left, right, output, float(ratios[right, output]), float(bounds[right]))
+    """Compare one value with all that come after it: a pair has the same ratios either way round, but for the sign."""
+    ratios = np.abs(logs[left + 1 :] - logs[left])
+    largest = ratios.max(axis=1)
+    others = bounds[left + 1 :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(largest > 0, largest / others, 0.0)
+    place = int(np.argmax(relative))
+    right, output = left + 1 + place, int(np.argmax(ratios[place]))
+    pair = (left, right) if logs[left, output] >= logs[right, output] else (right, left)
+    return WorstRatio(*pair, output, float(largest[place]), float(others[place]))

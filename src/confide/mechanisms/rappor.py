@@ -21,6 +21,9 @@ from confide.mechanisms.line import require_finite
 from confide.reports import Counts
 from confide.sampling import Bits, OddsCoin, ratio_above
 
+MOST_LISTED = 16
+"""Values up to which all bit vectors can be listed."""
+
 CHUNK = 2**22
 """Bits that are tossed at a time, so that memory does not grow with the number of people."""
 
@@ -78,8 +81,10 @@ class Rappor(Mechanism):
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`; over all bit vectors, for alphabets so small that they can be listed."""
         size, inner, full = self.alphabet.size, self._ratio.numerator, self._ratio.denominator
-        if size > 16:
-            raise self._no_end()
+        if size > MOST_LISTED:
+            raise InvalidParameterError(
+                f"The 2^{size} bit vectors of {self!r} are too many to list; at most {MOST_LISTED} values."
+            )
         flips = [(vector ^ (1 << index)).bit_count() for vector in range(2**size)]
         return [inner**flipped * full ** (size - flipped) for flipped in flips]
 

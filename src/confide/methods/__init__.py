@@ -3,13 +3,19 @@
 from confide.methods.base import Method, Monitor, Solution, Status
 from confide.methods.ibu import IBU
 from confide.methods.inversion import Inversion
+from confide.methods.mle import MLE
+from confide.methods.rappor import BitInversion
 
 METHODS: dict[str, Method] = {
     "ibu": IBU(),
+    "ibu-held-out": IBU(stop="held-out"),
+    "mle": MLE(),
     "inversion-normalize": Inversion("normalize"),
     "inversion-project": Inversion("project"),
     "inversion-raw": Inversion("none"),
+    "rappor-normalize": BitInversion("normalize"),
+    "rappor-project": BitInversion("project"),
 }
 """Every method with its default settings, by its name on the command line."""
 
-__all__ = ["IBU", "METHODS", "Inversion", "Method", "Monitor", "Solution", "Status"]
+__all__ = ["IBU", "METHODS", "MLE", "BitInversion", "Inversion", "Method", "Monitor", "Solution", "Status"]

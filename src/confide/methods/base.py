@@ -18,8 +18,12 @@ class Status(StrEnum):
     """How a method ended."""
 
     CLOSED_FORM = "closed form"
+    CERTIFIED = "certified"
     SMALL_STEP = "small step"
+    HELD_OUT = "held-out"
     ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    PRECISION_LIMIT = "precision limit"
 
 
 @dataclass(frozen=True, eq=False)

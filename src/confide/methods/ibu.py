@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray
-from confide.checks import as_distribution, check_count, check_positive, read_only, size_of
+from confide.checks import as_distribution, check_choice, check_count, check_positive, read_only, size_of
 from confide.errors import InvalidDistributionError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.held_out import Folds, best_number_of_steps
+from confide.methods.stopping import EnoughSteps, GoodCertificate, SmallStep, StoppingRule
 
 
 @dataclass(frozen=True, eq=False)
 class IBU(Method):
-    """Climb the likelihood by expectation-maximisation until a step gains less than `delta`.
+    """Climb the likelihood by expectation-maximisation, and stop by one of three rules.
 
     Each iteration replaces theta_x by sum_z q_z theta_x M_xz / (theta M)_z (paper, Algorithm ibu). It never lowers the
     likelihood. The rule of the paper bounds the *last step* of the total log-likelihood, which says little about how
@@ -26,12 +30,19 @@ class IBU(Method):
     Parameters
     ----------
     delta
-        Stop when a step changes the total log-likelihood by less than this many nats.
+        With the paper's rule, ``stop="delta"``: stop when a step changes the total log-likelihood by less than this.
     start
         Where to start: any distribution without a zero, for a value that starts at zero stays there. Uniform if
         left out.
     iteration_limit
         Give up after this many iterations, with the status ``iteration limit``.
+    stop
+        ``"delta"``, the rule of the paper; ``"certificate"``, when no distribution can be better by more than
+        `tolerance`; ``"held-out"``, after as many steps as explain best what is held out, which needs no tuning.
+    tolerance
+        The certificate to reach, in nats.
+    folds, seed
+        How many folds the reports are split into to be held out, and the seed of the split.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -43,8 +54,16 @@ class IBU(Method):
     delta: float = 0.01
     start: ArrayLike | None = None
     iteration_limit: int = 100_000
+    stop: Literal["delta", "certificate", "held-out"] = "delta"
+    tolerance: float = 1.0
+    folds: int = 5
+    seed: int = 0
 
     def __post_init__(self) -> None:
+        check_choice("stop", self.stop, ("delta", "certificate", "held-out"))
+        check_positive("tolerance", self.tolerance)
+        check_count("folds", self.folds, 2)
+        check_count("seed", self.seed, 0)
         check_positive("delta", self.delta)
         check_count("iteration_limit", self.iteration_limit, 1)
         if self.start is not None:
@@ -60,36 +79,48 @@ class IBU(Method):
         """See :meth:`Method.solve`."""
         theta = self._start(evidence.channel.shape[0])
         outputs = evidence.channel.push(theta)
-        likelihood = evidence.log_likelihood_of_outputs(outputs)
+        gain, likelihood = evidence.gain(outputs), evidence.log_likelihood_of_outputs(outputs)
+        rule = self._rule(evidence, theta)
+        rise = math.inf
         for iteration in range(1, self.iteration_limit + 1):
-            theta = theta * evidence.gain(outputs)
+            theta = theta * gain
             outputs = evidence.channel.push(theta)
+            gain = evidence.gain(outputs)
             previous, likelihood = likelihood, evidence.log_likelihood_of_outputs(outputs)
+            rise = likelihood - previous
             if monitor is not None:
                 monitor(iteration, likelihood)
-            if abs(likelihood - previous) < self.delta:
-                return self._small_step(theta, iteration)
-        return self._gave_up(theta, likelihood - previous)
+            if rule.is_met(iteration, rise, gain):
+                return Solution(theta / theta.sum(), iteration, rule.status, rule.explain(iteration))
+        return Solution(theta / theta.sum(), self.iteration_limit, Status.ITERATION_LIMIT, self._gave_up(rise))
+
+    def _rule(self, evidence: Evidence, start: FloatArray) -> StoppingRule:
+        if self.stop == "delta":
+            return SmallStep(self.delta)
+        if self.stop == "certificate":
+            return GoodCertificate(evidence, self.tolerance)
+        folds = Folds.of(evidence, self.folds, self.seed)
+        return EnoughSteps(max(1, best_number_of_steps(evidence, start, folds, self.iteration_limit)))
 
     def _start(self, size: int) -> FloatArray:
         if self.start is None:
             return np.full(size, 1.0 / size)
         return as_distribution(self.start, size, "start")
 
-    def _small_step(self, theta: FloatArray, iterations: int) -> Solution:
-        explanation = f"iteration {iterations:,} raised the log-likelihood by less than delta = {self.delta:g}"
-        return Solution(theta / theta.sum(), iterations, Status.SMALL_STEP, explanation)
-
-    def _gave_up(self, theta: FloatArray, last_step: float) -> Solution:
-        explanation = (
+    def _gave_up(self, rise: float) -> str:
+        return (
             f"the limit of {self.iteration_limit:,} iterations came first: the last one still raised the "
-            f"log-likelihood by {last_step:.3g}, not less than delta = {self.delta:g}"
+            f"log-likelihood by {rise:.3g}"
         )
-        return Solution(theta / theta.sum(), self.iteration_limit, Status.ITERATION_LIMIT, explanation)
 
     def __repr__(self) -> str:
+        rule = {
+            "delta": f"delta={self.delta:g}",
+            "certificate": f"stop='certificate', tolerance={self.tolerance:g}",
+            "held-out": f"stop='held-out', folds={self.folds}, seed={self.seed}",
+        }[self.stop]
         start = "" if self.start is None else ", start=..."
-        return f"IBU(delta={self.delta:g}{start}, iteration_limit={self.iteration_limit:,})"
+        return f"IBU({rule}{start}, iteration_limit={self.iteration_limit:,})"
 
 
 def _without_zero(start: FloatArray) -> FloatArray:

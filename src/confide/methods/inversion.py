@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from confide.channels.base import FloatArray
 from confide.checks import check_choice
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
@@ -36,7 +37,7 @@ class Inversion(Method):
     repair: Repair = "normalize"
 
     def __post_init__(self) -> None:
-        check_choice("repair", self.repair, tuple(REPAIRS))
+        check_repair(self.repair)
 
     @property
     def name(self) -> str:
@@ -46,8 +47,19 @@ class Inversion(Method):
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
         """See :meth:`Method.solve`."""
         raw = evidence.channel.unpush(evidence.frequencies)
-        negative = int((raw < 0).sum())
-        explanation = f"the inverse matrix gave {negative:,} of {raw.size:,} values a negative probability"
-        if negative and self.repair != "none":
-            explanation += {"normalize": ", clipped and rescaled", "project": ", projected away"}[self.repair]
+        explanation = explain_repair("the inverse matrix", raw, self.repair)
         return Solution(REPAIRS[self.repair](raw), 0, Status.CLOSED_FORM, explanation)
+
+
+def check_repair(repair: object) -> None:
+    """Refuse a repair that is not known."""
+    check_choice("repair", repair, tuple(REPAIRS))
+
+
+def explain_repair(source: str, raw: FloatArray, repair: Repair) -> str:
+    """Say how many entries were negative, and what became of them."""
+    negative = int((raw < 0).sum())
+    sentence = f"{source} gave {negative:,} of {raw.size:,} values a negative probability"
+    if negative == 0 or repair == "none":
+        return sentence
+    return sentence + {"normalize": ", clipped and rescaled", "project": ", projected away"}[repair]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Alphabet, Grid
+from confide.alphabets import Alphabet, Grid, Pairs
 from confide.figures import Panel, Role, Sheet, draw_path, draw_sheet, style, to_svg
+from confide.figures.bars import MOST_BARS
 from confide.figures.panels import choose_colors
 from confide.pages import words
 from confide.pages.markup import paragraph, section, swatch, text
@@ -17,17 +19,36 @@ if TYPE_CHECKING:
 
 def show_distributions(story: Story) -> str:
     """Return the original, the noisy and the estimated distributions side by side."""
-    alphabet, name = story.alphabet, story.survey.name
-    if story.is_comparable:
-        panels = [*story.truth_panel, *story.noisy_panel, *_estimate_panels(story)]
-        return section("The distributions", _legend(story), _arrange(alphabet, panels, name))
-    return section(
-        "The distributions",
-        _legend(story),
-        _arrange(alphabet, [*story.truth_panel, *_estimate_panels(story)], name),
-        paragraph("Reports are not values here, so they have a picture of their own:"),
-        _arrange(story.survey.mechanism.report_alphabet, story.noisy_panel, "report"),
+    beside = story.noisy_panel if story.is_comparable else []
+    panels = [*story.truth_panel, *beside, *_estimate_panels(story)]
+    return section("The distributions", _legend(story), _show(story.alphabet, panels, story), *_show_reports(story))
+
+
+def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
+    """Return panels side by side; of many pairs, each part on its own."""
+    if not isinstance(alphabet, Pairs) or alphabet.size <= MOST_BARS:
+        return _arrange(alphabet, panels, story.survey.name if alphabet == story.alphabet else "report")
+    parts = ((alphabet.first, "first", 1), (alphabet.second, "second", 0))
+    shape = alphabet.first.size, alphabet.second.size
+    return "\n".join(
+        paragraph(f"The {name} part on its own:") + _arrange(part, [_margin(one, shape, axis) for one in panels], name)
+        for part, name, axis in parts
     )
+
+
+def _margin(panel: Panel, shape: tuple[int, int], axis: int) -> Panel:
+    """Return the same panel with one part of the pairs summed away."""
+    reference = None if panel.reference is None else panel.reference.reshape(shape).sum(axis=axis)
+    return replace(panel, distribution=panel.distribution.reshape(shape).sum(axis=axis), reference=reference)
+
+
+def _show_reports(story: Story) -> list[str]:
+    """Return the reports in a picture of their own, where they cannot stand beside the estimates."""
+    if story.noisy is None:
+        return [paragraph("Reports are unlike values here, so that there is no picture of them.")]
+    if story.is_comparable:
+        return []
+    return [paragraph(story.noisy.remark), _show(story.noisy.alphabet, story.noisy_panel, story)]
 
 
 def show_path(story: Story) -> str:

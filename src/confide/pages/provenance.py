@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from confide.alphabets import Alphabet
+from confide.mechanisms import Mechanism
 from confide.surveys import ALPHABETS, Survey
 
 MOST_ENTRIES = 40
@@ -31,29 +32,38 @@ def survey_text(survey: Survey) -> str:
     kind = "randomized-response"
     epsilon = 1.0
     """
-    mechanism = survey.mechanism
-    outputs = getattr(mechanism, "outputs", None)
     lines = [f"name = {_toml(survey.name)}", f"title = {_toml(survey.title)}"]
-    lines += ["", "[alphabet]", *_alphabet_lines(survey.alphabet)]
-    lines += ["", "[mechanism]", f"kind = {_toml(mechanism.kind)}", *_setting_lines(mechanism)]
-    if isinstance(outputs, Alphabet):
-        lines += ["", "[mechanism.outputs]", *_alphabet_lines(outputs)]
+    lines += _table("alphabet", survey.alphabet) + _table("mechanism", survey.mechanism)
     return "\n".join(lines)
 
 
-def _alphabet_lines(alphabet: Alphabet) -> list[str]:
-    kind = next((name for name, build in ALPHABETS.items() if build is type(alphabet)), type(alphabet).__name__)
-    return [f"kind = {_toml(kind)}", *_setting_lines(alphabet)]
+def _table(place: str, thing: Alphabet | Mechanism) -> list[str]:
+    """Return an alphabet or a mechanism as a table, and below it those that it is made of."""
+    settings = _settings(thing)
+    inner = {name: value for name, value in settings.items() if isinstance(value, Alphabet | Mechanism)}
+    plain = [f"{name} = {_toml(value)}" for name, value in settings.items() if name not in inner]
+    lines = ["", f"[{place}]", f"kind = {_toml(_kind(thing))}", *plain]
+    return lines + [line for name, value in inner.items() for line in _table(f"{place}.{name}", value)]
 
 
-def _setting_lines(thing: Any) -> list[str]:
-    """Return the fields of a frozen value that are settings of its own, not alphabets."""
-    settings = {field.name: getattr(thing, field.name) for field in fields(thing)} if is_dataclass(thing) else {}
-    return [
-        f"{name} = {_toml(value)}"
-        for name, value in settings.items()
-        if not (isinstance(value, Alphabet) or value is None or (isinstance(value, str) and not value))
-    ]
+def _kind(thing: Alphabet | Mechanism) -> str:
+    if isinstance(thing, Mechanism):
+        return thing.kind
+    return next((name for name, build in ALPHABETS.items() if build is type(thing)), type(thing).__name__)
+
+
+def _settings(thing: Alphabet | Mechanism) -> dict[str, Any]:
+    """Return the fields of a frozen value that differ from what they are when left out.
+
+    A mechanism's own alphabet is left out too, for it stands in a table of its own, and so is a promise, which no
+    survey holds: it was checked when the mechanism was made.
+    """
+    settings = {field.name: (getattr(thing, field.name), field.default) for field in fields(thing)}  # type: ignore[arg-type]
+    return {
+        name: value
+        for name, (value, default) in settings.items()
+        if name not in ("alphabet", "promise") and (isinstance(value, np.ndarray) or value != default)
+    }
 
 
 def _toml(value: object) -> str:

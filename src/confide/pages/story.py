@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Categories
+from confide.alphabets import Alphabet, Categories, Pairs
 from confide.checks import as_distribution
 from confide.comparisons import Outcome
 from confide.errors import InvalidParameterError
-from confide.explanations import is_finite
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
+from confide.pages.noisy import Noisy, summarise_reports
 from confide.reports import Counts
 from confide.surveys import Survey
 
@@ -29,7 +28,7 @@ class Story:
     counts: Counts
     outcomes: tuple[Outcome, ...]
     truth: FloatArray | None
-    noisy: FloatArray | None
+    noisy: Noisy | None
     seed: int | None
 
     @property
@@ -39,9 +38,8 @@ class Story:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether reports are values, or were rounded to them, so that their distribution lies on the same axis."""
-        outputs = self.survey.mechanism.report_alphabet
-        return outputs == self.alphabet or not is_finite(outputs)
+        """Whether reports are values, or were moved to them, so that their distribution lies on the same axis."""
+        return self.noisy is not None and not self.noisy.remark
 
     @cached_property
     def names(self) -> list[str]:
@@ -55,13 +53,18 @@ class Story:
     @cached_property
     def closest(self) -> list[int]:
         """The numbers of the outcomes that lie closest to the truth; several if they tie, none without a truth."""
-        measured = {place: outcome.emd for place, outcome in enumerate(self.outcomes) if outcome.emd is not None}
-        return [place for place, emd in measured.items() if emd <= 1.001 * min(measured.values())]
+        distances = {place: self.distance(outcome) for place, outcome in enumerate(self.outcomes)}
+        measured = {place: distance for place, distance in distances.items() if distance is not None}
+        return [place for place, distance in measured.items() if distance <= 1.001 * min(measured.values())]
+
+    def distance(self, outcome: Outcome) -> float | None:
+        """Return how far an outcome lies from the truth, by what says most about it; None where that is not known."""
+        return outcome.emd if self.has_distances else outcome.total_variation
 
     @property
     def has_distances(self) -> bool:
-        """Whether values lie nearer and farther; between categories an earth mover's distance says nothing new."""
-        return not isinstance(self.alphabet, Categories)
+        """Whether values lie nearer and farther in one unit; else total variation says all there is to say."""
+        return not isinstance(self.alphabet, Categories | Pairs)
 
     @cached_property
     def truth_panel(self) -> list[Panel]:
@@ -76,8 +79,7 @@ class Story:
         if self.noisy is None:
             return []
         reference = self.truth if self.is_comparable else None
-        sent = "as sent" if is_finite(self.survey.mechanism.report_alphabet) else "moved to the nearest value"
-        return [Panel("Noisy", self.noisy, f"{self.counts.total:,.10g} reports, {sent}", reference, Role.NOISY)]
+        return [Panel(self.noisy.title, self.noisy.shares, self.noisy.how, reference, Role.NOISY)]
 
 
 def gather(
@@ -92,19 +94,4 @@ def gather(
     if not outcomes:
         raise InvalidParameterError("A page needs at least one outcome; got none. Call confide.assess first.")
     known = None if truth is None else as_distribution(truth, survey.alphabet.size, "truth")
-    return Story(survey, counts, tuple(outcomes), known, _noisy_shares(survey, counts, noisy), seed)
-
-
-def _noisy_shares(survey: Survey, counts: Counts, given: ArrayLike | None) -> FloatArray | None:
-    """Return the share of each report; of each value, where there is no end of reports but a nearest value."""
-    outputs = survey.mechanism.report_alphabet
-    if given is not None:
-        return as_distribution(given, (outputs if is_finite(outputs) else survey.alphabet).size, "noisy")
-    if is_finite(outputs):
-        return survey.mechanism.lay_out(counts) / counts.total
-    if outputs.field_names != survey.alphabet.field_names or isinstance(survey.alphabet, Categories):
-        return None
-    places = survey.alphabet.coordinates
-    nearest = np.rint(counts.reports).reshape(-1, places.shape[1]).clip(places.min(axis=0), places.max(axis=0))
-    indices = survey.alphabet.encode(nearest.reshape(np.shape(counts.reports)))
-    return np.bincount(indices, counts.counts, minlength=survey.alphabet.size) / counts.total
+    return Story(survey, counts, tuple(outcomes), known, summarise_reports(survey, counts, noisy), seed)

@@ -95,7 +95,7 @@ def _number(amount: float) -> str:
 def _share_columns(story: Story) -> dict[str, FloatArray]:
     columns = {} if story.truth is None else {"Original": story.truth}
     if story.is_comparable and story.noisy is not None:
-        columns["Noisy"] = story.noisy
+        columns["Noisy"] = story.noisy.shares
     for name, outcome in zip(story.names, story.outcomes, strict=True):
         columns[name] = outcome.estimate.distribution
     return columns

@@ -11,7 +11,7 @@ from confide.alphabets import Grid, Integers
 from confide.comparisons import Outcome
 from confide.explanations import describe_mechanism, describe_value, with_unit
 from confide.figures.panels import FloatArray
-from confide.guarantees import LocalDP, MetricPrivacy
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.pages.markup import NONE
 from confide.pages.story import Story
 
@@ -20,9 +20,13 @@ FEW_VALUES = 8
 
 FULL_NAMES = {
     "IBU": "the iterative Bayesian update (IBU)",
+    "MLE": "the maximum of the likelihood (MLE)",
     "INV": "raw matrix inversion (INV)",
     "INV-N": "normalised matrix inversion (INV-N)",
     "INV-P": "projected matrix inversion (INV-P)",
+    "RAP": "RAPPOR's raw estimator (RAP)",
+    "RAP-N": "RAPPOR's normalised estimator (RAP-N)",
+    "RAP-P": "RAPPOR's projected estimator (RAP-P)",
 }
 
 
@@ -40,7 +44,7 @@ def list_facts(story: Story) -> dict[str, str]:
     facts = {
         "Reports": f"{story.counts.total:,.10g}",
         "Possible values": f"{story.alphabet.size:,}",
-        "Promise": _promise_in_short(story),
+        "Promise": _promise_in_short(story.survey.mechanism.guarantee),
     }
     if not story.closest:
         return facts | {f"{story.names[0]} is below the maximum by": bound_certificate(story.outcomes[0])}
@@ -62,7 +66,7 @@ def describe_accuracy(story: Story, outcome: Outcome) -> str:
     """Return what stands under an estimate's title."""
     if not outcome.estimate.is_distribution:
         return "Not a distribution: it has negative shares"
-    if outcome.emd is None or outcome.total_variation is None:
+    if story.distance(outcome) is None:
         return describe_certificate(outcome)
     variation = f"TV {describe_total_variation(outcome)}"
     return f"EMD {describe_emd(story, outcome)}, {variation}" if story.has_distances else variation
@@ -105,8 +109,9 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _promise_in_short(story: Story) -> str:
-    guarantee = story.survey.mechanism.guarantee
+def _promise_in_short(guarantee: Guarantee) -> str:
+    if isinstance(guarantee, ProductGuarantee):
+        return f"{_promise_in_short(guarantee.first)} and {_promise_in_short(guarantee.second)}"
     if isinstance(guarantee, MetricPrivacy):
         return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
     if isinstance(guarantee, LocalDP):
@@ -122,7 +127,7 @@ def _main_result(story: Story) -> str:
     farther = [
         f"{_distance(story, outcome)} for {story.names[place]}"
         for place, outcome in enumerate(story.outcomes)
-        if outcome.emd is not None and place not in story.closest
+        if story.distance(outcome) is not None and place not in story.closest
     ]
     closest = listed([story.names[place] for place in story.closest])
     if not farther:

@@ -4,12 +4,15 @@ Row x is drawn from by comparing a uniform real u in [0, 1) with the row's cumul
 the leading bits of u are drawn. They settle the answer unless they agree with the leading bits of some C_j/W; then,
 and only then, more bits of u are drawn and compared with more bits of C_j/W, in integers of any size. The result has
 exactly the probabilities weight/W, whatever the weights' size.
+
+A guide gives the outcome at once for most leading bits: it cuts [0, 1) into buckets, and few of them hold a C_j/W.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -21,6 +24,15 @@ Indices = NDArray[np.int64]
 
 KEY_BITS = 63
 """Keys are a row number above leading bits of u, in one non-negative int64."""
+
+GUIDE_BITS = 20
+"""At most 2^20 buckets, 4 MB, which a processor's cache holds."""
+
+UNSURE = -1
+"""What the guide says of a bucket that holds a bound."""
+
+BATCH = 2**16
+"""How many outcomes are drawn at a time: what is worked on then stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +64,43 @@ class WeightRows:
 
     def draw(self, rows: Indices, bits: Bits) -> Indices:
         """Draw one outcome from each of the given rows."""
-        inner = len(self.cumulative[0]) - 1
-        if inner == 0:
+        if self._inner == 0:
             return np.zeros(rows.shape, dtype=np.int64)
+        outcomes = np.empty(rows.size, dtype=np.int64)
+        for start in range(0, rows.size, BATCH):
+            batch = slice(start, start + BATCH)
+            outcomes[batch] = self._draw_batch(rows[batch].astype(np.int64), bits)
+        return outcomes
+
+    @property
+    def _inner(self) -> int:
+        """How many bounds of a row lie below 1."""
+        return len(self.cumulative[0]) - 1
+
+    @cached_property
+    def _bucket_shift(self) -> int:
+        """How many bits of a key a bucket leaves open; there are at least 32 buckets a bound, while they fit."""
+        wanted = (32 * self._inner).bit_length()
+        fitting = GUIDE_BITS - (len(self.cumulative) - 1).bit_length()
+        return self.leading_bits - max(0, min(wanted, fitting))
+
+    @cached_property
+    def _guide(self) -> NDArray[np.int32]:
+        """The outcome for each bucket of keys, or UNSURE."""
+        buckets = len(self.cumulative) << (self.leading_bits - self._bucket_shift)
+        starts = np.arange(buckets) << self._bucket_shift
+        below = np.append(np.searchsorted(self.thresholds, starts), self.thresholds.size)
+        outcomes = below[:-1] - (starts >> self.leading_bits) * self._inner
+        return np.where(np.diff(below) > 0, UNSURE, outcomes).astype(np.int32)
+
+    def _draw_batch(self, rows: Indices, bits: Bits) -> Indices:
         leading = (bits.words(rows.size) >> np.uint64(64 - self.leading_bits)).astype(np.int64)
-        keys = (rows.astype(np.int64) << self.leading_bits) | leading
-        places = np.searchsorted(self.thresholds, keys, side="right")
-        outcomes = places - rows * inner
-        for tie in np.flatnonzero(self.thresholds[places - 1] == keys):
+        keys = (rows << self.leading_bits) | leading
+        outcomes: Indices = self._guide[keys >> self._bucket_shift].astype(np.int64)
+        unsure = np.flatnonzero(outcomes == UNSURE)
+        places = np.searchsorted(self.thresholds, keys[unsure], side="right")
+        outcomes[unsure] = places - rows[unsure] * self._inner
+        for tie in unsure[self.thresholds[places - 1] == keys[unsure]]:
             outcomes[tie] = self._settle(int(rows[tie]), int(leading[tie]), bits)
         return outcomes
 

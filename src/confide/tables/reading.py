@@ -21,7 +21,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Values, as_values
+from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
 from confide.errors import DataFileError
 from confide.metrics import Value
 from confide.reports import Counts, tally
@@ -82,8 +82,10 @@ class Rows:
         What the values were checked against.
     read
         How many rows the file has, accepted or not.
-    answers
-        The value of each accepted row, in the order of the file.
+    distinct
+        The values that were accepted, each text once: a million rows of a hundred ages hold a hundred.
+    numbers
+        Which of these each accepted row holds, in the order of the file.
     counts
         How many people each accepted row stands for, where the file has a column ``count``; None otherwise.
     rejected
@@ -94,14 +96,15 @@ class Rows:
     columns: tuple[str, ...]
     alphabet: Alphabet
     read: int
-    answers: Values
+    distinct: Values
+    numbers: Indices
     counts: NDArray[np.int64] | None
     rejected: tuple[Rejection, ...]
 
     @property
     def accepted(self) -> int:
         """How many rows can be used."""
-        return len(self.answers)
+        return self.numbers.size
 
     @property
     def people(self) -> int:
@@ -111,17 +114,18 @@ class Rows:
     @property
     def values(self) -> Values:
         """One value a person, in the order of the file."""
-        return self.answers if self.counts is None else np.repeat(self.answers, self.counts, axis=0)
+        numbers = self.numbers if self.counts is None else np.repeat(self.numbers, self.counts)
+        values: Values = self.distinct[numbers]
+        return values
 
     def tally(self) -> Counts:
         """Count the values, as :func:`confide.tally` does."""
-        return tally(self.answers, self.counts)
+        return tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
 
     def histogram(self) -> NDArray[np.float64]:
         """Return how many people have each value of the alphabet."""
-        return np.bincount(self.alphabet.encode(self.answers), self.counts, minlength=self.alphabet.size).astype(
-            np.float64
-        )
+        counts, size = self.tally(), self.alphabet.size
+        return np.bincount(self.alphabet.encode(counts.reports), counts.counts, minlength=size).astype(np.float64)
 
     def distribution(self) -> NDArray[np.float64]:
         """Return the share of people that have each value of the alphabet."""
@@ -165,7 +169,11 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
 
 
 def read_reports(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
-    """Read a file of reports; as :func:`read_values`, with ``report`` for the name of the column."""
+    """Read a file of reports; as :func:`read_values`, with ``report`` for the name of the column.
+
+    Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
+    spreadsheets and databases round the last digits away.
+    """
     return _read(str(path), survey.mechanism.report_alphabet, REPORT_COLUMN, columns)
 
 
@@ -228,9 +236,7 @@ class _Layout:
             return True
         with contextlib.suppress(ValueError):
             return float(text) is not None
-        return len(self.alphabet.field_names) == 1 and bool(
-            _are_values(self.alphabet, [_parse(self.alphabet, (text,))])[0]
-        )
+        return len(self.alphabet.field_names) == 1 and _is_value(self.alphabet, (text,))
 
     def _no_column(self, header: list[str]) -> str:
         wanted = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in self.candidates))
@@ -317,9 +323,9 @@ def _judge(scan: _Scan, source: str, columns: tuple[str, ...], alphabet: Alphabe
     if not scan.codes.size:
         raise DataFileError(f"{source} has a header line but no rows; it should hold one row a person.")
     fields = [entry[: len(columns)] for entry in scan.entries]
-    values = [_parse(alphabet, one) for one in fields]
     counts = np.array([_parse_count(entry[-1]) if scan.is_counted else 1 for entry in scan.entries], dtype=np.int64)
-    is_good = _are_values(alphabet, values) & (counts >= 0)
+    parsed = [_parse(alphabet, one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+    distinct, is_good = _select(alphabet, parsed)
     # One place past the end stands for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
@@ -328,7 +334,8 @@ def _judge(scan: _Scan, source: str, columns: tuple[str, ...], alphabet: Alphabe
         columns=columns,
         alphabet=alphabet,
         read=scan.codes.size,
-        answers=_take(alphabet, values, is_good, chosen),
+        distinct=distinct,
+        numbers=(np.cumsum(is_good) - 1)[chosen],
         counts=counts[chosen] if scan.is_counted else None,
         rejected=_reject(scan, np.flatnonzero(~usable).tolist(), alphabet, fields),
     )
@@ -353,23 +360,16 @@ def _rejection(scan: _Scan, row: int, faults: dict[int, Reason]) -> Rejection:
 
 
 def _find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
-    value = _parse(alphabet, fields)
-    if _are_values(alphabet, [value])[0]:
+    if _is_value(alphabet, fields):
         return Reason.BAD_COUNT
     if not all(text.strip() for text in fields):
         return Reason.MISSING
-    if value is not None:
+    if isinstance(alphabet, Pairs):
+        parts = zip((alphabet.first, alphabet.second), fields, strict=True)
+        return next(_find_fault(part, (text,)) for part, text in parts if not _is_value(part, (text,)))
+    if _parse(alphabet, fields) is not None:
         return Reason.OUTSIDE
     return Reason.NOT_WHOLE if all(map(_is_number, fields)) else Reason.NOT_A_NUMBER
-
-
-def _take(alphabet: Alphabet, values: list[Any], is_good: NDArray[np.bool_], chosen: Indices) -> Values:
-    """Return the value of each chosen row, each distinct one having been read once."""
-    good = [value for value, is_one in zip(values, is_good.tolist(), strict=True) if is_one]
-    numbers = np.cumsum(is_good) - 1
-    known: Values = np.array(good) if good else as_values([], alphabet.parts, alphabet)
-    answers: Values = known[numbers[chosen]]
-    return answers
 
 
 def _parse(alphabet: Alphabet, fields: Entry) -> Value | None:
@@ -379,19 +379,38 @@ def _parse(alphabet: Alphabet, fields: Entry) -> Value | None:
         return None
 
 
-def _are_values(alphabet: Alphabet, values: list[Any]) -> NDArray[np.bool_]:
-    """Return for each thing that was parsed whether it is a value of the alphabet."""
-    places = [place for place, value in enumerate(values) if _fits(value)]
-    found = np.zeros(len(values), dtype=bool)
-    if places:
-        found[places] = alphabet.contains(np.array([values[place] for place in places]))
-    return found
+def _is_value(alphabet: Alphabet, fields: Entry) -> bool:
+    return bool(_select(alphabet, [_parse(alphabet, fields)])[1][0])
+
+
+def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
+    """Return the values of the alphabet among what was parsed, and a mark on each thing that is one."""
+    places = [place for place, value in enumerate(parsed) if _fits(value)]
+    is_good = np.zeros(len(parsed), dtype=bool)
+    if not places:
+        return alphabet.as_array([]), is_good
+    values = _as_array(alphabet, [parsed[place] for place in places])
+    inside = alphabet.contains(values)
+    is_good[places] = inside
+    return values[inside], is_good
+
+
+def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
+    """Return parsed values as numpy best holds them: a number and a category in one pair as objects."""
+    first = values[0]
+    is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
+    array: Values = np.array(values, dtype=object if is_mixed else None)
+    if isinstance(alphabet, Line | Plane):
+        with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
+            array = np.rint(array * alphabet.RESOLUTION) / alphabet.RESOLUTION
+    return array
 
 
 def _fits(value: Any) -> bool:
     """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return not any(part is None or (isinstance(part, int) and abs(part) >= 2**63) for part in parts)
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
 def _is_number(text: str) -> bool:

@@ -81,9 +81,9 @@ def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[st
 
 def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     """Return what an alphabet is, ready for :func:`to_json`."""
-    kinds = [name for name, kind in ALPHABETS.items() if isinstance(kind, type) and isinstance(alphabet, kind)]
+    kinds = [name for name, kind in ALPHABETS.items() if kind is type(alphabet)]
     return {
-        "kind": kinds[0] if kinds else type(alphabet).__name__.lower(),
+        "kind": kinds[0] if kinds else _hyphenated(type(alphabet).__name__),
         "size": alphabet.size if alphabet.is_finite else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),
@@ -161,6 +161,15 @@ def _as_lists(values: Values) -> list[list[Any]]:
     """Return one list of parts a value."""
     lists: list[list[Any]] = values.reshape(values.shape[0], -1).tolist()
     return lists
+
+
+def _hyphenated(name: str) -> str:
+    """Return the name of a class as names are written in a survey.
+
+    >>> _hyphenated("BitVectors")
+    'bit-vectors'
+    """
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
 
 
 def _finite(thing: Any) -> Any:

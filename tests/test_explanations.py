@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.explanations import describe_mechanism, describe_value, explain_guarantee, plural, with_unit
+from confide.explanations import (
+    describe_mechanism,
+    describe_report,
+    describe_value,
+    explain_guarantee,
+    label_value,
+    plural,
+    with_unit,
+)
 
 
 def survey(mechanism: cf.Mechanism, name: str = "value") -> cf.Survey:
@@ -66,7 +74,7 @@ def test_categories_are_quoted_and_shortened() -> None:
 
 def test_an_infinite_epsilon_names_a_report_that_gives_someone_away() -> None:
     mechanism = cf.FromMatrix(cf.Integers(1, 2), [[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
-    assert math.isinf(mechanism.guarantee.epsilon)
+    assert math.isinf(mechanism.guarantee.bound(1, 2))
     assert explain_guarantee(survey(mechanism)) == [
         "The report 2 can come from value 2, but never from value 1: whoever sees it knows that."
     ]
@@ -84,7 +92,7 @@ def test_metric_privacy_on_a_grid_speaks_of_cells() -> None:
 
     class Planar(cf.FromMatrix):
         @property
-        def guarantee(self) -> cf.MetricPrivacy:  # type: ignore[override]
+        def guarantee(self) -> cf.MetricPrivacy:
             return cf.MetricPrivacy(1.0, grid.metric, "km")
 
     sentences = explain_guarantee(survey(Planar(grid, np.full((280, 2), 0.5))))
@@ -111,8 +119,93 @@ def test_symbols_have_no_plural(unit: str) -> None:
     assert plural(unit) == unit
 
 
-def test_mechanisms_and_values_have_names() -> None:
-    assert (
-        describe_mechanism(survey(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0))) == "the truncated geometric mechanism"
-    )
+@pytest.mark.parametrize(
+    ("mechanism", "name"),
+    [
+        (cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), "the truncated geometric mechanism"),
+        (cf.Laplace(cf.Integers(), 1.0), "the Laplace mechanism"),
+        (cf.TruncatedPlanarLaplace(cf.Grid(2, 2), 1.0), "the truncated planar Laplace mechanism"),
+        (cf.Rappor(cf.Integers(0, 9), 1.0), "the RAPPOR mechanism"),
+        (cf.RandomizedResponse(cf.Integers(0, 9), 1.0), "k-ary randomized response"),
+        (cf.FromMatrix(cf.Integers(0, 1), [[0.5, 0.5], [0.1, 0.9]]), "a mechanism given by its matrix"),
+        (
+            cf.Remapped(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), cf.Integers(1, 8)),
+            "the truncated geometric mechanism with its reports remapped",
+        ),
+    ],
+)
+def test_mechanisms_have_names(mechanism: cf.Mechanism, name: str) -> None:
+    assert describe_mechanism(survey(mechanism)) == name
+
+
+def test_values_have_names() -> None:
+    pairs = cf.Pairs(cf.Integers(18, 20), cf.Categories(["f", "m"]))
     assert describe_value(cf.Categories(["a", "b"]), 1, "grade") == 'grade "b"'
+    assert describe_value(pairs, 3, "person") == 'person (19, "m")'
+    assert describe_value(cf.Lattice(), 0) == "cell (row 0, column 0)"
+    assert label_value([19, "m"]) == "(19, m)"
+
+
+def test_reports_have_names() -> None:
+    rappor = cf.Rappor(cf.Integers(7, 9), 1.0)
+    assert describe_report(rappor, 0b110) == "the bits of 8 and 9"
+    assert describe_report(rappor, 0) == "no bit at all"
+    assert describe_report(cf.TruncatedTaxicab(cf.Grid(2, 2), 1.0), 3) == "the report cell (row 1, column 1)"
+    assert describe_report(cf.TruncatedGeometric(cf.Integers(5, 9), 1.0), 3) == "report 8"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_on_a_grid_with_holes_pairs_are_cells(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(2, 9, size=2).tolist()
+    mask = rng.random((rows, columns)) < 0.6
+    mask[0, 0] = mask[-1, -1] = True
+    grid = cf.Grid.from_mask(mask, spacing=0.5, unit="km")
+    mechanism = cf.TruncatedTaxicab(grid, 1.0)
+    sentences = explain_guarantee(survey(mechanism))
+    assert 1 <= len(sentences) <= 3
+    for sentence in sentences:
+        cells = [tuple(map(int, cell)) for cell in re.findall(r"\(row (\d+), column (\d+)\)", sentence)]
+        assert len(set(cells)) == 2
+        distance = grid.distance(*cells)  # both are cells, or this would say that they are not
+        assert f"{distance:.3g} km apart" in sentence
+
+
+def test_neighbours_come_first_on_a_grid_with_holes() -> None:
+    grid = cf.Grid(4, 5, holes=((2, 2), (1, 1)))
+    sentences = explain_guarantee(survey(cf.TruncatedTaxicab(grid, 1.0)))
+    assert ", 1 apart," in sentences[0]
+    assert ", 2 apart," in sentences[1]
+
+
+def test_pairs_differ_in_one_part_and_in_both() -> None:
+    age = cf.TruncatedGeometric(cf.Integers(0, 99), 0.05)
+    sex = cf.RandomizedResponse(cf.Categories(["f", "m"]), 1.0)
+    sentences = explain_guarantee(survey(cf.Product(age, sex), "person"))
+    assert [re.findall(r"\(\d+, .*?\)", sentence) for sentence in sentences] == [
+        ['(30, "f")', '(35, "f")'],
+        ['(30, "f")', '(30, "m")'],
+        ['(30, "f")', '(35, "m")'],
+    ]
+    assert [re.search(r"at most ([\d.]+):", sentence)[1] for sentence in sentences] == ["1.28", "2.72", "3.49"]  # type: ignore[index]
+
+
+def test_pairs_with_an_unprotected_part() -> None:
+    age = cf.TruncatedGeometric(cf.Integers(0, 9), 0.5)
+    known = cf.FromMatrix(cf.Categories(["f", "m"]), np.eye(2))
+    sentences = explain_guarantee(survey(cf.Product(age, known)))
+    assert "told apart by a factor" in sentences[0]
+    assert "rule one of the two out" in sentences[1]
+
+
+def test_an_endless_line_and_an_endless_plane() -> None:
+    line = explain_guarantee(survey(cf.Geometric(cf.Integers(unit="year"), 0.05), "age"))
+    assert line[1].startswith("Age 0 and age 5, 5 years apart, are told apart by a factor of at most 1.28")
+    plane = explain_guarantee(survey(cf.PlanarGeometric(cf.Lattice(0.5, "km"), 1.0)))
+    assert plane[0].startswith("Cell (row 0, column 0) and cell (row 0, column 1), 0.5 km apart")
+
+
+def test_remapping_may_take_away_what_gave_someone_away() -> None:
+    open_matrix = cf.FromMatrix(cf.Integers(0, 1), [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    blind = cf.Remapped(open_matrix, cf.Integers(0, 0))
+    assert explain_guarantee(survey(blind)) == ["No factor is promised between any two values."]

@@ -1,0 +1,66 @@
+"""Which solver suits which channel, so that nobody has to think about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from confide.channels import Channel, RandomizedResponseChannel, TwoSidedExponential
+from confide.channels.base import FloatArray
+from confide.evidence import Evidence
+from confide.solvers.clock import Clock, Found, Progress
+from confide.solvers.interior_point import interior_point
+from confide.solvers.newton_systems import DenseSystem, LineSystem
+from confide.solvers.support_newton import support_newton
+from confide.solvers.water_filling import fill_water
+
+Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
+
+LONG_LINE = 3000
+"""Values past which a line is solved by its banded interior point: O(k), however large the support."""
+
+LARGEST_DENSE_SYSTEM = 1500
+"""Values up to which the dense interior point is worth its k^3."""
+
+LARGEST_MATRIX = 50_000_000
+
+
+def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
+    """Find the maximum of the likelihood by the solver that suits the channel."""
+    channel = evidence.channel
+    start = np.full(channel.shape[0], 1.0 / channel.shape[0])
+    if isinstance(channel, RandomizedResponseChannel):
+        return Found.of(evidence, fill_water(evidence.frequencies, channel.keep, channel.other), 0)
+    if is_line(channel) and channel.shape[0] > LONG_LINE:
+        return follow_path(evidence, start, clock, progress)
+    found = support_newton(evidence, start, clock, progress)
+    if found.certificate <= clock.tolerance or clock.is_over or not can_follow_path(evidence):
+        return found
+    other = follow_path(evidence, found.distribution, clock, progress)
+    return min(found, other, key=lambda one: one.certificate)
+
+
+def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
+    """Run the interior point with the Newton system that the channel allows."""
+    channel = evidence.channel
+    if isinstance(channel, TwoSidedExponential) and is_line(channel):
+        return interior_point(evidence, LineSystem(channel), start, clock, progress)
+    return interior_point(evidence, DenseSystem(channel.dense()), start, clock, progress)
+
+
+def can_follow_path(evidence: Evidence) -> bool:
+    """Whether the interior point fits."""
+    values, outputs = evidence.channel.shape
+    if is_line(evidence.channel):
+        return True
+    return values <= LARGEST_DENSE_SYSTEM and values * outputs <= LARGEST_MATRIX
+
+
+def is_line(channel: Channel) -> bool:
+    """Whether the banded interior point applies."""
+    return isinstance(channel, TwoSidedExponential) and channel.has_tridiagonal_form and channel.shape[0] > 2
+
+
+SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point": follow_path}
+"""The engines by name, for those who want to choose."""

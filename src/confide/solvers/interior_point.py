@@ -1,0 +1,109 @@
+"""A primal-dual interior point (Mehrotra): an alternative to Newton on a support, and its cross-check.
+
+The problem is to minimise sum(theta) - q . log(theta M) over theta >= 0, whose solution sums to one by itself. With
+y = theta M, g = M (q / y) and the slack s = 1 - g >= 0, optimality is theta s = 0. Newton's step solves
+
+    (M W M' + diag(s / theta)) d = right-hand side,      W = diag(q / y^2),
+
+by whatever system fits the channel: a dense Cholesky factor, or on a line a banded one in O(k) at any support size.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from confide.channels.base import FloatArray
+from confide.evidence import Evidence
+from confide.solvers.clock import Clock, Found, Progress
+
+TO_THE_BORDER = 0.995
+"""How much of the way to the border of the positive numbers a step may take."""
+
+SMALLEST_STEP = 1e-12
+
+SMALLEST_SHARE = 1e-3
+"""The start is mixed with this much of the uniform distribution: interior points begin inside."""
+
+
+class NewtonSystem(ABC):
+    """The matrix M W M' + D, factored for one pair of W and D and then solved with several right-hand sides."""
+
+    @abstractmethod
+    def factor(self, curvature: FloatArray, diagonal: FloatArray) -> None:
+        """Prepare for these diagonals of W and D."""
+
+    @abstractmethod
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Return d with (M W M' + D) d = right."""
+
+
+def interior_point(
+    evidence: Evidence, system: NewtonSystem, theta: FloatArray, clock: Clock, progress: Progress
+) -> Found:
+    """Follow the central path from theta to the maximum, or to where the clock or rounding ends it."""
+    theta = (1 - SMALLEST_SHARE) * theta + SMALLEST_SHARE / theta.size
+    found = Found.of(evidence, theta, 0)
+    outputs = evidence.channel.push(theta)
+    gain = evidence.gain(outputs)
+    slack = np.maximum(1 - gain, 1e-2)
+    # The gap is n k mu: lowering mu further than the tolerance asks for would only make the system ill-conditioned.
+    lowest = clock.tolerance / (10 * evidence.total * theta.size)
+    for number in range(1, clock.iteration_limit + 1):
+        if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
+            break
+        step, slack_step = _direction(evidence, system, theta, slack, outputs, gain, lowest)
+        length, slack_length = _longest(theta, step), _longest(slack, slack_step)
+        if not (np.isfinite(step).all() and np.isfinite(slack_step).all() and length > SMALLEST_STEP):
+            break
+        theta, slack = theta + length * step, slack + slack_length * slack_step
+        outputs = evidence.channel.push(theta)
+        gain = evidence.gain(outputs)
+        total = float(theta.sum())
+        found = found.better_of(theta / total, evidence.certificate_of(gain * total), number)
+        progress(number, outputs / total)
+    return found
+
+
+def _direction(
+    evidence: Evidence,
+    system: NewtonSystem,
+    theta: FloatArray,
+    slack: FloatArray,
+    outputs: FloatArray,
+    gain: FloatArray,
+    lowest: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Predict how far the centre can be lowered, and correct for the bend of theta s = mu on the way."""
+    curvature, diagonal = _curvature(evidence, outputs), slack / theta
+    system.factor(curvature, diagonal)
+
+    def solve(right: FloatArray) -> FloatArray:
+        """Solve, and once more for what rounding left over: the last digits of the certificate hang on it."""
+        step = system.solve(right)
+        product = evidence.channel.pull(curvature * evidence.channel.push(step)) + diagonal * step
+        return step + system.solve(right - product)
+
+    predicted = solve(gain - 1)
+    predicted_slack = -slack - slack / theta * predicted
+    centre = float(theta @ slack) / theta.size
+    ahead = theta + _longest(theta, predicted) * predicted
+    ahead_slack = slack + _longest(slack, predicted_slack) * predicted_slack
+    lowered = max((float(ahead @ ahead_slack) / theta.size / centre) ** 3 * centre, lowest)
+    bend = (lowered - predicted * predicted_slack) / theta
+    step = solve(gain - 1 + bend)
+    return step, bend - slack - slack / theta * step
+
+
+def _curvature(evidence: Evidence, outputs: FloatArray) -> FloatArray:
+    ratio = evidence.ratio(outputs)
+    return np.divide(ratio, outputs, out=np.zeros_like(outputs), where=ratio > 0)
+
+
+def _longest(point: FloatArray, step: FloatArray) -> float:
+    """Return how far a step may go, at most 1, for the point to stay positive."""
+    falling = step < 0
+    if not falling.any():
+        return 1.0
+    return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min()))

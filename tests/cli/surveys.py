@@ -1,0 +1,91 @@
+"""A survey of every kind, small enough to run through files, pages and commands."""
+
+from __future__ import annotations
+
+import confide as cf
+from confide.alphabets import Values
+
+AGES = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\nunit = "year"\n'
+ALL_NUMBERS = '[alphabet]\nkind = "integers"\nunit = "year"\n'
+ANSWERS = '[alphabet]\nkind = "categories"\nvalues = ["never", "some, times", "often"]\n'
+CELLS = '[alphabet]\nkind = "grid"\nrows = 3\ncolumns = 4\nspacing = 0.5\nunit = "km"\n'
+HOLED = CELLS + "holes = [[0, 0], [1, 2]]\n"
+PLANE = '[alphabet]\nkind = "lattice"\nspacing = 0.5\nunit = "km"\n'
+PAIRS = (
+    '[alphabet]\nkind = "pairs"\n[alphabet.first]\nkind = "integers"\nlow = 18\nhigh = 27\n'
+    '[alphabet.second]\nkind = "categories"\nvalues = ["f", "m"]\n'
+)
+NUMBERS = (
+    '[alphabet]\nkind = "pairs"\n[alphabet.first]\nkind = "integers"\nlow = 0\nhigh = 11\n'
+    '[alphabet.second]\nkind = "integers"\nlow = 0\nhigh = 2\n'
+)
+
+
+def _numbers(size: int) -> str:
+    return f'[alphabet]\nkind = "integers"\nlow = 1\nhigh = {size}\n'
+
+
+def _with_epsilon(kind: str) -> str:
+    return f'[mechanism]\nkind = "{kind}"\nepsilon = 2.0\n'
+
+
+FINITE: dict[str, str] = {
+    "randomized-response": ANSWERS + _with_epsilon("randomized-response"),
+    "randomized-response with holes": HOLED + _with_epsilon("randomized-response"),
+    "randomized-response of pairs": PAIRS + _with_epsilon("randomized-response"),
+    "rappor": ANSWERS + _with_epsilon("rappor"),
+    "rappor with holes": HOLED + _with_epsilon("rappor"),
+    "rappor of pairs": PAIRS + _with_epsilon("rappor"),
+    "rappor of 63 values": _numbers(63) + _with_epsilon("rappor"),
+    "rappor of 64 values": _numbers(64) + _with_epsilon("rappor"),
+    "rappor of 150 values": _numbers(150) + _with_epsilon("rappor"),
+    "truncated-geometric": AGES + _with_epsilon("truncated-geometric"),
+    "truncated-geometric with outputs": AGES
+    + _with_epsilon("truncated-geometric")
+    + '[mechanism.outputs]\nkind = "integers"\nlow = -3\nhigh = 7\nunit = "year"\n',
+    "geometric": AGES + _with_epsilon("geometric"),
+    "truncated-laplace": AGES + _with_epsilon("truncated-laplace"),
+    "laplace": AGES + _with_epsilon("laplace"),
+    "exponential": AGES + _with_epsilon("exponential"),
+    "exponential with holes": HOLED + _with_epsilon("exponential"),
+    "exponential of categories": ANSWERS + _with_epsilon("exponential"),
+    "truncated-taxicab": HOLED + _with_epsilon("truncated-taxicab"),
+    "taxicab": CELLS + _with_epsilon("taxicab"),
+    "truncated-planar-geometric": HOLED + _with_epsilon("truncated-planar-geometric"),
+    "planar-geometric": HOLED + _with_epsilon("planar-geometric"),
+    "truncated-planar-laplace": HOLED + _with_epsilon("truncated-planar-laplace"),
+    "planar-laplace": HOLED + _with_epsilon("planar-laplace"),
+    "matrix": ANSWERS
+    + '[mechanism]\nkind = "matrix"\nmatrix = [[0.7, 0.3], [0.5, 0.5], [0.2, 0.8]]\n'
+    + '[mechanism.outputs]\nkind = "categories"\nvalues = ["no", "yes"]\n',
+    "product": PAIRS
+    + '[mechanism]\nkind = "product"\n[mechanism.first]\nkind = "truncated-geometric"\nepsilon = 0.5\n'
+    + '[mechanism.second]\nkind = "randomized-response"\nepsilon = 1.0\n',
+    "product of numbers": NUMBERS
+    + '[mechanism]\nkind = "product"\n[mechanism.first]\nkind = "truncated-laplace"\nepsilon = 0.5\n'
+    + '[mechanism.second]\nkind = "randomized-response"\nepsilon = 1.0\n',
+    "remapped": CELLS
+    + '[mechanism]\nkind = "remapped"\n[mechanism.mechanism]\nkind = "truncated-planar-geometric"\nepsilon = 2.0\n'
+    + '[mechanism.outputs]\nkind = "grid"\nrows = 2\ncolumns = 3\nspacing = 0.5\nunit = "km"\n',
+}
+"""Surveys whose values have an end, by what they show."""
+
+ENDLESS: dict[str, str] = {
+    "geometric": ALL_NUMBERS + _with_epsilon("geometric"),
+    "laplace": ALL_NUMBERS + _with_epsilon("laplace"),
+    "taxicab": PLANE + _with_epsilon("taxicab"),
+    "planar-geometric": PLANE + _with_epsilon("planar-geometric"),
+    "planar-laplace": PLANE + _with_epsilon("planar-laplace"),
+}
+"""Surveys whose values have none."""
+
+
+def survey(text: str) -> cf.Survey:
+    """Return one of these, named and titled."""
+    return cf.parse_survey(f'name = "thing"\ntitle = "Things"\n{text}')
+
+
+def some_values(alphabet: cf.Alphabet, count: int = 300) -> Values:
+    """Return values of an alphabet, the first ones more often than the last."""
+    size = alphabet.size if alphabet.is_finite else 10
+    return alphabet.decode([(place * place) % size for place in range(count)])

@@ -1,0 +1,174 @@
+"""Every mechanism from values to an estimate through files, and what is said of it on the way."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Call, assert_refused
+from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+
+import confide as cf
+from confide.mechanisms import MECHANISMS
+from confide.tables import write_text
+
+HEADER = 'name = "thing"\ntitle = "Things"\n'
+
+
+def prepare(folder: Path, text: str) -> cf.Survey:
+    """Write a survey and a file of values for it."""
+    (folder / "s.toml").write_text(HEADER + text)
+    contract = survey(text)
+    values = some_values(contract.alphabet)
+    names = contract.alphabet.field_names if contract.alphabet.parts > 1 else ("thing",)
+    with (folder / "v.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([names, *values.reshape(len(values), -1).tolist()])
+    return contract
+
+
+def test_there_is_a_survey_of_every_kind() -> None:
+    assert {survey(text).mechanism.kind for text in FINITE.values()} == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_an_estimate_from_files_is_that_of_the_library(call: Call, folder: Path, name: str) -> None:
+    contract = prepare(folder, FINITE[name])
+    assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
+    ending = call("estimate", "s.toml", "r.csv", "--json", "-o", "e.csv", "-o", "e.json")
+    assert ending.err == ""
+    assert (ending.record["rows"]["read"], ending.record["rows"]["accepted"], ending.record["reports"]) == (300,) * 3
+    counts = cf.tally(contract.mechanism.privatize(some_values(contract.alphabet), rng=1))
+    expected = cf.estimate(counts, contract.mechanism, cf.IBU())
+    # Mixed reports are sorted by their texts in a file and as they come in the library, so sums may round apart.
+    np.testing.assert_allclose(ending.record["distribution"], expected.distribution, rtol=1e-9, atol=1e-12)
+    assert len((folder / "e.csv").read_text().splitlines()) == 1 + contract.alphabet.size
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_an_estimate_is_shown(call: Call, folder: Path, name: str) -> None:
+    prepare(folder, FINITE[name])
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv")
+    ending = call("estimate", "s.toml", "r.csv")
+    assert (ending.code, ending.err) == (0, "")
+    assert "share" in ending.out
+    assert "nan" not in ending.out
+    assert call("estimate", "s.toml", "r.csv", "--all").code == 0
+
+
+@pytest.mark.parametrize(
+    "text", [*FINITE.values(), *ENDLESS.values()], ids=[*FINITE, *(f"endless {n}" for n in ENDLESS)]
+)
+def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
+    (folder / "s.toml").write_text(HEADER + text)
+    ending = call("show", "s.toml")
+    assert (ending.code, ending.err) == (0, "")
+    assert "told apart" in ending.out
+    assert not [
+        word for word in ("Pairs(", "Grid(", "Lattice(", "BitVectors(", "laplace", "rappor") if word in ending.out
+    ]
+    assert 1 <= len(call("show", "s.toml", "--json").record["examples"]) <= 3
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_values_without_an_end_are_blurred_but_estimated_only_where_they_have_one(
+    call: Call, folder: Path, name: str
+) -> None:
+    prepare(folder, ENDLESS[name])
+    assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
+    ending = call("estimate", "s.toml", "r.csv", "--truth", "v.csv", "-o", "e.csv")
+    assert_refused(ending, 5, "needs values that have an end", "rows and columns" if "row" in header(folder) else "low")
+    assert not (folder / "e.csv").exists()
+    bounded = ENDLESS[name].replace("lattice", "grid").replace("[mechanism]", "rows = 12\ncolumns = 12\n[mechanism]")
+    if "integers" in bounded:
+        bounded = ENDLESS[name].replace("[mechanism]", "low = -10\nhigh = 10\n[mechanism]")
+    (folder / "s.toml").write_text(HEADER + bounded)
+    assert call("estimate", "s.toml", "r.csv", "--json").record["reports"] == 300
+
+
+def header(folder: Path) -> str:
+    return (folder / "r.csv").read_text().partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("rappor of 63 values", "report"),
+        ("rappor of 64 values", "word0,word1"),
+        ("rappor of 150 values", "word0,word1,word2"),
+        ("laplace", "report"),
+        ("planar-laplace", "row,column"),
+        ("product", "first,second"),
+        ("matrix", "report"),
+    ],
+)
+def test_columns_of_reports(call: Call, folder: Path, name: str, columns: str) -> None:
+    prepare(folder, FINITE[name])
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv")
+    assert header(folder) == columns
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "reason"),
+    [
+        ("product", "17,f", "outside the alphabet"),
+        ("product", "18.5,f", "not a whole number"),
+        ("product", "x,f", "not a number"),
+        ("product", "18,x", "outside the alphabet"),
+        ("product", "18,", "missing"),
+        ("laplace", "nan", "not a number"),
+        ("laplace", "1e308", "outside the alphabet"),
+        ("planar-laplace", "1.5,x", "not a number"),
+        ("rappor of 63 values", str(2**63), "outside the alphabet"),
+        ("rappor of 63 values", "-1", "outside the alphabet"),
+        ("rappor of 63 values", "1.5", "not a whole number"),
+        ("rappor of 64 values", "1,2", "outside the alphabet"),
+        ("geometric", str(2**53 + 1), "outside the alphabet"),
+    ],
+)
+def test_reports_that_cannot_be(call: Call, folder: Path, name: str, row: str, reason: str) -> None:
+    prepare(folder, FINITE[name])
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv")
+    write_text(folder / "bad.csv", (folder / "r.csv").read_text() + row + "\n")
+    assert_refused(call("estimate", "s.toml", "bad.csv"), 4, f"line 302: {row!r} ({reason})")
+    ending = call("estimate", "s.toml", "bad.csv", "--rejects", "rejects.csv", "--json")
+    assert (ending.record["rows"]["accepted"], ending.record["rows"]["rejected"]) == (300, 1)
+
+
+def test_every_bit_of_a_word_counts(call: Call, folder: Path) -> None:
+    """The largest word of 63 bits lies far beyond the integers that a float64 tells apart."""
+    prepare(folder, FINITE["rappor of 63 values"])
+    (folder / "r.csv").write_text(f"report,count\n{2**63 - 1},10\n{2**63 - 2},10\n{2**62},10\n")
+    shares = call("estimate", "s.toml", "r.csv", "--json").record["distribution"]
+    assert np.argmax(shares) == 62
+    assert shares[0] < shares[1]
+
+
+def test_real_reports_that_a_spreadsheet_has_rounded(call: Call, folder: Path) -> None:
+    prepare(folder, FINITE["laplace"])
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1")
+    reports = [float(text) for text in (folder / "r.csv").read_text().split()[1:]]
+    (folder / "rounded.csv").write_text("report\n" + "".join(f"{report:.4f}\n" for report in reports))
+    exact, rounded = (call("estimate", "s.toml", name, "--json").record for name in ("r.csv", "rounded.csv"))
+    assert rounded["rows"]["rejected"] == 0
+    np.testing.assert_allclose(rounded["distribution"], exact["distribution"], atol=1e-3)
+
+
+def test_many_pairs_are_shown_part_by_part(call: Call, folder: Path) -> None:
+    prepare(folder, FINITE["product of numbers"])
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv")
+    brief, full = (call("estimate", "s.toml", "r.csv", *option).out for option in ([], ["--all"]))
+    assert "--all shows all 36 pairs" in brief
+    assert "(11, 2)" in full
+    assert "(11, 2)" not in brief
+
+
+def test_holes_are_blank_in_the_map(call: Call, folder: Path) -> None:
+    prepare(folder, FINITE["truncated-planar-laplace"])
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv")
+    lines = call("estimate", "s.toml", "r.csv").out.splitlines()
+    north = next(place for place, line in enumerate(lines) if "north" in line)
+    cells = [line.strip("│| ") for line in lines[north + 1 : north + 4]]
+    assert [len(line) for line in cells] == [8, 8, 6]  # the hole in the south-west is stripped away
+    assert cells[1][4:6] == "  "

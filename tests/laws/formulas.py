@@ -1,0 +1,121 @@
+"""P(report | value) of mechanisms with endless reports, written anew from the paper and summed by brute force."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from confide import Counts, Geometric, Laplace, Mechanism, PlanarGeometric, PlanarLaplace, Rappor, Taxicab
+from confide.alphabets import Grid
+
+FloatArray = NDArray[np.float64]
+
+LINE_STEPS, PLANE_STEPS = 2**20, 2**12
+"""Into how many parts continuous mechanisms cut one step of the alphabet, along each axis."""
+
+
+def log_probabilities(mechanism: Mechanism, reports: NDArray[Any]) -> FloatArray:
+    """Return log P(report | value), one row a value."""
+    return _FORMULAS[type(mechanism)](mechanism, reports)
+
+
+def brute_log_likelihood(mechanism: Mechanism, counts: Counts, distribution: FloatArray) -> float:
+    """Return the log-probability of all reports, from the formula alone."""
+    logs = log_probabilities(mechanism, counts.reports)
+    return float(counts.counts @ logsumexp(logs + np.log(distribution)[:, None], axis=0))
+
+
+def log_peak(rate: float) -> float:
+    """Return log of (1 - e^-rate) / (1 + e^-rate), the paper's factor a (eq. linearGeometric)."""
+    return math.log(math.tanh(rate / 2))
+
+
+@cache
+def lattice_sum(rate: float) -> float:
+    """Return the sum of e^(-rate hypot(i, j)) over all integers i and j: by brute force, or by Poisson's formula.
+
+    The Fourier transform of e^(-rate r) at a frequency k is 2 pi rate / (rate^2 + 4 pi^2 k^2)^(3/2); its sum over all
+    integer frequencies is the sum over the lattice. What lies beyond the frequencies summed is close to an integral.
+    """
+    if rate < 0.02:
+        last = 300
+        square = np.add.outer(np.arange(-last, last + 1) ** 2, np.arange(-last, last + 1) ** 2)
+        terms = 2 * math.pi * rate / (rate**2 + 4 * math.pi**2 * square) ** 1.5
+        beyond = 2 * math.pi * rate * 8 * math.sin(math.pi / 4) / ((2 * math.pi) ** 3 * (last + 0.5))
+        return float(np.sort(terms.ravel()).sum()) + beyond
+    numbers = np.arange(0, math.ceil(45 / rate) + 2)
+    copies = 1.0 + (numbers > 0)
+    return float(copies @ np.exp(-rate * np.hypot(*np.meshgrid(numbers, numbers))) @ copies)
+
+
+def _rate(mechanism: Geometric | Laplace | Taxicab | PlanarGeometric | PlanarLaplace) -> float:
+    return mechanism.epsilon * mechanism.alphabet.spacing
+
+
+def _line(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return the distances between values and reports, in steps."""
+    distances: FloatArray = np.abs(mechanism.alphabet.coordinates - reports[None, :])
+    return distances
+
+
+def _plane(mechanism: Any, reports: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    assert isinstance(mechanism.alphabet, Grid)
+    gaps = np.abs(mechanism.alphabet.coordinates[:, None, :] - reports[None, :, :])
+    return gaps[..., 0], gaps[..., 1]
+
+
+def _geometric(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return equation linearGeometric."""
+    rate = _rate(mechanism)
+    return log_peak(rate) - rate * _line(mechanism, reports)
+
+
+def _laplace(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return the same on the fine lattice."""
+    rate = _rate(mechanism)
+    return log_peak(rate / LINE_STEPS) - rate * _line(mechanism, reports)
+
+
+def _taxicab(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return equation taxicab, with lambda = epsilon / sqrt 2."""
+    rate = _rate(mechanism) / math.sqrt(2)
+    down, along = _plane(mechanism, reports)
+    return 2 * log_peak(rate) - rate * (down + along)
+
+
+def _planar_geometric(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return equation pg."""
+    rate = _rate(mechanism)
+    return -math.log(lattice_sum(rate)) - rate * np.sqrt(sum(gap**2 for gap in _plane(mechanism, reports)))
+
+
+def _planar_laplace(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return the same on the fine lattice."""
+    rate = _rate(mechanism)
+    peak = -math.log(lattice_sum(rate / PLANE_STEPS))
+    return peak - rate * np.sqrt(sum(gap**2 for gap in _plane(mechanism, reports)))
+
+
+def _rappor(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return lemma probrappor: p^|X| e^(-(1/2 + S(beta)/2 - beta_x) epsilon), bits read off one by one."""
+    size, epsilon = mechanism.alphabet.size, mechanism.epsilon
+    log_keep = -math.log1p(math.exp(-epsilon / 2))
+    words = reports.reshape(reports.shape[0], -1).tolist()
+    bits = np.array([[word[bit // 63] >> (bit % 63) & 1 for bit in range(size)] for word in words], dtype=float)
+    return size * log_keep - (0.5 + 0.5 * bits.sum(axis=1)[None, :] - bits.T) * epsilon
+
+
+_FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
+    Geometric: _geometric,
+    Laplace: _laplace,
+    Taxicab: _taxicab,
+    PlanarGeometric: _planar_geometric,
+    PlanarLaplace: _planar_laplace,
+    Rappor: _rappor,
+}

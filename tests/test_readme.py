@@ -1,0 +1,94 @@
+"""What the README and the documentation show is run, and what they name is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import confide as cf
+from confide.cli.main import COMMANDS, app
+from confide.mechanisms import MECHANISMS
+from confide.methods import METHODS
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
+LINKED = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """Return the blocks of a language, in order."""
+    text = document.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def name(document: Path) -> str:
+    return document.name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_python_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(document, "python"), start=1):
+        exec(compile(block, f"{document.name}, block {number}", "exec"), namespace)  # noqa: S102  our own text
+
+
+def test_the_readme_has_python_to_run() -> None:
+    assert len(blocks(README, "python")) >= 3
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_commands_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in blocks(document, "console") for line in block.splitlines()]
+    for line in lines:
+        if line.startswith("$ confide "):
+            ending = CliRunner().invoke(app, shlex.split(line.removeprefix("$ confide "), comments=True))
+            assert ending.exit_code == 0, f"{line}\n{ending.output}"
+
+
+def test_the_readme_shows_every_command_of_a_survey() -> None:
+    shown = " ".join(blocks(README, "console"))
+    assert [command for command in COMMANDS if command != "demo" and f"$ confide {command} " not in shown] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_surveys_can_be_read(document: Path) -> None:
+    surveys = [block for block in blocks(document, "toml") if "[alphabet]" in block and "[mechanism]" in block]
+    for survey in surveys:
+        assert cf.parse_survey(survey).alphabet.is_finite
+    assert len(surveys) >= 3 * (document.name == "mechanisms.md")
+
+
+@pytest.mark.parametrize("document", LINKED, ids=name)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8"))
+    local = [target.partition("#")[0] for target in targets if not re.match(r"[a-z]+:", target)]
+    assert [target for target in local if target and not (document.parent / target).exists()] == []
+
+
+def test_make_targets_that_are_named_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = {
+        target
+        for document in LINKED
+        for target in re.findall(r"(?:^|`)make ([a-z-]+)", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    }
+    assert named >= {"demo", "test", "help"}
+    assert [target for target in sorted(named) if not re.search(rf"^{target}:.*##", makefile, flags=re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("kind", [*MECHANISMS, *METHODS])
+def test_every_mechanism_and_method_stands_in_the_readme(kind: str) -> None:
+    assert f"`{kind}`" in README.read_text(encoding="utf-8"), f"give {kind} a row in a table of README.md"
+
+
+def test_folders_that_are_named_exist() -> None:
+    named = re.findall(r"`(src/confide/[a-z_/.]+)`", README.read_text(encoding="utf-8"))
+    assert named
+    assert [place for place in named if not (ROOT / place).exists()] == []
