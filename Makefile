@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contracts check setup clean
+.PHONY: help demo test lint types contracts check bench setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -29,6 +29,12 @@ contracts: $(VENV)/.installed-dev  ## Check that imports point one way
 	@$(BIN)/lint-imports
 
 check: lint types contracts test  ## All of the above: what CI runs
+
+bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, and other packages beside it
+	@$(BIN)/python -m benchmarks.channels
+	@$(BIN)/python -m benchmarks.sampling
+	@$(BIN)/python -m benchmarks.mle
+	@$(BIN)/python -m benchmarks.peers
 
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 

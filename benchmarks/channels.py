@@ -195,7 +195,7 @@ def _against_exp(case: Case, size: int, memory: float) -> list[str]:
     first, _ = once(lambda: (channel.push(theta), channel.pull(weights)))
     exponents = -theta * size
     works = (lambda: np.exp(exponents), lambda: channel.push(theta), lambda: channel.pull(weights))
-    exp, push, pull = best_times(works, seconds=8.0, least=8)
+    exp, push, pull = best_times(works, seconds=8.0, least=6)
     ratio = (push + pull) / exp
     fast = verdict(f"{case.exps:g}x", met=ratio <= case.exps)
     small = verdict(f"{LARGEST_MEMORY:g} GB", met=memory < LARGEST_MEMORY)

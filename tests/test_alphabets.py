@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import Alphabet, Categories, Grid, Integers
-from confide.alphabets import Lattice
+from confide import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import BitVectors, Line, Plane
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Discrete, Euclidean
 
@@ -21,8 +21,14 @@ FINITE = [
     Integers(0, 9, spacing=2.5, unit="thousand"),
     Grid(1, 1),
     Grid(3, 4, spacing=0.5, unit="km"),
+    Grid(3, 4, holes=((0, 1), (2, 3))),
+    Grid(3, 4, holes=((-2, 8), (0, 7)), first_row=-2, first_column=7),
+    Pairs(Integers(0, 4), Categories(["f", "m"])),
+    Pairs(Integers(0, 2), Integers(5, 8, spacing=2.0)),
+    Pairs(Categories(["a", "b"]), Categories(["x", "y", "z"])),
 ]
-ENDLESS = [Integers(), Lattice()]
+ENDLESS: list[Alphabet] = [Integers(), Lattice()]
+REAL: list[Alphabet] = [Line(), Plane()]
 
 every_finite = pytest.mark.parametrize("alphabet", FINITE, ids=repr)
 
@@ -37,11 +43,12 @@ def test_decoding_undoes_encoding(alphabet: Alphabet) -> None:
     np.testing.assert_array_equal(alphabet.encode(values[::-1]), numbers[::-1])
 
 
-@pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
+@pytest.mark.parametrize("alphabet", ENDLESS + REAL, ids=repr)
 @given(numbers=st.lists(st.integers(0, 2**52), min_size=1))
 def test_decoding_undoes_encoding_without_end(alphabet: Alphabet, numbers: list[int]) -> None:
     values = alphabet.decode(numbers)
     assert alphabet.encode(values).tolist() == numbers
+    assert alphabet.contains(alphabet.as_array(values)).all()
 
 
 @pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
@@ -52,10 +59,12 @@ def test_numbers_run_outwards_from_zero(alphabet: Alphabet) -> None:
     assert (np.diff(np.maximum.accumulate(np.abs(values).max(axis=1))) <= 1).all()
 
 
-@pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
+@pytest.mark.parametrize("alphabet", [*ENDLESS, *REAL, BitVectors(100)], ids=repr)
 def test_an_endless_alphabet_has_no_size(alphabet: Alphabet) -> None:
     with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
         _ = alphabet.size
+    with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
+        _ = alphabet.coordinates
     assert not alphabet.is_finite
 
 
@@ -277,3 +286,138 @@ def test_reprs_are_short_and_say_what_is_unusual() -> None:
     assert repr(Integers(0, 9, spacing=2.5, unit="year")) == "Integers(0, 9, spacing=2.5, unit='year')"
     assert repr(Grid(20, 14, spacing=0.5, unit="km")) == "Grid(20, 14, spacing=0.5, unit='km')"
     assert repr(Categories(list("abcdef"))) == "Categories(['a', 'b', 'c', 'd', ...])"
+
+
+# Grids with a first row and column, and from a mask.
+
+
+def test_a_grid_may_begin_anywhere() -> None:
+    grid = Grid(2, 3, holes=((6, -1),), first_row=5, first_column=-2)
+    assert grid.decode(np.arange(5)).tolist() == [[5, -2], [5, -1], [5, 0], [6, -2], [6, 0]]
+    assert grid.encode([(6, 0)]).tolist() == [4]
+    assert grid.box == Grid(2, 3, first_row=5, first_column=-2)
+    assert grid.places.tolist() == [0, 1, 2, 3, 5]
+    for outside in ((0, 0), (6, -1), (5, 1), (7, 0), (4, 0)):
+        with pytest.raises(ValueOutsideAlphabetError):
+            grid.encode([outside])
+
+
+def test_a_grid_from_a_mask() -> None:
+    mask = np.array([[True, False], [True, True]])
+    grid = Grid.from_mask(mask, spacing=0.5, unit="km")
+    assert grid == Grid(2, 2, 0.5, "km", ((0, 1),))
+    np.testing.assert_array_equal(~np.isnan(grid.picture([0.2, 0.3, 0.5])), mask)
+    with pytest.raises(InvalidParameterError, match="A mask must have two dimensions; got 1"):
+        Grid.from_mask([True, False])
+
+
+def test_holes_are_a_set() -> None:
+    assert Grid(2, 2, holes=((1, 1), (0, 0), (1, 1))) == Grid(2, 2, holes=((0, 0), (1, 1)))
+
+
+# Pairs.
+
+
+def test_pairs_are_numbered_row_by_row() -> None:
+    pairs = Pairs(Integers(3, 5), Categories(["f", "m"]))
+    assert pairs.encode([(3, "f"), (3, "m"), (5, "m")]).tolist() == [0, 1, 5]
+    assert pairs.decode([0, 5]).tolist() == [[3, "f"], [5, "m"]]
+    left, right = map(tuple, pairs.decode([0, 5]).tolist())
+    assert pairs.distance(left, right) == 3
+    assert pairs.field_names == ("first", "second")
+    assert str(pairs.parse(["4", "m"])) == "(4, 'm')"
+    assert pairs.parse(["x", "m"]) is None
+    assert repr(pairs) == "Pairs(Integers(3, 5), Categories(['f', 'm']))"
+
+
+def test_pairs_of_numbers_stay_numbers() -> None:
+    assert Pairs(Integers(0, 2), Integers(0, 2)).decode([4]).dtype.kind == "i"
+
+
+def test_cells_are_no_parts_of_pairs() -> None:
+    with pytest.raises(
+        InvalidParameterError, match=r"Pairs are made of single values; Grid\(2, 2\) has values of sever"
+    ):
+        Pairs(Integers(0, 2), Grid(2, 2))
+
+
+# What continuous mechanisms report.
+
+
+@pytest.mark.parametrize(("value", "inside"), [(0.5, True), (-1e6 + 2.0**-20, True), (3, True), (2.0**-21, False)])
+def test_real_reports_are_multiples_of_a_tiny_step(value: float, inside: bool) -> None:
+    assert Line().contains(np.array([value])).tolist() == [inside]
+
+
+@pytest.mark.parametrize("value", [1 / 3, float("nan"), float("inf"), -float("inf")])
+def test_other_real_numbers_are_no_reports(value: float) -> None:
+    assert not Line().contains(np.array([value])).any()
+    assert not Plane().contains(np.array([[value, 0.0]])).any()
+    with pytest.raises(ValueOutsideAlphabetError, match="1 of 1 values lies outside Line"):
+        Line().encode([value])
+
+
+def test_texts_are_no_real_numbers() -> None:
+    assert not Line().contains(np.array(["3"])).any()
+    assert not Plane().contains(np.array([["3", "4"]])).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("0.5", 0.5), (" -3 ", -3.0), ("1e3", 1000.0), ("x", None), ("nan", None), ("1_0", None)]
+)
+def test_texts_are_read_as_real_numbers(text: str, number: float | None) -> None:
+    assert Line().parse([text]) == number
+    assert Plane().parse([text, "1"]) == (None if number is None else (number, 1.0))
+    assert Plane().parse(["1", text]) == (None if number is None else (1.0, number))
+
+
+# Bit vectors.
+
+
+@pytest.mark.parametrize("length", [1, 3, 62, 63, 64, 100, 126, 127, 300])
+def test_packing_undoes_unpacking(length: int) -> None:
+    vectors = BitVectors(length)
+    bits = np.random.default_rng(length).random((50, length)) < 0.5
+    bits[0], bits[1] = False, True
+    words = vectors.pack(bits)
+    assert words.dtype == np.int64
+    assert words.shape == ((50,) if length <= 63 else (50, vectors.parts))
+    assert (words >= 0).all()
+    np.testing.assert_array_equal(vectors.unpack(words), bits)
+    assert vectors.contains(words).all()
+    assert len(vectors.field_names) == vectors.parts == -(-length // 63)
+    fields = [str(word) for word in np.atleast_1d(words[7]).tolist()]
+    parsed = vectors.parse(fields)
+    assert parsed == (tuple(words[7].tolist()) if length > 63 else words[7])
+    assert vectors.parse(["x", *fields[1:]]) is None
+
+
+def test_bits_are_packed_lowest_first() -> None:
+    assert BitVectors(4).pack(np.array([[True, False, False, False], [False, False, False, True]])).tolist() == [1, 8]
+    long = np.zeros((1, 64), dtype=bool)
+    long[0, 63] = True
+    assert BitVectors(64).pack(long).tolist() == [[0, 1]]
+
+
+def test_words_with_bits_past_the_end_are_no_vectors() -> None:
+    assert BitVectors(3).contains(np.array([0, 7, 8, -1])).tolist() == [True, True, False, False]
+    assert BitVectors(65).contains(np.array([[0, 3], [0, 4], [2**62, 0], [-1, 0]])).tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert not BitVectors(3).contains(np.array([1.0])).any()
+    assert BitVectors(3).locate(np.array([5, 9])).tolist() == [5, -1]
+
+
+@pytest.mark.parametrize("length", [0, -1, 2.5, True, "8"])
+def test_a_length_that_is_none_is_refused(length: int) -> None:
+    with pytest.raises(InvalidParameterError, match="length must be a whole number of at least 1"):
+        BitVectors(length)
+
+
+@pytest.mark.parametrize("spacing", [0, -1.0, float("nan"), "1"])
+def test_a_lattice_needs_a_spacing(spacing: float) -> None:
+    with pytest.raises(InvalidParameterError, match="spacing must be a finite number above 0"):
+        Lattice(spacing)

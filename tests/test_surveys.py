@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from confide import (
     Categories,
+    Exponential,
     FromMatrix,
+    Geometric,
     Grid,
     Integers,
+    Laplace,
+    Lattice,
     Mechanism,
+    PlanarGeometric,
+    PlanarLaplace,
+    Product,
     RandomizedResponse,
+    Rappor,
+    Remapped,
+    Taxicab,
     TruncatedGeometric,
+    TruncatedLaplace,
+    TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
+    TruncatedTaxicab,
     load_survey,
     parse_survey,
+    tally,
 )
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS
@@ -68,6 +84,125 @@ kind = "categories"
 values = ["low", "middle", "high"]
 """
 
+LINE = """
+[alphabet]
+kind = "integers"
+low = 0
+high = 9
+spacing = 0.5
+[mechanism]
+kind = "{kind}"
+epsilon = 0.5
+"""
+
+OUTPUTS = """
+[mechanism.outputs]
+kind = "integers"
+low = -5
+high = 14
+spacing = 0.5
+"""
+
+PLANE = """
+[alphabet]
+kind = "grid"
+rows = 3
+columns = 4
+unit = "km"
+holes = [[0, 3], [1, 1]]
+[mechanism]
+kind = "{kind}"
+epsilon = 0.7
+"""
+
+CELL_OUTPUTS = """
+[mechanism.outputs]
+kind = "grid"
+rows = 2
+columns = 6
+unit = "km"
+first_row = 1
+first_column = -1
+holes = [[1, 0]]
+"""
+
+LATTICE = """
+[alphabet]
+kind = "lattice"
+spacing = 0.5
+unit = "km"
+[mechanism]
+kind = "{kind}"
+epsilon = 0.7
+"""
+
+ENDLESS_LINE = """
+[alphabet]
+kind = "integers"
+[mechanism]
+kind = "{kind}"
+epsilon = 0.7
+"""
+
+PRODUCT = """
+[alphabet]
+kind = "pairs"
+[alphabet.first]
+kind = "integers"
+low = 0
+high = 99
+unit = "year"
+[alphabet.second]
+kind = "categories"
+values = ["f", "m"]
+[mechanism]
+kind = "product"
+[mechanism.first]
+kind = "truncated-geometric"
+epsilon = 0.05
+[mechanism.second]
+kind = "randomized-response"
+epsilon = 1.0
+"""
+
+REMAPPED = """
+name = "place"
+[alphabet]
+kind = "grid"
+rows = 5
+columns = 5
+unit = "km"
+[mechanism]
+kind = "remapped"
+[mechanism.mechanism]
+kind = "truncated-planar-geometric"
+epsilon = 0.5
+[mechanism.outputs]
+kind = "grid"
+rows = 4
+columns = 4
+unit = "km"
+"""
+
+MAPPED = """
+[alphabet]
+kind = "categories"
+values = ["a", "b", "c"]
+[mechanism]
+kind = "remapped"
+mapping = [0, 1, 1]
+[mechanism.mechanism]
+kind = "randomized-response"
+epsilon = 1.0
+[mechanism.outputs]
+kind = "categories"
+values = ["x", "y"]
+"""
+
+TEN, HOLED = Integers(0, 9, spacing=0.5), Grid(3, 4, unit="km", holes=((0, 3), (1, 1)))
+WIDER = Integers(-5, 14, spacing=0.5)
+SHIFTED = Grid(2, 6, unit="km", holes=((1, 0),), first_row=1, first_column=-1)
+
 EXAMPLES: list[tuple[str, Mechanism]] = [
     (AGES, TruncatedGeometric(Integers(0, 99, unit="year"), 0.05)),
     (ANSWERS, RandomizedResponse(Categories(["yes", "no"]), 1)),
@@ -76,6 +211,37 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
         MATRIX,
         FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], Categories(["low", "middle", "high"])),
     ),
+    (ANSWERS.replace("randomized-response", "rappor"), Rappor(Categories(["yes", "no"]), 1)),
+    (ANSWERS.replace("randomized-response", "exponential"), Exponential(Categories(["yes", "no"]), 1)),
+    (LINE.format(kind="geometric"), Geometric(TEN, 0.5)),
+    (LINE.format(kind="laplace"), Laplace(TEN, 0.5)),
+    (LINE.format(kind="exponential"), Exponential(TEN, 0.5)),
+    (LINE.format(kind="rappor"), Rappor(TEN, 0.5)),
+    (LINE.format(kind="truncated-geometric") + OUTPUTS, TruncatedGeometric(TEN, 0.5, WIDER)),
+    (LINE.format(kind="truncated-laplace"), TruncatedLaplace(TEN, 0.5)),
+    (LINE.format(kind="truncated-laplace") + OUTPUTS, TruncatedLaplace(TEN, 0.5, WIDER)),
+    (PLANE.format(kind="exponential"), Exponential(HOLED, 0.7)),
+    (PLANE.format(kind="taxicab"), Taxicab(HOLED, 0.7)),
+    (PLANE.format(kind="planar-geometric"), PlanarGeometric(HOLED, 0.7)),
+    (PLANE.format(kind="planar-laplace"), PlanarLaplace(HOLED, 0.7)),
+    (PLANE.format(kind="truncated-taxicab"), TruncatedTaxicab(HOLED, 0.7)),
+    (PLANE.format(kind="truncated-taxicab") + CELL_OUTPUTS, TruncatedTaxicab(HOLED, 0.7, SHIFTED)),
+    (PLANE.format(kind="truncated-planar-geometric"), TruncatedPlanarGeometric(HOLED, 0.7)),
+    (PLANE.format(kind="truncated-planar-geometric") + CELL_OUTPUTS, TruncatedPlanarGeometric(HOLED, 0.7, SHIFTED)),
+    (PLANE.format(kind="truncated-planar-laplace"), TruncatedPlanarLaplace(HOLED, 0.7)),
+    (PLANE.format(kind="truncated-planar-laplace") + CELL_OUTPUTS, TruncatedPlanarLaplace(HOLED, 0.7, SHIFTED)),
+    (LATTICE.format(kind="taxicab"), Taxicab(Lattice(0.5, "km"), 0.7)),
+    (LATTICE.format(kind="planar-geometric"), PlanarGeometric(Lattice(0.5, "km"), 0.7)),
+    (ENDLESS_LINE.format(kind="geometric"), Geometric(Integers(), 0.7)),
+    (ENDLESS_LINE.format(kind="laplace"), Laplace(Integers(), 0.7)),
+    (
+        PRODUCT,
+        Product(
+            TruncatedGeometric(Integers(0, 99, unit="year"), 0.05), RandomizedResponse(Categories(["f", "m"]), 1.0)
+        ),
+    ),
+    (REMAPPED, Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), 0.5), Grid(4, 4, unit="km"))),
+    (MAPPED, Remapped(RandomizedResponse(Categories(["a", "b", "c"]), 1.0), Categories(["x", "y"]), (0, 1, 1))),
 ]
 
 
@@ -84,6 +250,19 @@ def test_a_survey_is_its_mechanism(text: str, mechanism: Mechanism) -> None:
     survey = parse_survey(text)
     assert survey.mechanism == mechanism
     assert survey.alphabet == mechanism.alphabet
+
+
+@pytest.mark.parametrize(("text", "mechanism"), EXAMPLES)
+def test_device_and_curator_make_the_same_of_a_survey(text: str, mechanism: Mechanism) -> None:
+    # Two parsings, as on two machines; the one blurs, the other takes what comes.
+    device, curator = parse_survey(text).mechanism, parse_survey(text).mechanism
+    values = mechanism.alphabet.decode(
+        np.arange(min(2, mechanism.alphabet.size) if mechanism.alphabet.is_finite else 2)
+    )
+    reports = device.privatize(values, rng=1)
+    np.testing.assert_array_equal(reports, mechanism.privatize(values, rng=1))
+    if mechanism.alphabet.is_finite:
+        assert curator.observe(tally(reports)).total == 2
 
 
 def test_every_mechanism_can_stand_in_a_survey() -> None:
@@ -172,6 +351,131 @@ def test_mistakes_are_answered(tmp_path: Path, old: str, new: str, message: str)
     ],
 )
 def test_other_mistakes_are_answered(text: str, message: str) -> None:
+    with pytest.raises(ConfideError, match=message):
+        parse_survey(text)
+
+
+ABSURD = [("101", "no protection"), ("1e-12", "pure noise")]
+
+
+@pytest.mark.parametrize("kind", ["truncated-geometric", "geometric", "truncated-laplace", "laplace", "exponential"])
+@pytest.mark.parametrize(("epsilon", "message"), ABSURD)
+def test_an_absurd_epsilon_on_a_line_is_answered(kind: str, epsilon: str, message: str) -> None:
+    text = LINE.format(kind=kind).replace("spacing = 0.5", "").replace("epsilon = 0.5", f"epsilon = {epsilon}")
+    with pytest.raises(ConfideError, match=rf"epsilon={epsilon}.* which is {message}. Useful values lie between"):
+        parse_survey(text)
+
+
+PLANAR_KINDS = ["taxicab", "planar-geometric", "planar-laplace"]
+TRUNCATED_PLANAR_KINDS = [f"truncated-{kind}" for kind in PLANAR_KINDS]
+
+
+@pytest.mark.parametrize("kind", [*PLANAR_KINDS, *TRUNCATED_PLANAR_KINDS, "exponential"])
+@pytest.mark.parametrize(
+    ("epsilon", "message"), [*ABSURD, ("0", "must be a finite number above 0; got 0"), ("-0.5", "above 0; got -0.5")]
+)
+def test_a_bad_epsilon_on_a_plane_is_answered(kind: str, epsilon: str, message: str) -> None:
+    with pytest.raises(ConfideError, match=message):
+        parse_survey(PLANE.format(kind=kind).replace("epsilon = 0.7", f"epsilon = {epsilon}"))
+
+
+@pytest.mark.parametrize(
+    "kind", ["truncated-geometric", "truncated-laplace", "randomized-response", "rappor", "exponential"]
+)
+def test_an_endless_line_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
+    with pytest.raises(ConfideError, match=r"Integers\(\) has no(ne. Bound it| end.*Give one: Integers\(low, high\))"):
+        parse_survey(ENDLESS_LINE.format(kind=kind))
+
+
+@pytest.mark.parametrize("kind", [*TRUNCATED_PLANAR_KINDS, "randomized-response", "rappor", "exponential"])
+def test_an_endless_lattice_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
+    with pytest.raises(ConfideError, match=r"Lattice\(.*\) has no(ne. Bound it| end.*Give one: Grid\(rows, columns\))"):
+        parse_survey(LATTICE.format(kind=kind))
+
+
+@pytest.mark.parametrize("kind", TRUNCATED_PLANAR_KINDS)
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [
+        (1, 1, r"needs at least two cells; got Grid\(1, 1, unit='km'\)"),
+        (1, 9, r"two rows and two columns; got Grid\(1, 9, unit='km'\). For one line use Integers\(low, high\)"),
+        (0, 9, r"rows must be a whole number of at least 1; got 0"),
+    ],
+)
+def test_a_grid_that_is_none_is_answered(kind: str, rows: int, columns: int, message: str) -> None:
+    text = PLANE.format(kind=kind).replace("holes = [[0, 3], [1, 1]]\n", "")
+    with pytest.raises(ConfideError, match=message):
+        parse_survey(text.replace("rows = 3", f"rows = {rows}").replace("columns = 4", f"columns = {columns}"))
+
+
+@pytest.mark.parametrize("kind", TRUNCATED_PLANAR_KINDS)
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("first_row = 1", "first_row = 50", r"holes|hole \(1, 0\) lies outside"),
+        ("first_row = 1\n", "first_row = 50\nspacing = 1.0\n", r"lies outside"),
+        ('unit = "km"\nfirst', 'unit = "km"\nspacing = 0.25\nfirst', r"spacing of the alphabet, 1; got Grid\(2, 6"),
+    ],
+)
+def test_outputs_of_another_grid_are_answered(kind: str, old: str, new: str, message: str) -> None:
+    with pytest.raises(ConfideError, match=message):
+        parse_survey(PLANE.format(kind=kind) + CELL_OUTPUTS.replace(old, new))
+
+
+@pytest.mark.parametrize("kind", TRUNCATED_PLANAR_KINDS)
+def test_cells_that_miss_the_alphabet_are_answered(kind: str) -> None:
+    outputs = CELL_OUTPUTS.replace("first_row = 1", "first_row = 50").replace("holes = [[1, 0]]", "")
+    with pytest.raises(ConfideError, match=r"The outputs Grid\(2, 6, .*\) miss the alphabet Grid\(3, 4, .*altogether"):
+        parse_survey(PLANE.format(kind=kind) + outputs)
+
+
+@pytest.mark.parametrize("kind", ["truncated-geometric", "truncated-laplace"])
+def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
+    outputs = OUTPUTS.replace("low = -5", "low = 50").replace("high = 14", "high = 60")
+    with pytest.raises(ConfideError, match=r"The outputs Integers\(50, 60, .* miss the alphabet Integers\(0, 9, "):
+        parse_survey(LINE.format(kind=kind) + outputs)
+    with pytest.raises(ConfideError, match=r"needs whole numbers on a line.*; got Grid"):
+        parse_survey(LINE.format(kind=kind) + CELL_OUTPUTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (PLANE.format(kind="taxicab").replace("[[0, 3], [1, 1]]", "[[9, 9]]"), r"hole \(9, 9\) lies outside the 3 x 4"),
+        (PLANE.format(kind="taxicab").replace("[[0, 3], [1, 1]]", "[1, 2]"), r"holes must be pairs \(row, column\)"),
+        (PLANE.format(kind="taxicab").replace("[[0, 3], [1, 1]]", '"water"'), r"holes must be pairs \(row, column\)"),
+        (PLANE.format(kind="truncated-geometric"), r"needs whole numbers on a line"),
+        (LINE.format(kind="taxicab"), r"needs cells of a plane"),
+        (LINE.format(kind="geometric") + OUTPUTS, r"\[mechanism\] has the unknown key 'outputs'"),
+        (PRODUCT.replace('kind = "pairs"', 'kind = "categories"\nvalues = ["a"]'), r"unknown key 'first'"),
+        (AGES.replace("truncated-geometric", "product").replace("epsilon = 0.05", ""), r"lacks first, second"),
+        (
+            AGES.replace("truncated-geometric", "product").replace("epsilon = 0.05", "first = {}\nsecond = {}"),
+            r'\[mechanism\] of kind "product" needs an alphabet of kind "pairs"',
+        ),
+        (PRODUCT.replace("epsilon = 1.0", ""), r"\[mechanism.second\] lacks epsilon"),
+        (PRODUCT.replace('kind = "randomized-response"', ""), r"\[mechanism.second\] needs a kind"),
+        (PRODUCT.replace('"truncated-geometric"', '"geometric"'), r"Product needs an alphabet with an end"),
+        (PRODUCT.partition("[alphabet.second]")[0] + "[mechanism]", r"\[alphabet\] lacks second"),
+        (REMAPPED.replace("epsilon = 0.5", "epsilon = 0"), r"epsilon must be a finite number above 0; got 0"),
+        (REMAPPED.partition("[mechanism.outputs]")[0], r"\[mechanism\] lacks outputs"),
+        (REMAPPED.replace("[mechanism.mechanism]", "[mechanism.inner]"), r"unknown key 'inner'"),
+        (MAPPED.replace("[0, 1, 1]", "[0, 1]"), r"one whole number for each of 3 outputs"),
+        (MAPPED.replace("[0, 1, 1]", "[0, 1, 7]"), r"mapping must lead to 0 .. 1"),
+        (MAPPED.replace("mapping = [0, 1, 1]\n", ""), r"Give a mapping"),
+        (MAPPED.replace('"randomized-response"', '"rappor"'), r"Remapped needs an alphabet with an end"),
+        (LATTICE.format(kind="taxicab").replace("spacing = 0.5", "spacing = 0"), r"spacing must be a finite number"),
+        (
+            LATTICE.format(kind="taxicab").replace("spacing = 0.5", "rows = 5"),
+            r"\[alphabet\] has the unknown key 'rows'",
+        ),
+        (
+            ENDLESS_LINE.format(kind="geometric").replace("[mechanism]", "low = 3\n[mechanism]"),
+            r"Give both low and high",
+        ),
+    ],
+)
+def test_mistakes_in_larger_surveys_are_answered(text: str, message: str) -> None:
     with pytest.raises(ConfideError, match=message):
         parse_survey(text)
 

@@ -160,7 +160,9 @@ def _check_groups(groups: Sequence[Any]) -> None:
             raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {_kind(group)}.")
         counts, mechanism = group
         if not isinstance(counts, Counts):
-            raise InvalidParameterError(f"counts must be Counts; got {_kind(counts)}. Call confide.tally(reports).")
+            raise InvalidParameterError(
+                f"counts must be Counts; got {_kind(counts)}. Call confide.tally(reports) first."
+            )
         if not isinstance(mechanism, Mechanism):
             raise InvalidParameterError(
                 f"mechanism must be a Mechanism such as TruncatedGeometric; got {_kind(mechanism)}."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 from scipy.integrate import quad
 
@@ -31,8 +32,7 @@ def _integral(function: Callable[[float], float], low: float, high: float) -> fl
     # In pieces: where the ray must go far the integrand is flat at zero, and quad alone may miss what is beside it.
     ends = [low + (high - low) * part / 8 for part in range(9)]
     return math.fsum(
-        quad(function, start, end, epsabs=1e-17, epsrel=1e-13, limit=200)[0]
-        for start, end in zip(ends[:-1], ends[1:], strict=True)
+        quad(function, start, end, epsabs=1e-17, epsrel=1e-13, limit=200)[0] for start, end in pairwise(ends)
     )
 
 

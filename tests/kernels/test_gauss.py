@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def _power_sum(count: int, degree: int) -> Fraction:
     for order in range(degree + 1):
         total += values[0] * binomial
         binomial = binomial * (count - order - 1) / (order + 2)
-        values = [later - earlier for earlier, later in zip(values, values[1:], strict=False)]
+        values = [later - earlier for earlier, later in pairwise(values)]
     return total
 
 
@@ -86,6 +87,6 @@ def test_tail_integrals_are_integrals(start: float, decay: float) -> None:
     ends = np.linspace(start, end, 40)
     expected = sum(
         quad(lambda t: math.exp(offset - decay * math.hypot(t, 10.0)), low, high, epsrel=1e-13)[0]
-        for low, high in zip(ends[:-1], ends[1:], strict=True)
+        for low, high in pairwise(ends)
     )
     assert beside == pytest.approx(expected, rel=1e-11)

@@ -157,7 +157,8 @@ def _steps(mechanism: Mechanism) -> NDArray[np.int64]:
     if values != reports or not isinstance(values, Integers | Grid):
         return np.full((values.size, reports.size), values.size + reports.size)
     points = values.coordinates
-    return np.abs(points[:, None, :] - points[None, :, :]).sum(axis=-1).astype(np.int64)
+    steps: NDArray[np.int64] = np.abs(points[:, None, :] - points[None, :, :]).sum(axis=-1).astype(np.int64)
+    return steps
 
 
 def _some_rows(values: int) -> Iterable[int]:

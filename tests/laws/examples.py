@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from confide import (
     IBU,
+    MLE,
+    BitInversion,
     Categories,
     Exponential,
     FromMatrix,
@@ -214,7 +216,9 @@ def _products(draw: st.DrawFn) -> Mechanism:
 
 @st.composite
 def _remappeds(draw: st.DrawFn) -> Mechanism:
-    inner = draw(_clamped_on_a_line(TruncatedGeometric) | _randomized_responses() | _clamped_on_a_plane(TruncatedTaxicab))
+    inner = draw(
+        _clamped_on_a_line(TruncatedGeometric) | _randomized_responses() | _clamped_on_a_plane(TruncatedTaxicab)
+    )
     size, outputs = inner.report_alphabet.size, draw(st.integers(1, 5))
     mapping = draw(st.lists(st.integers(0, outputs - 1), min_size=size, max_size=size))
     return Remapped(inner, Categories(list("abcde")[:outputs]), tuple(mapping))
@@ -460,9 +464,7 @@ FAMILIES: dict[str, Family] = {
         faithful=FromMatrix(Integers(0, 9), np.eye(10)),
         sampled=(
             off(
-                lambda epsilon: FromMatrix(
-                    Integers(0, 9), TruncatedGeometric(Integers(0, 9), epsilon).channel.dense()
-                ),
+                lambda epsilon: FromMatrix(Integers(0, 9), TruncatedGeometric(Integers(0, 9), epsilon).channel.dense()),
                 0.5,
             ),
         ),
@@ -515,9 +517,13 @@ FAMILIES: dict[str, Family] = {
 
 METHOD_EXAMPLES: dict[str, tuple[Method, ...]] = {
     "ibu": (IBU(), IBU(delta=1.0), IBU(delta=1e-6, iteration_limit=50)),
+    "ibu-held-out": (IBU(stop="held-out", folds=3, iteration_limit=200),),
+    "mle": (MLE(),),
     "inversion-normalize": (Inversion("normalize"),),
     "inversion-project": (Inversion("project"),),
     "inversion-raw": (Inversion("none"),),
+    "rappor-normalize": (BitInversion("normalize"),),
+    "rappor-project": (BitInversion("project"),),
 }
 
 ALL_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples]
@@ -526,7 +532,7 @@ EXAMPLES = [example for example in ALL_EXAMPLES if not is_endless(example)]
 ENDLESS_EXAMPLES = [example for example in ALL_EXAMPLES if is_endless(example)]
 ROUNDINGS = {type(example): family.roundings for family in FAMILIES.values() for example in family.examples}
 METHOD_VALUES = [method for methods in METHOD_EXAMPLES.values() for method in methods]
-FEW_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples[:4]]
+FEW_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples[1:4:2]]
 """Enough for laws that are about methods rather than mechanisms."""
 
 mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if not is_endless(family.faithful)])
@@ -536,6 +542,11 @@ endless_mechanisms = st.one_of([family.strategy for family in FAMILIES.values() 
 """Any small mechanism that has none."""
 
 all_mechanisms = mechanisms | endless_mechanisms
+
+
+def suited_to(method: Method) -> st.SearchStrategy[Mechanism]:
+    """Return any small mechanism that a method takes reports of; RAPPOR's own estimator takes RAPPOR's alone."""
+    return FAMILIES["rappor"].strategy if isinstance(method, BitInversion) else mechanisms
 
 
 def label(thing: object) -> str:

@@ -108,7 +108,8 @@ def _rappor(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
     log_keep = -math.log1p(math.exp(-epsilon / 2))
     words = reports.reshape(reports.shape[0], -1).tolist()
     bits = np.array([[word[bit // 63] >> (bit % 63) & 1 for bit in range(size)] for word in words], dtype=float)
-    return size * log_keep - (0.5 + 0.5 * bits.sum(axis=1)[None, :] - bits.T) * epsilon
+    logs: FloatArray = size * log_keep - (0.5 + 0.5 * bits.sum(axis=1)[None, :] - bits.T) * epsilon
+    return logs
 
 
 _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {

@@ -105,7 +105,9 @@ def test_columns_are_the_formulas_up_to_a_factor_each(mechanism: Mechanism) -> N
         held = logs > logs.max() - 700  # e^-700 is about the least that a float holds
         np.testing.assert_allclose(np.log(column[held]) + evidence.log_offset, logs[held], rtol=1e-10, atol=1e-9)
         assert (column[~held] < 1e-300).all()
-        assert evidence.log_likelihood(theta) == pytest.approx(brute_log_likelihood(mechanism, counts, theta), rel=1e-10)
+        assert evidence.log_likelihood(theta) == pytest.approx(
+            brute_log_likelihood(mechanism, counts, theta), rel=1e-10
+        )
 
 
 @every_endless
@@ -189,9 +191,10 @@ def test_weights_of_rappor_are_the_lemma() -> None:
 @pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_endless(family.faithful)])
 def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> None:
     mechanism = FAMILIES[kind].sampled[-1][0] if kind != "rappor" else Rappor(Integers(0, 20), 1.0)
-    for ask in (lambda: mechanism.channel, lambda: mechanism.weights(0)):
-        with pytest.raises(InvalidParameterError, match=r"no end of outputs.*mechanism.observe\(counts\)"):
-            ask()
+    with pytest.raises(InvalidParameterError, match=r"no end of outputs.*mechanism.observe\(counts\)"):
+        _ = mechanism.channel
+    with pytest.raises(InvalidParameterError, match=r"no end of outputs|2\^21 bit vectors .* too many to list"):
+        mechanism.weights(0)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +239,7 @@ def test_a_mechanism_takes_back_all_that_it_reports(mechanism: Mechanism) -> Non
     assert math.isfinite(evidence.log_likelihood(np.full(size, 1 / size)))
 
 
-# Planar geometric reports are many where grids are large: those near are convolved, those far have columns of their own.
+# Planar geometric reports are many where grids are large: those near are convolved, those far have their own columns.
 
 
 def windowed(mechanism: PlanarGeometric, counts: Counts, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -276,5 +279,7 @@ def test_more_columns_than_fit_are_refused() -> None:
     mechanism = PlanarLaplace(Grid(300, 300), 1.0)
     reports = np.stack([np.arange(600) / 4, np.zeros(600)], axis=1)
     assert mechanism.alphabet.size * 600 > LARGEST_SCATTER
-    with pytest.raises(InvalidParameterError, match=r"90,000 values times 600 distinct reports do not fit. Use the trunc"):
+    with pytest.raises(
+        InvalidParameterError, match=r"90,000 values times 600 distinct reports do not fit. Use the trunc"
+    ):
         mechanism.observe(tally(reports))

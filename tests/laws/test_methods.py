@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.laws.exact import random_distributions
-from tests.laws.examples import FEW_EXAMPLES, METHOD_VALUES, all_mechanisms, label, mechanisms
+from tests.laws.examples import FEW_EXAMPLES, METHOD_VALUES, label, mechanisms, suited_to
 
-from confide import IBU, Counts, Estimate, Mechanism, Method, Status, estimate, tally
+from confide import IBU, MLE, BitInversion, Counts, Estimate, Mechanism, Method, Rappor, Status, estimate, tally
 from confide.errors import NotInvertibleError
 
 every_example = pytest.mark.parametrize("mechanism", FEW_EXAMPLES, ids=label)
@@ -58,6 +58,9 @@ def test_every_method_answers_or_says_that_there_is_no_inverse(mechanism: Mechan
     try:
         answer = estimate(counts, mechanism, method)
     except NotInvertibleError:
+        if isinstance(method, BitInversion):
+            assert not isinstance(mechanism, Rappor)
+            return
         dense = mechanism.observe(counts).channel.dense()
         assert dense.shape[0] != dense.shape[1] or np.linalg.cond(dense) > 1e10
     else:
@@ -65,15 +68,17 @@ def test_every_method_answers_or_says_that_there_is_no_inverse(mechanism: Mechan
 
 
 @every_method
-@given(mechanism=mechanisms, seed=st.integers(0, 1000))
-def test_every_method_answers_anywhere(mechanism: Mechanism, method: Method, seed: int) -> None:
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_every_method_answers_anywhere(data: st.DataObject, method: Method, seed: int) -> None:
+    mechanism = data.draw(suited_to(method))
     counts = drawn_counts(mechanism, 100, seed)
     check_answer(counts, mechanism, solve(counts, mechanism, method))
 
 
 @every_method
-@given(mechanism=mechanisms, seed=st.integers(0, 1000))
-def test_reports_in_parts_or_at_once_are_the_same(mechanism: Mechanism, method: Method, seed: int) -> None:
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_reports_in_parts_or_at_once_are_the_same(data: st.DataObject, method: Method, seed: int) -> None:
+    mechanism = data.draw(suited_to(method))
     whole = drawn_counts(mechanism, 60, seed)
     reports = np.repeat(whole.reports, whole.counts.astype(int), axis=0)
     shuffled = np.random.default_rng(seed).permutation(reports, axis=0)
@@ -86,18 +91,21 @@ def test_reports_in_parts_or_at_once_are_the_same(mechanism: Mechanism, method: 
 
 
 @every_method
-@given(mechanism=mechanisms, seed=st.integers(0, 1000))
+@given(data=st.data(), seed=st.integers(0, 1000))
 def test_the_same_reports_twenty_times_over_change_no_closed_form(
-    mechanism: Mechanism, method: Method, seed: int
+    data: st.DataObject, method: Method, seed: int
 ) -> None:
+    mechanism = data.draw(suited_to(method))
     counts = drawn_counts(mechanism, 60, seed)
     answer = solve(counts, mechanism, method)
     more = estimate(Counts(counts.reports, 20 * counts.counts), mechanism, method)
     if answer.status is Status.CLOSED_FORM:
         np.testing.assert_allclose(more.distribution, answer.distribution, rtol=1e-9, atol=1e-12)
-    elif more.iterations == answer.iterations:
+    elif isinstance(method, MLE):
+        assert more.log_likelihood == pytest.approx(20 * answer.log_likelihood, rel=1e-9, abs=1e-4)
+    elif answer.status is not Status.HELD_OUT and more.iterations == answer.iterations:
         np.testing.assert_allclose(more.distribution, answer.distribution, rtol=1e-6, atol=1e-12)
-    else:
+    elif answer.status is Status.SMALL_STEP:
         assert more.iterations > answer.iterations  # delta is on the total, which grew
 
 
@@ -123,7 +131,10 @@ def test_the_monitor_hears_every_iteration(mechanism: Mechanism, method: Method)
         answer = estimate(drawn_counts(mechanism), mechanism, method, monitor=lambda step, _: heard.append(step))
     except NotInvertibleError:
         return
-    assert heard == list(range(1, answer.iterations + 1))
+    if isinstance(method, MLE):
+        assert heard == sorted(heard)  # it tells of some steps, in order
+    else:
+        assert heard == list(range(1, answer.iterations + 1))
 
 
 # The certificate.
@@ -167,7 +178,7 @@ def test_the_certificate_closes_as_ibu_climbs(mechanism: Mechanism, seed: int) -
 
 
 def test_the_certificate_is_tight_at_the_maximum() -> None:
-    mechanism = FEW_EXAMPLES[1]
+    mechanism = FEW_EXAMPLES[0]
     counts = tally(mechanism.report_alphabet.decode(np.arange(3)), [40, 35, 25])
     answer = estimate(counts, mechanism, IBU(1e-13))
     assert answer.certificate < 1e-3

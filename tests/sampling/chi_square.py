@@ -83,7 +83,8 @@ def count_bins(mechanism: Mechanism, people: int, seed: int) -> FloatArray:
 def spread(mechanism: Mechanism, counts: Counts, values: Indices) -> FloatArray:
     """Return how many counted reports fell into each bin."""
     bins = bins_of(mechanism, values)
-    return np.bincount(bins.place(counts.reports), counts.counts, minlength=bins.probabilities.shape[1])
+    placed = np.bincount(bins.place(counts.reports), counts.counts, minlength=bins.probabilities.shape[1])
+    return placed.astype(np.float64)
 
 
 def _line_bins(mechanism: Geometric | Laplace, values: Indices) -> Bins:

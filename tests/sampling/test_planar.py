@@ -68,7 +68,7 @@ def test_the_side_changes_exactly_at_the_ratio_of_densities(
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: str(noise.decay))
-@given(cell=st.tuples(st.integers(-10**6, 10**6), st.integers(-10**6, 10**6)))
+@given(cell=st.tuples(st.integers(-(10**6), 10**6), st.integers(-(10**6), 10**6)))
 def test_proposals_lie_above_everywhere(noise: PlanarGeometricNoise, cell: tuple[int, int]) -> None:
     # In logarithms, where e^-(10^6) fits: decay hypot >= -steps log(ratio).
     ratio = noise._proposal.ratio
@@ -88,9 +88,7 @@ def test_staying_put_is_always_kept() -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES[:4], ids=lambda noise: str(noise.decay))
-def test_deciding_all_in_integers_changes_nothing(
-    noise: PlanarGeometricNoise, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deciding_all_in_integers_changes_nothing(noise: PlanarGeometricNoise, monkeypatch: pytest.MonkeyPatch) -> None:
     # Floats decide where they are far from the edge; where everything is in doubt, the outcome must be the same.
     quick = noise.draw(120, as_bits(3))
     monkeypatch.setattr(planar_sampling, "DOUBT", 2.0)

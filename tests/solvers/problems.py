@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import LinearConstraint, minimize
 
 from confide.channels import Channel, Dense
 from confide.evidence import Evidence
@@ -64,7 +64,7 @@ def precise_certificate(evidence: Evidence, theta: Array) -> float:
 
 
 def rival_maximum(evidence: Evidence) -> float:
-    """Return the highest log-likelihood that scipy's SLSQP and the interior of trust-constr find."""
+    """Return the highest log-likelihood that scipy's SLSQP finds."""
     seen = evidence.counts > 0
     matrix, shares = evidence.channel.dense()[:, seen], evidence.frequencies[seen]
 
@@ -73,16 +73,19 @@ def rival_maximum(evidence: Evidence) -> float:
         return -float(shares @ np.log(outputs)), -(matrix @ (shares / outputs))
 
     size = matrix.shape[0]
-    constraint = {"type": "eq", "fun": lambda theta: theta.sum() - 1, "jac": lambda theta: np.ones_like(theta)}
+    simplex = LinearConstraint(np.ones((1, size)), 1.0, 1.0)
     theta = np.full(size, 1 / size)
     best = -np.inf
-    for _ in range(3):  # restarts: its quasi-Newton matrix grows stale
+    for _ in range(2):  # once more from a little inside: its quasi-Newton matrix grows stale
         answer = minimize(
-            loss, theta, jac=True, bounds=[(0, 1)] * size, constraints=[constraint], method="SLSQP",
-            options={"ftol": 1e-16, "maxiter": 1000},
-        )  # fmt: skip
-        theta = np.maximum(answer.x, 0.0)
-        theta /= theta.sum()
+            loss,
+            0.999 * theta + 0.001 / size,
+            jac=True,
+            bounds=[(0, 1)] * size,
+            constraints=[simplex],
+            method="SLSQP",
+            options={"ftol": 1e-16, "maxiter": 200},
+        )
+        theta = np.maximum(answer.x, 0.0) / np.maximum(answer.x, 0.0).sum()
         best = max(best, evidence.log_likelihood(theta))
-        theta = 0.999 * theta + 0.001 / size
     return best

@@ -165,8 +165,7 @@ class PlanarConvolution(_Convolution):
             both = self._down(_turned(spectra[..., block]))
             both *= self._cells[block]
             spectra[..., block] = np.swapaxes(self._up(both), -1, -2)
-        # Rounding may leave a probability of 1e-17 negative; none is.
-        return np.maximum(self._back(spectra), 0.0).reshape(vectors.shape)
+        return _unsigned(self._back(spectra), vectors).reshape(vectors.shape)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +194,7 @@ class ClampedPlanarConvolution(_Convolution):
         border = self._up(columns).real
         border[..., ENDS] = corners.real
         result[..., ENDS] = np.swapaxes(border, -1, -2)
-        return np.maximum(result, 0.0).reshape(distribution.shape)
+        return _unsigned(result, distribution).reshape(distribution.shape)
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`; step for step the transpose of a push."""
@@ -216,7 +215,7 @@ class ClampedPlanarConvolution(_Convolution):
             smeared = self._up(both)
             smeared += _as_complex(np.swapaxes(self._row_tails[block], -1, -2) @ _as_real(rows[..., block, :]))
             spectra[..., block] = np.swapaxes(smeared, -1, -2)
-        return np.maximum(self._back(spectra), 0.0).reshape(weights.shape)
+        return _unsigned(self._back(spectra), weights).reshape(weights.shape)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -306,6 +305,11 @@ def _without_ends(vectors: FloatArray) -> FloatArray:
     inner = np.zeros_like(vectors)
     inner[..., 1:-1] = vectors[..., 1:-1]
     return inner
+
+
+def _unsigned(products: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Lift to zero what rounding has left at -1e-17, where all that went in was non-negative; else it stays linear."""
+    return products if vectors.min(initial=0.0) < 0 else np.maximum(products, 0.0)
 
 
 def _even(quadrant: FloatArray, length: int, axis: int) -> FloatArray:

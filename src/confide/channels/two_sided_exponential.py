@@ -97,7 +97,7 @@ class TwoSidedExponential(Channel):
         smeared = self._smear(weighted)
         smeared *= self.columns
         if self.diagonal is not None:
-            smeared += distribution * self.diagonal
+            smeared += distribution * self._on_diagonal
         return smeared
 
     def pull(self, weights: FloatArray) -> FloatArray:
@@ -106,7 +106,7 @@ class TwoSidedExponential(Channel):
         if self.rows is not None:
             smeared *= self.rows
         if self.diagonal is not None:
-            smeared += weights * self.diagonal
+            smeared += weights * self._on_diagonal
         return smeared
 
     def select(self, values: Indices) -> FloatArray:
@@ -127,6 +127,21 @@ class TwoSidedExponential(Channel):
         A diagonal of its own is then a small correction to that of T; where alpha is tiny it would be a huge one.
         """
         return self.diagonal is None or self.ratio > STEEPEST
+
+    @cached_property
+    def _stands_apart(self) -> bool:
+        """Whether the diagonal is kept out of the recursions, which is slower.
+
+        It need not be where at most half of the recursions' own diagonal is taken off again: that costs no digits.
+        """
+        return self.diagonal is not None and bool((self.extra < -0.5 * self.columns).any())
+
+    @cached_property
+    def _on_diagonal(self) -> FloatArray:
+        """What products add to the recursions' sums."""
+        if self.diagonal is not None and self._stands_apart:
+            return self.diagonal
+        return self.extra if self.rows is None else self.extra * self.rows
 
     @cached_property
     def extra(self) -> FloatArray:
@@ -178,7 +193,7 @@ class TwoSidedExponential(Channel):
     def _smear(self, vectors: FloatArray) -> FloatArray:
         """Return vectors T, along the last axis, in memory of their own; less the diagonal if that stands apart."""
         size = self.columns.size
-        if self.diagonal is not None:
+        if self._stands_apart:
             return sums_of_others(vectors, self.ratio)
         if size == 1:
             return vectors.copy()

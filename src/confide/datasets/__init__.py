@@ -7,10 +7,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -123,7 +121,16 @@ def load(name: str) -> Dataset:
 
 @cache
 def _catalogue() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "catalogue.toml").read_text(encoding="utf-8"))
+    import tomllib
+
+    return tomllib.loads(_read("catalogue.toml"))
+
+
+def _read(name: str) -> str:
+    # Imported here, because it takes a tenth of the time that all of confide takes to import.
+    from importlib.resources import files
+
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _alphabet(table: dict[str, Any]) -> Alphabet:
@@ -131,8 +138,7 @@ def _alphabet(table: dict[str, Any]) -> Alphabet:
 
 
 def _read_histogram(file: str, alphabet: Alphabet) -> NDArray[np.int64]:
-    text = (files(__package__) / "data" / file).read_text(encoding="utf-8")
-    lines = text.splitlines()
+    lines = _read(f"data/{file}").splitlines()
     if isinstance(alphabet, Grid):
         table = np.loadtxt(lines, delimiter=",", dtype=np.int64)
         histogram: NDArray[np.int64] = table.reshape(-1)

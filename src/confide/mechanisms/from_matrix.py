@@ -104,7 +104,7 @@ class FromMatrix(Mechanism):
         return [int(fraction * denominator) for fraction in fractions]
 
     def __hash__(self) -> int:
-        return hash((self.alphabet, self.matrix.tobytes(), self.report_alphabet))
+        return hash((self.alphabet, self.matrix.tobytes(), self.report_alphabet, self.promise))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FromMatrix):
@@ -112,6 +112,7 @@ class FromMatrix(Mechanism):
         return (
             self.alphabet == other.alphabet
             and self.report_alphabet == other.report_alphabet
+            and self.promise == other.promise
             and np.array_equal(self.matrix, other.matrix)
         )
 

@@ -14,7 +14,8 @@ ROUNDING = 1e-9
 LOG_ROUNDING = 1e-12
 """The same in absolute terms: the logarithm of a float near e^-700 is known to this much."""
 
-SMALLEST_FLOAT = 5e-324
+FAINTEST = 1e-280
+"""Below it floats lose digits, and channels may add a little for speed."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ def worst_ratio(matrix: NDArray[np.float64], bounds: NDArray[np.float64]) -> Wor
     >>> round(worst_ratio(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[0.0, 1.0], [1.0, 0.0]])).relative, 4)
     1.0986
     """
-    # A probability of zero, or one too small for a float, counts as the smallest float: it can hide no breach of a
-    # promise below e^700, and raises no false alarm where a true probability merely underflows.
-    logs = np.log(np.maximum(matrix, SMALLEST_FLOAT))
+    # A probability of zero, or one too small for a float, counts as this little: it hides no breach of a promise below
+    # e^640, and raises no false alarm where a true probability merely underflows.
+    logs = np.log(np.maximum(matrix, FAINTEST))
     found = [_worst_of(left, logs, bounds[left]) for left in range(logs.shape[0] - 1)]
     return max(found, key=lambda worst: worst.relative, default=WorstRatio(0, 0, 0, 0.0, 0.0))
 

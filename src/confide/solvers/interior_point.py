@@ -11,6 +11,7 @@ by whatever system fits the channel: a dense Cholesky factor, or on a line a ban
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,44 +40,54 @@ class NewtonSystem(ABC):
         """Return d with (M W M' + D) d = right."""
 
 
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point on the way: theta and its slack, with the outputs y and the gain g of theta."""
+
+    theta: FloatArray
+    slack: FloatArray
+    outputs: FloatArray
+    gain: FloatArray
+
+    @classmethod
+    def of(cls, evidence: Evidence, theta: FloatArray, slack: FloatArray | None = None) -> Point:
+        """Push and pull theta; the first slack is what the gain leaves, or a little more than nothing."""
+        outputs = evidence.channel.push(theta)
+        gain = evidence.gain(outputs)
+        return cls(theta, np.maximum(1 - gain, 1e-2) if slack is None else slack, outputs, gain)
+
+    @property
+    def centre(self) -> float:
+        """mu, the mean of theta s: the gap in the likelihood is n k mu."""
+        return float(self.theta @ self.slack) / self.theta.size
+
+
 def interior_point(
     evidence: Evidence, system: NewtonSystem, theta: FloatArray, clock: Clock, progress: Progress
 ) -> Found:
     """Follow the central path from theta to the maximum, or to where the clock or rounding ends it."""
-    theta = (1 - SMALLEST_SHARE) * theta + SMALLEST_SHARE / theta.size
-    found = Found.of(evidence, theta, 0)
-    outputs = evidence.channel.push(theta)
-    gain = evidence.gain(outputs)
-    slack = np.maximum(1 - gain, 1e-2)
-    # The gap is n k mu: lowering mu further than the tolerance asks for would only make the system ill-conditioned.
+    point = Point.of(evidence, (1 - SMALLEST_SHARE) * theta + SMALLEST_SHARE / theta.size)
+    found = Found.of(evidence, point.theta, 0)
+    # Lowering mu further than the tolerance asks for would only make the system ill-conditioned.
     lowest = clock.tolerance / (10 * evidence.total * theta.size)
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
-        step, slack_step = _direction(evidence, system, theta, slack, outputs, gain, lowest)
-        length, slack_length = _longest(theta, step), _longest(slack, slack_step)
+        step, slack_step = _direction(evidence, system, point, lowest)
+        length, slack_length = _longest(point.theta, step), _longest(point.slack, slack_step)
         if not (np.isfinite(step).all() and np.isfinite(slack_step).all() and length > SMALLEST_STEP):
             break
-        theta, slack = theta + length * step, slack + slack_length * slack_step
-        outputs = evidence.channel.push(theta)
-        gain = evidence.gain(outputs)
-        total = float(theta.sum())
-        found = found.better_of(theta / total, evidence.certificate_of(gain * total), number)
-        progress(number, outputs / total)
+        point = Point.of(evidence, point.theta + length * step, point.slack + slack_length * slack_step)
+        total = float(point.theta.sum())
+        found = found.better_of(point.theta / total, evidence.certificate_of(point.gain * total), number)
+        progress(number, point.outputs / total)
     return found
 
 
-def _direction(
-    evidence: Evidence,
-    system: NewtonSystem,
-    theta: FloatArray,
-    slack: FloatArray,
-    outputs: FloatArray,
-    gain: FloatArray,
-    lowest: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Predict how far the centre can be lowered, and correct for the bend of theta s = mu on the way."""
-    curvature, diagonal = _curvature(evidence, outputs), slack / theta
+def _direction(evidence: Evidence, system: NewtonSystem, point: Point, lowest: float) -> tuple[FloatArray, FloatArray]:
+    """Predict how far mu can be lowered, and correct for the bend of theta s = mu on the way."""
+    theta, slack = point.theta, point.slack
+    curvature, diagonal = _curvature(evidence, point.outputs), slack / theta
     system.factor(curvature, diagonal)
 
     def solve(right: FloatArray) -> FloatArray:
@@ -85,15 +96,14 @@ def _direction(
         product = evidence.channel.pull(curvature * evidence.channel.push(step)) + diagonal * step
         return step + system.solve(right - product)
 
-    predicted = solve(gain - 1)
-    predicted_slack = -slack - slack / theta * predicted
-    centre = float(theta @ slack) / theta.size
+    predicted = solve(point.gain - 1)
+    predicted_slack = -slack - diagonal * predicted
     ahead = theta + _longest(theta, predicted) * predicted
     ahead_slack = slack + _longest(slack, predicted_slack) * predicted_slack
-    lowered = max((float(ahead @ ahead_slack) / theta.size / centre) ** 3 * centre, lowest)
-    bend = (lowered - predicted * predicted_slack) / theta
-    step = solve(gain - 1 + bend)
-    return step, bend - slack - slack / theta * step
+    lowered = (float(ahead @ ahead_slack) / theta.size / point.centre) ** 3 * point.centre
+    bend = (max(lowered, lowest) - predicted * predicted_slack) / theta
+    step = solve(point.gain - 1 + bend)
+    return step, bend - slack - diagonal * step
 
 
 def _curvature(evidence: Evidence, outputs: FloatArray) -> FloatArray:

@@ -89,6 +89,8 @@ class _Programme:
     def _solve(self, free: Mask) -> FloatArray:
         """Bring bound entries to their bound, and solve H d = target for the others."""
         step = -self.start
+        if not free.any():
+            return step
         inner, right = self.hessian, self.target
         if not free.all():
             inner = self.hessian[np.ix_(free, free)]

@@ -20,12 +20,17 @@ from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
 from confide.solvers.accelerated_em import climb
 from confide.solvers.clock import Clock, Found, Progress
+from confide.solvers.grains import Fine, Grain, choose_grain
 from confide.solvers.landscape import highest, peaks
 from confide.solvers.quadratic import nonnegative_step
 
 WARM_UP_CYCLES = 15
 MOST_NEW_ATOMS = 300
 MOST_FIRST_ATOMS = 1000
+COARSE_PATIENCE = 4
+"""Rounds without a better certificate after which coarse curvature has done what it can."""
+
+LARGEST_ROWS = 100_000_000
 LITTLE_OVERLAP = 0.8
 SMALLEST_STEP = 2.0**-30
 
@@ -34,27 +39,38 @@ SMALLEST_STEP = 2.0**-30
 class Support:
     """Atoms with their weights: single values, after one composite that may have run empty."""
 
+    grain: Grain
     values: Indices
     weights: FloatArray
-    rows: FloatArray
+    features: FloatArray
     composite: FloatArray
+    composite_outputs: FloatArray
 
     @classmethod
-    def of(cls, theta: FloatArray, outputs: FloatArray) -> Support:
+    def of(cls, grain: Grain, theta: FloatArray, outputs: FloatArray) -> Support:
         """Start with the whole distribution as the only atom."""
-        return cls(np.zeros(0, dtype=np.int64), np.ones(1), outputs[None, :].copy(), theta)
+        feature = grain.feature(outputs)[None, :].copy()
+        return cls(grain, np.zeros(0, dtype=np.int64), np.ones(1), feature, theta, outputs)
 
-    @property
-    def outputs(self) -> FloatArray:
-        """Y = x A."""
-        outputs: FloatArray = self.weights @ self.rows
-        return outputs
+    def distribution(self, weights: FloatArray | None = None) -> FloatArray:
+        """Return the weights, or others in their place, laid out over all values."""
+        chosen = self.weights if weights is None else weights
+        theta: FloatArray = chosen[0] * self.composite
+        np.add.at(theta, self.values, chosen[1:])
+        return theta
 
-    def distribution(self) -> FloatArray:
-        """Return the weights laid out over all values, summing to one."""
-        theta: FloatArray = self.weights[0] * self.composite
-        np.add.at(theta, self.values, self.weights[1:])
-        return theta / float(theta.sum())
+    def outputs(self, evidence: Evidence, weights: FloatArray | None = None) -> FloatArray:
+        """Return y for the weights, or for others in their place."""
+        chosen = self.weights if weights is None else weights
+        if isinstance(self.grain, Fine):
+            outputs: FloatArray = chosen @ self.features
+            return outputs
+        return evidence.channel.push(self.distribution(chosen))
+
+    def slope(self, evidence: Evidence, outputs: FloatArray, gain: FloatArray) -> FloatArray:
+        """Return g - 1 of all atoms."""
+        of_composite = float(self.composite_outputs @ evidence.ratio(outputs))
+        return np.concatenate([[of_composite], gain[self.values]]) - 1
 
     def grow(self, evidence: Evidence, candidates: Indices) -> None:
         """Add single values, with no weight yet."""
@@ -62,7 +78,7 @@ class Support:
         if fresh.size:
             self.values = np.concatenate([self.values, fresh])
             self.weights = np.concatenate([self.weights, np.zeros(fresh.size)])
-            self.rows = np.vstack([self.rows, evidence.channel.select(fresh)])
+            self.features = np.vstack([self.features, self.grain.features(evidence, fresh)])
 
     def single_out(self, evidence: Evidence, values: Indices) -> None:
         """Make single values, with the weight they have, out of part of a composite that is still whole."""
@@ -73,33 +89,45 @@ class Support:
         rest = float(self.composite.sum())
         self.weights[0] = rest
         self.composite /= rest if rest > 0 else 1.0
-        self.rows[0] = evidence.channel.push(self.composite)
+        self.composite_outputs = evidence.channel.push(self.composite)
+        self.features[0] = self.grain.feature(self.composite_outputs)
+
+    def can_refine(self) -> bool:
+        """Whether curvature is still coarse, and the whole rows of the atoms would fit."""
+        return not isinstance(self.grain, Fine) and self.weights.size * self.composite_outputs.size <= LARGEST_ROWS
+
+    def refine(self, evidence: Evidence) -> None:
+        """Keep whole rows from now on: close to the maximum neighbouring atoms must be told apart."""
+        self.grain = Fine()
+        self.features = np.vstack([self.composite_outputs, self.grain.features(evidence, self.values)])
 
     def prune(self) -> None:
         """Drop single values whose weight is gone, and let weights sum to one; the composite stays, empty or not."""
         kept = self.weights[1:] > 0
         self.values = self.values[kept]
-        rows = np.concatenate([[True], kept])
-        self.weights, self.rows = self.weights[rows] / float(self.weights.sum()), self.rows[rows]
+        atoms = np.concatenate([[True], kept])
+        self.weights, self.features = self.weights[atoms] / float(self.weights.sum()), self.features[atoms]
 
 
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
     theta, outputs = climb(evidence, theta, WARM_UP_CYCLES, clock)
+    theta = theta / float(theta.sum())
     found = Found.of(evidence, theta, 0)
     support = _first_support(evidence, theta, outputs)
-    candidates = _missing(evidence, evidence.gain(outputs))
+    gain = evidence.gain(outputs)
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
-        support.grow(evidence, candidates)
-        if not _newton(evidence, support):
+        if number - found.iteration > COARSE_PATIENCE and support.can_refine():
+            support.refine(evidence)
+        support.grow(evidence, _missing(evidence, gain))
+        if not _newton(evidence, support, outputs, gain):
             support = _restart(evidence, support, clock)
         support.prune()
-        outputs = support.outputs
+        outputs = support.outputs(evidence)
         gain = evidence.gain(outputs)
         found = found.better_of(support.distribution(), evidence.certificate_of(gain), number)
-        candidates = _missing(evidence, gain)
         progress(number, outputs)
     return found
 
@@ -107,7 +135,7 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
 def _restart(evidence: Evidence, support: Support, clock: Clock) -> Support:
     """Let EM find a way on where Newton sees none, and begin anew from there."""
     theta, outputs = climb(evidence, support.distribution(), 2, clock)
-    return Support.of(theta, outputs)
+    return Support.of(support.grain, theta, outputs)
 
 
 def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray) -> Support:
@@ -116,7 +144,7 @@ def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray) -
     Rows that overlap much are near copies of each other, and few of them carry the maximum. Where noise is weak most
     values do, and adding them peak by peak would take many rounds.
     """
-    support = Support.of(theta, outputs)
+    support = Support.of(choose_grain(evidence, outputs, int(np.argmax(theta))), theta, outputs)
     if theta.size <= MOST_FIRST_ATOMS and _overlap(evidence, int(np.argmax(theta))) < LITTLE_OVERLAP:
         support.single_out(evidence, np.flatnonzero(theta > 0.01 / theta.size))
     else:
@@ -137,25 +165,20 @@ def _missing(evidence: Evidence, gain: FloatArray) -> Indices:
     return highest(found[gain[found] > 1], gain, MOST_NEW_ATOMS)
 
 
-def _newton(evidence: Evidence, support: Support) -> bool:
+def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray) -> bool:
     """Take one Newton step on the weights; say whether any progress was possible."""
-    outputs = support.outputs
-    ratio = evidence.ratio(outputs)
-    slope = support.rows @ ratio - 1
-    curved = support.rows * np.sqrt(ratio * _safe_inverse(outputs))
+    slope = support.slope(evidence, outputs, gain)
+    curved = support.features * np.sqrt(support.grain.curvature(evidence, outputs))
     try:
         step = nonnegative_step(curved @ curved.T, slope, support.weights)
     except LinAlgError:
         return False
-    length = _search(evidence, outputs, step @ support.rows, float(step.sum()), float(slope @ step))
+    change = support.outputs(evidence, np.maximum(support.weights + step, 0.0)) - outputs
+    length = _search(evidence, outputs, change, float(step.sum()), float(slope @ step))
     if length == 0:
         return False
     support.weights = np.maximum(support.weights + length * step, 0.0)
     return True
-
-
-def _safe_inverse(outputs: FloatArray) -> FloatArray:
-    return np.divide(1.0, outputs, out=np.zeros_like(outputs), where=outputs > 0)
 
 
 def _search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: float, slope: float) -> float:
