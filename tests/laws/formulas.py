@@ -16,7 +16,7 @@ from confide.alphabets import Grid
 
 FloatArray = NDArray[np.float64]
 
-LINE_STEPS, PLANE_STEPS = 2**20, 2**12
+LINE_STEPS, PLANE_STEPS = 2**16, 2**12
 """Into how many parts continuous mechanisms cut one step of the alphabet, along each axis."""
 
 

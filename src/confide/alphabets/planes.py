@@ -191,6 +191,11 @@ class Lattice(PlaneAlphabet):
         """See :attr:`Alphabet.coordinates`."""
         raise unbounded(self, "Grid(rows, columns)")
 
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.contains`; also of cells that lie too far out to have a number."""
+        within: NDArray[np.bool_] = np.all(whole_numbers(values)[1], axis=1)
+        return within
+
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
         cells, whole = whole_numbers(values)

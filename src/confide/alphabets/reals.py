@@ -28,13 +28,13 @@ from confide.metrics import Value
 
 @dataclass(frozen=True)
 class Line(LineAlphabet):
-    """Real numbers that are multiples of 2^-20, in steps of the spacing.
+    """Real numbers that are multiples of 2^-16, in steps of the spacing.
 
     >>> Line().encode([0.5]) == Line().encode([0.5])
     array([ True])
     """
 
-    RESOLUTION: ClassVar[int] = 2**20
+    RESOLUTION: ClassVar[int] = 2**16
 
     spacing: float = 1.0
     unit: str = ""
@@ -90,6 +90,11 @@ class Plane(PlaneAlphabet):
     def coordinates(self) -> NDArray[np.float64]:
         """See :attr:`Alphabet.coordinates`."""
         raise unbounded(self, "Grid(rows, columns)")
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""
+        within: NDArray[np.bool_] = np.all(_multiples(values, self.RESOLUTION, 2**52)[1], axis=1)
+        return within
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""

@@ -16,7 +16,7 @@ from confide.channels import TwoSidedExponential
 from confide.evidence import Evidence
 from confide.mechanisms.line import LineMechanism, TruncatedLineMechanism
 from confide.reports import Counts, tally
-from confide.sampling import Bits, GeometricNoise, ratio_above
+from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,6 +129,6 @@ def clamped_log_ratio(ratio: Fraction, reports: Indices, low: ArrayLike, high: A
     """Return log P(report | x) - log P(its clamped stand-in | x), which is the same for every value x inside."""
     clamped = np.clip(reports, low, high)
     at_border = (clamped == low) | (clamped == high)
-    log_ratios: NDArray[np.float64] = np.abs(reports - clamped) * math.log(ratio)
-    log_ratios += np.where(at_border, math.log1p(-ratio), 0.0)
+    log_ratios: NDArray[np.float64] = np.abs(reports - clamped) * log_of(ratio)
+    log_ratios += np.where(at_border, math.log(float(1 - ratio)), 0.0)
     return log_ratios

@@ -16,14 +16,14 @@ from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.evidence import Evidence
 from confide.mechanisms.line import LineMechanism, TruncatedLineMechanism
 from confide.reports import Counts
-from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, common_weights, ratio_above
+from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, common_weights, log_of, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
 class Laplace(LineMechanism):
     """Add Laplace noise to a whole number and report the real number that results.
 
-    No computer draws a real number. Reports are multiples of a step/2^20, and the noise is exactly geometric among
+    No computer draws a real number. Reports are multiples of a step/2^16, and the noise is exactly geometric among
     these: P(z | x) is proportional to e^(-epsilon |z - x|) on that fine lattice with no rounding on the way, so the
     promise holds to the letter, which floating-point Laplace noise is known to break.
 
@@ -49,10 +49,10 @@ class Laplace(LineMechanism):
         low, high = self.alphabet.span
         self.refuse_strays(counts)
         clamped = np.clip(counts.reports.astype(np.float64), low, high)
-        decay = -math.log(self._fine_ratio) * Line.RESOLUTION
+        decay = -log_of(self._fine_ratio) * Line.RESOLUTION
         beyond = np.abs(counts.reports - clamped)
         ratio = self._fine_ratio
-        peak = math.log((1 - ratio) / (1 + ratio))
+        peak = math.log(float((1 - ratio) / (1 + ratio)))
         channel = ScatteredExponential(self.alphabet.size, decay, clamped - low)
         offset = float(counts.counts @ (peak - decay * beyond))
         return Evidence(channel, counts.counts, offset)

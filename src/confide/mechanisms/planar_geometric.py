@@ -48,7 +48,7 @@ class PlanarGeometric(UnboundedPlaneMechanism):
     def _windowed_evidence(self, counts: Counts, rate: float, peak: float) -> Evidence:
         """Convolve within a window around the grid, and store columns for the few reports beyond it."""
         assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
-        window = _widened(self.alphabet)
+        window = _widened(self.alphabet, rate)
         places = window.locate(counts.reports)
         near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
         remap = np.full(window.size, -1, dtype=np.int64)
@@ -91,9 +91,12 @@ class TruncatedPlanarGeometric(TruncatedKernelMechanism):
         return planar_geometric_kernel(shape, shaded(self._rate))
 
 
-def _widened(alphabet: Grid) -> Grid:
-    """Return the box of a grid with half its size added on every side: most noise stays within."""
-    down, along = alphabet.rows // 2 + 1, alphabet.columns // 2 + 1
+def _widened(alphabet: Grid, rate: float) -> Grid:
+    """Return the box of a grid with a margin where most noise stays.
+
+    No wider than e^-12 of the peak reaches: what is less likely would drown in the rounding of the FFT.
+    """
+    down, along = (min(side // 2 + 1, int(12 / rate) + 1) for side in alphabet.shape)
     return replace(
         alphabet,
         rows=alphabet.rows + 2 * down,

@@ -73,7 +73,7 @@ class IBU(Method):
     @property
     def name(self) -> str:
         """See :attr:`Method.name`."""
-        return "IBU" if self.stop == "delta" else f"IBU, {self.stop}"
+        return {"delta": "IBU", "certificate": "certified IBU", "held-out": "held-out IBU"}[self.stop]
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""

@@ -5,7 +5,14 @@ from confide.sampling.categorical import WeightRows
 from confide.sampling.coins import OddsCoin, PowerCoin
 from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise
 from confide.sampling.planar import PlanarGeometricNoise, ProductNoise, TableNoise
-from confide.sampling.ratios import as_integers, common_weights, exponential_bounds, over_root_two, ratio_above
+from confide.sampling.ratios import (
+    as_integers,
+    common_weights,
+    exponential_bounds,
+    log_of,
+    over_root_two,
+    ratio_above,
+)
 from confide.sampling.uniform import uniform_below
 
 __all__ = [
@@ -25,6 +32,7 @@ __all__ = [
     "as_integers",
     "common_weights",
     "exponential_bounds",
+    "log_of",
     "over_root_two",
     "ratio_above",
     "uniform_below",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from confide.sampling.bits import Bits
 from confide.sampling.categorical import WeightRows
 from confide.sampling.geometric import GeometricNoise
-from confide.sampling.ratios import as_integers, exponential_bounds, over_root_two, power_bounds, ratio_above
+from confide.sampling.ratios import as_integers, exponential_bounds, log_of, over_root_two, power_bounds, ratio_above
 
 Indices = NDArray[np.int64]
 Displacements = tuple[Indices, Indices]
@@ -97,7 +97,7 @@ class PlanarGeometricNoise:
     def _keep(self, down: Indices, along: Indices, bits: Bits) -> NDArray[np.bool_]:
         words = bits.words(down.size)
         steps = np.abs(down) + np.abs(along)
-        exponent = float(self.decay) * np.hypot(down, along) + steps * math.log(self._proposal.ratio)
+        exponent = float(self.decay) * np.hypot(down, along) + steps * log_of(self._proposal.ratio)
         margin = words.astype(np.float64) / 2.0**64 - np.exp(-exponent)
         kept = margin < 0
         # The exponent is a difference of two that grow with the steps, and so does its rounding.

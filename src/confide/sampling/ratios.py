@@ -32,6 +32,15 @@ def ratio_above(exponent: Fraction) -> Fraction:
     return Fraction(above, 2**fraction_bits)
 
 
+def log_of(ratio: Fraction) -> float:
+    """Return the logarithm of a ratio between 0 and 1 to full relative accuracy, however close to 1 it is.
+
+    >>> log_of(1 - Fraction(1, 10**12)) == math.log1p(-1e-12)
+    True
+    """
+    return math.log1p(-float(1 - ratio)) if ratio > Fraction(1, 2) else math.log(ratio)
+
+
 def over_root_two(number: Fraction) -> Fraction:
     """Return a fraction just below number / sqrt(2), to about 100 bits.
 
