@@ -26,7 +26,7 @@ def test_outputs_that_were_not_seen_do_not_matter() -> None:
     impossible = Dense(np.array([[1.0, 0.0], [0.5, 0.5]]))
     evidence = Evidence(impossible, np.array([4.0, 0.0]))
     assert evidence.log_likelihood(np.array([1.0, 0.0])) == 0
-    assert evidence.certificate(np.array([1.0, 0.0])) == 0
+    assert evidence.certificate(np.array([1.0, 0.0])) == evidence.resolution
 
 
 def test_a_distribution_that_rules_a_report_out_has_no_likelihood() -> None:

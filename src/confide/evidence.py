@@ -111,9 +111,9 @@ class Evidence:
         return self.certificate_of(self.gain(outputs)) if self.explains(outputs) else math.inf
 
     def certificate_of(self, gain: FloatArray) -> float:
-        """Return the certificate from g; infinite, and never zero, where g is not a number."""
+        """Return the certificate from g: not below what float64 can resolve, and infinite where g is not a number."""
         highest = float(gain.max())
-        return self.total * max(0.0, math.log(highest)) if highest > 0 else math.inf
+        return max(self.total * math.log(highest), self.resolution) if highest > 0 else math.inf
 
     @property
     def resolution(self) -> float:

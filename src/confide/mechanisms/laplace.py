@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.evidence import Evidence
 from confide.mechanisms.line import LineMechanism, TruncatedLineMechanism
 from confide.reports import Counts
-from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, common_weights, log_of, ratio_above
+from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,18 +97,12 @@ class TruncatedLaplace(TruncatedLineMechanism):
         return TwoSidedExponential(float(half**2), float(1 - half**2), columns, diagonal=diagonal)
 
     def _box_weights(self, index: int, size: int) -> list[int]:
-        beyond = [self._beyond(distance) for distance in range(size + 1)]
-        row = [
-            1 - 2 * beyond[1] if z == index else beyond[abs(z - index)] - beyond[abs(z - index) + 1]
-            for z in range(size)
-        ]
-        row[0] = beyond[index] if index > 0 else 1 - beyond[1]
-        row[-1] = beyond[size - 1 - index] if index < size - 1 else 1 - beyond[1]
-        return common_weights(row)
-
-    def _beyond(self, distance: int) -> Fraction:
-        """Return the probability that noise leads to a cell at this distance on one side, or further."""
-        return self._half_ratio ** (2 * distance - 1) / 2 if distance else Fraction(1)
+        whole, beyond = tail_weights(self._half_ratio, size)
+        row = [beyond[abs(z - index)] - beyond[abs(z - index) + 1] for z in range(size)]
+        row[index] = whole - 2 * beyond[1]
+        row[0] = beyond[index] if index > 0 else whole - beyond[1]
+        row[-1] = beyond[size - 1 - index] if index < size - 1 else whole - beyond[1]
+        return row
 
     def _noise(self, count: int, bits: Bits) -> Indices:
         return LaplaceCellNoise(self._half_ratio).draw(count, bits)
@@ -117,3 +111,15 @@ class TruncatedLaplace(TruncatedLineMechanism):
     def _half_ratio(self) -> Fraction:
         """B = sqrt(alpha), rounded up like alpha itself."""
         return ratio_above(self._rate / 2)
+
+
+@cache
+def tail_weights(half_ratio: Fraction, size: int) -> tuple[int, list[int]]:
+    """Return 1, and the probabilities of noise that leads to distances 0, 1, ..., size on one side or further.
+
+    They are b^(2d - 1) / 2, all over one denominator, which is left out; the same for every row, and slow to make.
+    """
+    inner, full = half_ratio.numerator, half_ratio.denominator
+    tails = [inner ** (2 * distance - 1) * full ** (2 * (size - distance) + 1) for distance in range(1, size + 1)]
+    whole = 2 * full ** (2 * size)
+    return whole, [whole, *tails]

@@ -20,6 +20,8 @@ FEW_VALUES = 8
 
 FULL_NAMES = {
     "IBU": "the iterative Bayesian update (IBU)",
+    "held-out IBU": "the iterative Bayesian update, stopped by held-out reports (held-out IBU)",
+    "certified IBU": "the iterative Bayesian update, stopped by its certificate (certified IBU)",
     "MLE": "the maximum of the likelihood (MLE)",
     "INV": "raw matrix inversion (INV)",
     "INV-N": "normalised matrix inversion (INV-N)",

@@ -7,7 +7,6 @@ from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise
 from confide.sampling.planar import PlanarGeometricNoise, ProductNoise, TableNoise
 from confide.sampling.ratios import (
     as_integers,
-    common_weights,
     exponential_bounds,
     log_of,
     over_root_two,
@@ -30,7 +29,6 @@ __all__ = [
     "as_bits",
     "as_generator",
     "as_integers",
-    "common_weights",
     "exponential_bounds",
     "log_of",
     "over_root_two",

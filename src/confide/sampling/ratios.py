@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -91,16 +90,6 @@ def as_integers(table: NDArray[np.float64]) -> list[int]:
     fractions = [number.as_integer_ratio() for number in table.reshape(-1).tolist()]
     largest = max(denominator for _, denominator in fractions)  # all are powers of two
     return [numerator * (largest // denominator) for numerator, denominator in fractions]
-
-
-def common_weights(fractions: Sequence[Fraction]) -> list[int]:
-    """Return fractions as integers over their common denominator.
-
-    >>> common_weights([Fraction(1, 2), Fraction(1, 3)])
-    [3, 2]
-    """
-    denominator = math.lcm(*(fraction.denominator for fraction in fractions))
-    return [fraction.numerator * (denominator // fraction.denominator) for fraction in fractions]
 
 
 def _exponential(exponent: Fraction, context: Context) -> Decimal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,8 +38,13 @@ def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
     found = support_newton(evidence, start, clock, progress)
     if found.certificate <= clock.tolerance or clock.is_over or not can_follow_path(evidence):
         return found
-    other = follow_path(evidence, found.distribution, clock, progress)
-    return min(found, other, key=lambda one: one.certificate)
+
+    def go_on(number: int, outputs: FloatArray) -> None:
+        progress(found.iterations + number, outputs)
+
+    other = follow_path(evidence, found.distribution, clock, go_on)
+    best = min(found, other, key=lambda one: one.certificate)
+    return replace(best, iterations=found.iterations + other.iterations)
 
 
 def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
