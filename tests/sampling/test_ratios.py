@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.exact import exp_bounds
 
-from confide.sampling import as_integers, common_weights, exponential_bounds, over_root_two, ratio_above
+from confide.sampling import as_integers, exponential_bounds, over_root_two, ratio_above
 from confide.sampling.ratios import power_bounds
 
 
@@ -89,10 +89,3 @@ def test_floats_become_integers_in_the_same_proportion(numbers: list[float]) -> 
     assert all(type(integer) is int for integer in integers)
     whole = sum(map(Fraction, numbers))
     assert [Fraction(integer, sum(integers)) for integer in integers] == [Fraction(n) / whole for n in numbers]
-
-
-@given(st.lists(st.fractions(Fraction(0), Fraction(10)), min_size=1, max_size=8))
-def test_fractions_become_integers_in_the_same_proportion(numbers: list[Fraction]) -> None:
-    integers = common_weights(numbers)
-    for one, number in zip(integers, numbers, strict=True):
-        assert one * sum(numbers) == number * sum(integers)
