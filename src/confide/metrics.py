@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.checks import check_positive
 from confide.errors import InvalidParameterError
 
-Value = int | float | str | tuple[int, ...] | tuple[float, ...]
+Value = int | float | str | tuple[int | float | str, ...]
 """One value of an alphabet: a number, a category, or the (row, column) of a cell."""
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.exact import exp_bounds
 
-from confide.sampling import as_integers, exponential_bounds, over_root_two, ratio_above
+from confide.sampling import as_integers, exponential_bounds, log_of, over_root_two, ratio_above
 from confide.sampling.ratios import power_bounds
 
 
@@ -89,3 +89,14 @@ def test_floats_become_integers_in_the_same_proportion(numbers: list[float]) -> 
     assert all(type(integer) is int for integer in integers)
     whole = sum(map(Fraction, numbers))
     assert [Fraction(integer, sum(integers)) for integer in integers] == [Fraction(n) / whole for n in numbers]
+
+
+@given(exponent=st.fractions(Fraction(1, 10**15), Fraction(100)))
+def test_logarithms_of_ratios_near_one_keep_their_digits(exponent: Fraction) -> None:
+    # The ratio itself lies above e^-x by two parts in 2^64, which is all that its logarithm may be off by.
+    assert -log_of(ratio_above(exponent)) == pytest.approx(float(exponent), rel=1e-14, abs=2.0**-62)
+
+
+def test_logarithms_of_ratios_that_no_float_tells_from_one() -> None:
+    assert log_of(1 - Fraction(1, 2**80)) == pytest.approx(-(2.0**-80), rel=1e-15)
+    assert log_of(Fraction(1, 2)) == pytest.approx(math.log(0.5), rel=1e-15)

@@ -107,8 +107,13 @@ def _floored_corner(down: Rule, along: Rule, decay: float) -> float:
 
 def _cell_integrals(height: int, width: int, decay: float) -> FloatArray:
     """Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink."""
-    cells = _smooth_integrals(height, width, _cell_rule(decay), decay)
-    near = _smooth_integrals(min(height, NEAR), min(width, NEAR), _pieces(max(1, math.ceil(decay / 4)), 24), decay)
+    cells = np.full((height, width), math.exp(-DEEPEST))
+    reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
+    visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
+    cells[: visible.shape[0], : visible.shape[1]] = visible
+    closest = min(NEAR, reach)
+    pieces = _pieces(max(1, math.ceil(decay / 4)), 24)
+    near = _smooth_integrals(min(height, closest), min(width, closest), pieces, decay)
     near[0, 0] = _origin_integral(decay)
     cells[: near.shape[0], : near.shape[1]] = near
     return cells
@@ -129,10 +134,11 @@ def _pieces(count: int, nodes: int) -> Rule:
 
 def _smooth_integrals(height: int, width: int, rule: Rule, decay: float) -> FloatArray:
     cells = np.zeros((height, width))
-    rows, columns = np.arange(float(height)), np.arange(float(width))
-    for down, down_weight in zip(rule.nodes, rule.weights, strict=True):
-        for along, along_weight in zip(rule.nodes, rule.weights, strict=True):
-            cells += down_weight * along_weight * _density(rows + down, columns + along, decay)
+    rows = np.arange(float(height))
+    columns = (np.arange(float(width))[:, None] + rule.nodes).reshape(-1)
+    for down, weight in zip(rule.nodes, rule.weights, strict=True):
+        along = _density(rows + down, columns, decay).reshape(height, width, rule.nodes.size)
+        cells += weight * (along @ rule.weights)
     return cells
 
 
