@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Mechanism
+from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.promises import WorstRatio, worst_ratio
 
 LARGEST_AUDIT = 2048
@@ -61,6 +61,7 @@ def audit(mechanism: Mechanism) -> Audit:
     >>> audit(cf.TruncatedPlanarLaplace(cf.Grid(4, 4), epsilon=1.0)).holds
     True
     """
+    require_mechanism("mechanism", mechanism)
     if not mechanism.alphabet.is_finite or mechanism.alphabet.size > LARGEST_AUDIT:
         raise InvalidParameterError(
             f"All pairs of {mechanism.alphabet!r} are too many to compare; at most {LARGEST_AUDIT:,} values. "

@@ -131,7 +131,7 @@ class ProductGuarantee(Guarantee):
         return both.reshape(alphabet.size, alphabet.size)
 
     def __str__(self) -> str:
-        return f"for the first part {self.first}; for the second part {self.second}; for both the bounds multiply"
+        return f"for the first part {self.first}; for the second part {self.second}; for both the factors multiply"
 
 
 def check_epsilon(epsilon: object, step: float = 1.0) -> None:

@@ -143,14 +143,14 @@ def _arguments(
     _refuse_unknown(f"[{place}]", table, ("kind", *parameters))
     lacking = [name for name, one in parameters.items() if one.default is one.empty and name not in table]
     if lacking:
-        raise SurveyError(f"[{place}] lacks {', '.join(lacking)}.")
+        raise SurveyError(f"[{place}] lacks {', '.join(lacking)}. Add a line such as: {lacking[0]} = ...")
     return {key: value for key, value in table.items() if key != "kind"}
 
 
 def _table(document: dict[str, Any], key: str, place: str) -> dict[str, Any]:
     table = document.get(key)
     if not isinstance(table, dict):
-        raise SurveyError(f"{place} needs a table [{key}].")
+        raise SurveyError(f"{place} needs a table [{key}]; got {table!r}.")
     return table
 
 

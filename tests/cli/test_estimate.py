@@ -37,6 +37,14 @@ def test_every_method(call: Call, method: str) -> None:
         assert min(record["distribution"]) < 0
 
 
+def test_a_limit_changes_nothing_else_of_a_method(call: Call) -> None:
+    options = ("estimate", "survey.toml", "reports.csv", "--json", "--iteration-limit", "3", "--method")
+    assert "held-out" in call(*options, "ibu-held-out").record["method"]
+    assert call(*options, "mle").record["method"].startswith("MLE")
+    assert call(*options, "inversion-project").code == 2
+    assert call("estimate", "survey.toml", "reports.csv", "--delta", "1", "--method", "mle").code == 2
+
+
 def test_what_is_shown(call: Call) -> None:
     ending = call("estimate", "survey.toml", "reports.csv", "--truth", "values.csv")
     assert ending.code == 0

@@ -111,12 +111,24 @@ def test_a_remap_adds_up_what_is_reported_as_the_same() -> None:
     assert merged.alphabet == AGE.alphabet
 
 
-@pytest.mark.parametrize("outputs", [Integers(1, 3), Integers(-9, 2), Integers(2, 40), Integers(90, 99)])
+@pytest.mark.parametrize("outputs", [Integers(1, 3), Integers(-9, 2), Integers(2, 40)])
 def test_numbers_go_to_the_nearest_number(outputs: Integers) -> None:
     mechanism = Remapped(AGE, outputs)
     low, high = outputs.span
     expected = [int(np.argmin([abs(z - report) for z in range(low, high + 1)])) for report in range(5)]
     assert mechanism._remap.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        (Integers(90, 99), "miss .* altogether"),
+        (Integers(0, 2, spacing=2.0), "must have the spacing of the reports, 1; got 2"),
+    ],
+)
+def test_outputs_that_have_no_nearest_are_refused(outputs: Integers, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        Remapped(AGE, outputs)
 
 
 def test_a_remap_of_a_remap_is_one() -> None:
@@ -235,7 +247,7 @@ def test_mechanisms_for_any_alphabet_need_an_end(kind: Any, alphabet: Any) -> No
 @pytest.mark.parametrize("kind", [TruncatedGeometric, TruncatedLaplace])
 def test_truncated_lines_need_an_end(kind: Any) -> None:
     with pytest.raises(
-        InvalidParameterError, match=r"needs an alphabet with an end; Integers\(\) has none. Bound it, or use the unb"
+        InvalidParameterError, match=r"needs an alphabet with an end; Integers\(\) has none. Bound it: Integers"
     ):
         kind(Integers(), 1.0)
     with pytest.raises(InvalidParameterError, match="no end"):

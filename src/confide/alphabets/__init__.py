@@ -7,7 +7,7 @@ array([30, 35])
 5.0
 """
 
-from confide.alphabets.base import Alphabet, Indices, LineAlphabet, PlaneAlphabet, Values, as_values
+from confide.alphabets.base import Alphabet, Indices, LineAlphabet, PlaneAlphabet, Values, as_values, unbounded
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
 from confide.alphabets.integers import Integers
@@ -30,4 +30,5 @@ __all__ = [
     "PlaneAlphabet",
     "Values",
     "as_values",
+    "unbounded",
 ]

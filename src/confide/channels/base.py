@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import NotInvertibleError
+from confide.errors import InvalidDistributionError, NotInvertibleError
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -100,9 +100,21 @@ class Channel(ABC):
             )
         return np.linalg.inv(matrix).astype(np.float64)
 
+    def check_length(self, vectors: object, axis: int) -> None:
+        """Refuse vectors that have not one entry for each value (axis 0), or for each output (axis 1)."""
+        if not isinstance(vectors, np.ndarray) or vectors.shape[-1:] != (self.shape[axis],):
+            raise InvalidDistributionError(
+                f"{self!r} takes an array with {self.shape[axis]:,} entries along its last axis, one for each "
+                f"{('value', 'output')[axis]}; got {_shape_of(vectors)}."
+            )
+
     def __repr__(self) -> str:
         values, outputs = self.shape
         return f"{type(self).__name__}({values} values, {outputs} outputs)"
+
+
+def _shape_of(vectors: object) -> str:
+    return f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
 
 
 def require_square(shape: tuple[int, int]) -> None:

@@ -54,12 +54,14 @@ class BitChannel(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         flat = distribution.reshape(-1, self.size)
         pushed = np.array([self._push_one(vector) for vector in flat])
         return pushed.reshape(*distribution.shape[:-1], self.packed.shape[0])
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         flat = weights.reshape(-1, self.packed.shape[0])
         pulled = np.array([self._pull_one(vector) for vector in flat])
         return pulled.reshape(*weights.shape[:-1], self.size)

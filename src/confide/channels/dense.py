@@ -38,10 +38,12 @@ class Dense(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         return distribution @ self.matrix
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         return weights @ self.matrix.T
 
     def select(self, values: Indices) -> FloatArray:

@@ -48,12 +48,14 @@ class Embedded(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
         full[..., self.values] = distribution
         return self._merge(self.base.push(full))
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         spread = np.where(self.remap < 0, 0.0, weights[..., self.remap])
         pulled: FloatArray = self.base.pull(spread)[..., self.values]
         return pulled

@@ -40,10 +40,12 @@ class Kronecker(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         return self._both(distribution, self.first.shape[0], self.first.push, self.second.push)
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         return self._both(weights, self.first.shape[1], self.first.pull, self.second.pull)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:

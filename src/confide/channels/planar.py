@@ -95,16 +95,9 @@ class _Convolution(Channel):
         tables: FloatArray = _fft().irfft(spectra, self._padded[1], axis=-1, overwrite_x=True)
         return tables[..., : self.grid[1]]
 
-    def _turned(self, spectra: NDArray[Any]) -> Spectrum:
-        """Lay columns along the last axis, in memory too, and pad them."""
-        height = self.grid[0]
-        columns = np.zeros((*spectra.shape[:-2], spectra.shape[-1], self._padded[0]), dtype=np.complex128)
-        columns[..., :height] = np.swapaxes(spectra, -1, -2)
-        return columns
-
-    def _down(self, columns: Spectrum) -> Spectrum:
-        """Transform padded columns, in place."""
-        spectra: Spectrum = _fft().fft(columns, axis=-1, overwrite_x=True)
+    def _down(self, columns: Spectrum | FloatArray) -> Spectrum:
+        """Transform columns that lie along the last axis."""
+        spectra: Spectrum = _fft().fft(columns, self._padded[0], axis=-1)
         return spectra
 
     def _up(self, spectra: Spectrum) -> Spectrum:
@@ -150,6 +143,7 @@ class PlanarConvolution(_Convolution):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         atoms = self._few_atoms(distribution)
         if atoms is not None:
             return distribution[atoms] @ self.select(atoms)
@@ -157,6 +151,7 @@ class PlanarConvolution(_Convolution):
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         atoms = self._few_atoms(weights)
         if atoms is not None:
             return weights[atoms] @ self._around(atoms, self.kernel.cells) * self.rows
@@ -169,7 +164,7 @@ class PlanarConvolution(_Convolution):
     def _smear(self, vectors: FloatArray) -> FloatArray:
         spectra = self._along(self._as_tables(vectors))
         for block in self._blocks(spectra):
-            both = self._down(self._turned(spectra[..., block]))
+            both = self._down(_turned(spectra[..., block]))
             both *= self._cells[block]
             spectra[..., block] = np.swapaxes(self._up(both), -1, -2)
         return _unsigned(self._back(spectra), vectors).reshape(vectors.shape)
@@ -181,6 +176,7 @@ class ClampedPlanarConvolution(_Convolution):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         atoms = self._few_atoms(distribution)
         if atoms is not None:
             return distribution[atoms] @ self.select(atoms)
@@ -188,10 +184,10 @@ class ClampedPlanarConvolution(_Convolution):
         columns = np.zeros((*spectra.shape[:-2], 2, self._padded[0]), dtype=np.complex128)
         corners = np.zeros((*spectra.shape[:-2], 2, 2), dtype=np.complex128)
         for block in self._blocks(spectra):
-            turned = self._turned(spectra[..., block])
-            rows = _as_complex(self._row_tails[block] @ _as_real(turned[..., : self.grid[0]]))
+            inner = _turned(spectra[..., block])
+            rows = _as_complex(self._row_tails[block] @ _as_real(inner))
             corners += self._first_and_last[:, block] @ rows[..., 2:]
-            both = self._down(turned)
+            both = self._down(inner)
             columns += self._first_and_last[:, block] @ (both * self._column_tails[block])
             both *= self._cells[block]
             smeared = self._up(both)
@@ -205,6 +201,7 @@ class ClampedPlanarConvolution(_Convolution):
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`; step for step the transpose of a push."""
+        self.check_length(weights, 1)
         atoms = self._few_atoms(weights)
         if atoms is not None:
             return weights[atoms] @ self._columns(atoms)
@@ -213,10 +210,10 @@ class ClampedPlanarConvolution(_Convolution):
         corners = self._phases @ border[..., ENDS]
         rows = _turned(self._along(_without_ends(tables[..., ENDS, :])))
         rows = np.concatenate([rows, corners], axis=-1)
-        columns = self._down(self._turned(np.swapaxes(_without_ends(border), -1, -2)))
+        columns = self._down(_without_ends(border))
         spectra = self._along(_without_rim(tables))
         for block in self._blocks(spectra):
-            both = self._down(self._turned(spectra[..., block]))
+            both = self._down(_turned(spectra[..., block]))
             both *= self._cells[block]
             both += (self._phases[block] @ columns) * self._column_tails[block]
             smeared = self._up(both)

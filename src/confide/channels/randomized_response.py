@@ -28,11 +28,13 @@ class RandomizedResponseChannel(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         total: FloatArray = distribution.sum(axis=-1, keepdims=True)
         return (self.keep - self.other) * distribution + self.other * total
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`; the matrix is symmetric."""
+        self.check_length(weights, 1)
         return self.push(weights)
 
     def select(self, values: Indices) -> FloatArray:

@@ -67,6 +67,7 @@ class ScatteredExponential(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         left = self._sums(distribution)
         right = self._sums(distribution[..., ::-1])[..., ::-1]
         neighbour = np.minimum(self._floor + 1, self.size - 1)
@@ -75,6 +76,7 @@ class ScatteredExponential(Channel):
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         to_left = self._gather(weights * self._from_left, self._floor)
         to_right = self._gather(weights * self._from_right, np.minimum(self._floor + 1, self.size - 1))
         return self._sums(to_left[..., ::-1])[..., ::-1] + self._sums(to_right)

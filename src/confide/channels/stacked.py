@@ -35,10 +35,12 @@ class Stacked(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         return np.concatenate([channel.push(distribution) for channel in self.channels], axis=-1)
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         ends = np.cumsum([channel.shape[1] for channel in self.channels])[:-1]
         parts = np.split(weights, ends, axis=-1)
         pulled: FloatArray = sum(

@@ -93,6 +93,7 @@ class TwoSidedExponential(Channel):
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
         weighted = distribution if self.rows is None else distribution * self.rows
         smeared = self._smear(weighted)
         smeared *= self.columns
@@ -102,6 +103,7 @@ class TwoSidedExponential(Channel):
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
         smeared = self._smear(weights * self.columns)
         if self.rows is not None:
             smeared *= self.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from confide.reports import Counts, tally
 from confide.surveys import Survey
 from confide.tables import check_writable, write_text
 
-EXAMPLES = ("confide demo", "confide demo --output /tmp/ages.html --seed 1")
+EXAMPLES = ("confide demo", "confide demo --output ages.html --seed 1")
 
 AGES = Integers(0, 99, unit="year")
 EPSILON = 0.05
@@ -122,7 +123,10 @@ def _point_onwards(output: Path) -> None:
     say_exactly(f"Wrote {output}. Open it in a browser:")
     say_exactly(f"  {output.resolve().as_uri()}")
     say()
-    say("Then do it yourself:")
+    if shutil.which("confide") is None:
+        say("Then do it yourself, after: . .venv/bin/activate")
+    else:
+        say("Then do it yourself:")
     for command in (
         "confide init                                                   # a survey to edit",
         "confide datasets adult_ages --export values.csv                # values to try it on",

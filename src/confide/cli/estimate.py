@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from confide.cli.screening import check_outputs, describe_rows, rows_record, scr
 from confide.cli.terminal import console, progress, say_exactly, show_json, show_pairs, warn
 from confide.comparisons import Outcome, assess
 from confide.errors import InvalidParameterError
-from confide.methods import IBU, METHODS, Method, Status
+from confide.methods import IBU, METHODS, MLE, Method, Status
 from confide.reports import Counts
 from confide.surveys import Survey, load_survey
 from confide.tables import (
@@ -41,7 +42,7 @@ EXAMPLES = (
 FORMATS = (".csv", ".json", ".html")
 
 CURES = {
-    Status.ITERATION_LIMIT: "Raise --iteration-limit, or accept a larger --delta.",
+    Status.ITERATION_LIMIT: "Raise --iteration-limit.",
     Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
     Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
 }
@@ -65,7 +66,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     iteration_limit: Annotated[
         int | None,
         typer.Option(
-            help=f"For ibu: give up after so many iterations. [default: {IBU().iteration_limit:,}]",
+            help=f"Give up after so many iterations. [default: ibu {IBU().iteration_limit:,}, "
+            f"mle {MLE().iteration_limit:,}]",
             show_default=False,
         ),
     ] = None,
@@ -151,10 +153,11 @@ def _choose_method(name: str, delta: float | None, iteration_limit: int | None) 
     settings = {key: value for key, value in given.items() if value is not None}
     if not settings:
         return method
-    if not isinstance(method, IBU):
-        options = " and ".join(f"--{key.replace('_', '-')}" for key in settings)
-        raise InvalidParameterError(f"{options} only make sense with --method ibu; got --method {name}.")
-    return IBU(**settings)  # type: ignore[arg-type]  # a float and an int, under their own names
+    if delta is not None and not (isinstance(method, IBU) and method.stop == "delta"):
+        raise InvalidParameterError(f"--delta only makes sense with --method ibu; got --method {name}.")
+    if not isinstance(method, IBU | MLE):
+        raise InvalidParameterError(f"--iteration-limit needs a method that iterates; got --method {name}.")
+    return replace(method, **settings)  # type: ignore[arg-type]  # a float and an int, under their own names
 
 
 def _check_formats(outputs: list[Path]) -> None:

@@ -178,6 +178,24 @@ class Mechanism(ABC):
             )
 
 
+def merge_weights(remap: Indices, weights: Sequence[int], size: int) -> list[int]:
+    """Add up the weights of outputs that are reported as the same one.
+
+    >>> merge_weights(np.array([0, 1, 1]), [5, 6, 7], 2)
+    [5, 13]
+    """
+    merged = [0] * size
+    for output, weight in zip(remap.tolist(), weights, strict=True):
+        merged[output] += weight
+    return merged
+
+
+def require_mechanism(name: str, value: object) -> None:
+    """Refuse anything but a mechanism."""
+    if not isinstance(value, Mechanism):
+        raise InvalidParameterError(f"{name} must be a mechanism such as TruncatedGeometric; got {value!r}.")
+
+
 def require_alphabet(name: str, value: object) -> None:
     """Refuse anything but an alphabet."""
     if not isinstance(value, Alphabet):

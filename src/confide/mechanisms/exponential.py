@@ -10,8 +10,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers
-from confide.channels import Channel, Dense, Embedded, Layout, PlanarConvolution, TwoSidedExponential
+from confide.alphabets import Alphabet, Categories, Grid, Indices, Integers
+from confide.channels import (
+    Channel,
+    Dense,
+    Embedded,
+    Layout,
+    PlanarConvolution,
+    RandomizedResponseChannel,
+    TwoSidedExponential,
+)
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
 from confide.kernels import planar_geometric_kernel
@@ -58,6 +66,9 @@ class Exponential(Mechanism):
             return self._line_channel(self.alphabet.size)
         if isinstance(self.alphabet, Grid) and self.alphabet.size > LARGEST_DENSE and min(self.alphabet.shape) > 1:
             return self._plane_channel(self.alphabet)
+        if isinstance(self.alphabet, Categories):
+            keep, other = (self._row(0) / self._row(0).sum())[:2].tolist()
+            return RandomizedResponseChannel(self.alphabet.size, keep, other)
         matrix = np.array([self._row(index) for index in range(self.alphabet.size)])
         grid = self.alphabet if isinstance(self.alphabet, Grid) else None
         layout = None if grid is None else Layout(grid.shape, grid.places)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet
 from confide.mechanisms.promises import worst_ratio
+from confide.sampling import as_integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +64,8 @@ class FromMatrix(Mechanism):
         object.__setattr__(self, "matrix", read_only(_as_matrix(matrix, alphabet)))
         object.__setattr__(self, "outputs", outputs)
         object.__setattr__(self, "promise", promise)
+        if promise is not None and not isinstance(promise, Guarantee):
+            raise InvalidParameterError(f"promise must be a guarantee such as LocalDP(1.0); got {promise!r}.")
         if promise is not None:
             require_promise(self.matrix, promise, alphabet)
         if outputs is not None and outputs.size != self.matrix.shape[1]:
@@ -99,9 +101,7 @@ class FromMatrix(Mechanism):
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`; floats are fractions, brought to a common denominator."""
-        fractions = [Fraction(entry) for entry in self.matrix[index].tolist()]
-        denominator = math.lcm(*(fraction.denominator for fraction in fractions))
-        return [int(fraction * denominator) for fraction in fractions]
+        return as_integers(self.matrix[index])
 
     def __hash__(self) -> int:
         return hash((self.alphabet, self.matrix.tobytes(), self.report_alphabet, self.promise))

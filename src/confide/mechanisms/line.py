@@ -14,7 +14,7 @@ from confide.alphabets import Alphabet, Indices, Integers
 from confide.channels import Channel, Embedded
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
-from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
+from confide.mechanisms.base import Mechanism, merge_weights, require_alphabet, settle_epsilon
 from confide.sampling import Bits
 
 LARGEST_TABLE = 256
@@ -67,10 +67,7 @@ class TruncatedLineMechanism(LineMechanism):
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
         row = self._box_weights(int(self._values[index]), self._box.size)
-        merged = [0] * self.report_alphabet.size
-        for output, weight in zip(self._remap.tolist(), row, strict=True):
-            merged[output] += weight
-        return merged
+        return merge_weights(self._remap, row, self.report_alphabet.size)
 
     @abstractmethod
     def _box_channel(self, size: int) -> Channel:
@@ -124,7 +121,9 @@ class TruncatedLineMechanism(LineMechanism):
                 f"Outputs must have the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs.spacing:g}."
             )
         if last < low or first > high:
-            raise InvalidParameterError(f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether.")
+            raise InvalidParameterError(
+                f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether. Choose others that overlap."
+            )
 
 
 def require_integers(alphabet: Alphabet, name: str) -> None:
@@ -138,5 +137,6 @@ def require_finite(alphabet: Alphabet, name: str) -> None:
     require_alphabet("alphabet", alphabet)
     if not alphabet.is_finite:
         raise InvalidParameterError(
-            f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it, or use the unbounded mechanism."
+            f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it: Integers(low, high) or "
+            f"Grid(rows, columns)."
         )

@@ -16,7 +16,7 @@ from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
-from confide.mechanisms.base import Mechanism, settle_epsilon
+from confide.mechanisms.base import Mechanism, merge_weights, settle_epsilon
 from confide.mechanisms.line import require_finite
 from confide.reports import Counts
 from confide.sampling import Bits
@@ -51,6 +51,10 @@ class PlaneMechanism(Mechanism):
 
     def _check(self) -> None:
         require_plane(self.alphabet, type(self).__name__)
+        if self.alphabet.is_finite and self.alphabet.size < 2:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs at least two cells; got {self.alphabet!r}. Add some."
+            )
         settle_epsilon(self, self.alphabet.spacing)
 
 
@@ -96,10 +100,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
         row, column = divmod(int(self._values[index]), self._box.columns)
-        merged = [0] * self.report_alphabet.size
-        for output, weight in zip(self._remap.tolist(), self._box_weights(row, column), strict=True):
-            merged[output] += weight
-        return merged
+        return merge_weights(self._remap, self._box_weights(row, column), self.report_alphabet.size)
 
     @abstractmethod
     def _box_channel(self, shape: tuple[int, int]) -> Channel:
@@ -145,7 +146,9 @@ class TruncatedPlaneMechanism(PlaneMechanism):
                 f"Outputs must be a Grid with the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs!r}."
             )
         if (outputs.locate(self.alphabet.decode(np.arange(self.alphabet.size))) < 0).all():
-            raise InvalidParameterError(f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether.")
+            raise InvalidParameterError(
+                f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether. Choose others that overlap."
+            )
 
 
 def shaded(rate: Fraction) -> float:
@@ -209,8 +212,6 @@ def require_plane(alphabet: Alphabet, name: str) -> None:
 
 def require_cells(alphabet: Grid, name: str) -> None:
     """Refuse a grid on which there is nothing to tell apart, or that is a line in disguise."""
-    if alphabet.size < 2:
-        raise InvalidParameterError(f"{name} needs at least two cells; got {alphabet!r}.")
     if min(alphabet.shape) < 2:
         raise InvalidParameterError(
             f"{name} needs at least two rows and two columns; got {alphabet!r}. For one line use Integers(low, high)."

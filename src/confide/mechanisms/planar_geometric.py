@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.alphabets import Grid, Indices, Lattice
+from confide.alphabets import Grid, Indices, Lattice, unbounded
 from confide.channels import Channel, Embedded, PlanarConvolution, Stacked
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel
@@ -37,7 +37,7 @@ class PlanarGeometric(UnboundedPlaneMechanism):
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
         if not isinstance(self.alphabet, Grid):
-            raise self._no_end()
+            raise unbounded(self.alphabet, "Grid(rows, columns)")
         self.refuse_strays(counts)
         rate = float(self._rate)
         peak = math.log(float(planar_geometric_kernel((1, 1), rate).cells[0, 0]))

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices, Lattice, Plane
+from confide.alphabets import Grid, Indices, Lattice, Plane, unbounded
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.mechanisms.kernel_truncation import TruncatedKernelMechanism
@@ -45,7 +45,7 @@ class PlanarLaplace(PlaneMechanism):
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
         if not isinstance(self.alphabet, Grid):
-            raise self._no_end()
+            raise unbounded(self.alphabet, "Grid(rows, columns)")
         self.refuse_strays(counts)
         fine = float(self._rate) / Plane.RESOLUTION
         peak = math.log(float(planar_geometric_kernel((1, 1), fine).cells[0, 0]))

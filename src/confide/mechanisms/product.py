@@ -12,7 +12,7 @@ import numpy as np
 from confide.alphabets import Indices, Pairs
 from confide.channels import Kronecker
 from confide.guarantees import ProductGuarantee
-from confide.mechanisms.base import Mechanism
+from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.line import require_finite
 from confide.sampling import Bits
 
@@ -33,7 +33,8 @@ class Product(Mechanism):
     second: Mechanism
 
     def __post_init__(self) -> None:
-        for part in (self.first, self.second):
+        for name, part in (("first", self.first), ("second", self.second)):
+            require_mechanism(name, part)
             require_finite(part.alphabet, "Product")
             require_finite(part.report_alphabet, "Product")
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, BitVectors, Indices
-from confide.channels import BitChannel
+from confide.channels import BitChannel, Channel
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import LocalDP
@@ -65,6 +65,14 @@ class Rappor(Mechanism):
     def keep(self) -> float:
         """p, the probability that a bit is kept."""
         return float(1 / (1 + self._ratio))
+
+    @property
+    def channel(self) -> Channel:
+        """An error: nobody needs P(bits | value) for all bit vectors, only for those that were seen."""
+        raise InvalidParameterError(
+            f"{self!r} has 2^{self.alphabet.size} outputs, so it has no matrix to speak of. mechanism.observe(counts) "
+            f"gives the channel over the bit vectors seen."
+        )
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`; columns are 1 + (e^epsilon - 1) bit_x, and the offset has the rest."""

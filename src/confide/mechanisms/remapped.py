@@ -14,7 +14,7 @@ from confide.alphabets import Alphabet, Grid, Indices, Integers
 from confide.channels import Embedded
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee
-from confide.mechanisms.base import Mechanism
+from confide.mechanisms.base import Mechanism, merge_weights, require_mechanism
 from confide.mechanisms.line import require_finite
 from confide.mechanisms.planar import hull, nearest_cells
 from confide.sampling import Bits
@@ -45,6 +45,7 @@ class Remapped(Mechanism):
     mapping: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        require_mechanism("mechanism", self.mechanism)
         require_finite(self.mechanism.report_alphabet, "Remapped")
         require_finite(self.outputs, "Remapped")
         if self.mapping is not None:
@@ -73,10 +74,7 @@ class Remapped(Mechanism):
 
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
-        merged = [0] * self.outputs.size
-        for output, weight in zip(self._remap.tolist(), self.mechanism.weights(index), strict=True):
-            merged[output] += weight
-        return merged
+        return merge_weights(self._remap, self.mechanism.weights(index), self.outputs.size)
 
     @cached_property
     def _remap(self) -> Indices:
@@ -90,6 +88,8 @@ class Remapped(Mechanism):
 
 
 def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
+    if isinstance(reports, Integers | Grid) and isinstance(outputs, Integers | Grid):
+        _require_common_ground(reports, outputs)
     if isinstance(reports, Integers) and isinstance(outputs, Integers):
         nearest: Indices = np.clip(reports.decode(np.arange(reports.size)) - outputs.span[0], 0, outputs.size - 1)
         return nearest
@@ -98,6 +98,19 @@ def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
         cells: Indices = nearest_cells(box, outputs)[box.encode(reports.decode(np.arange(reports.size)))]
         return cells
     raise InvalidParameterError(f"Give a mapping: it is not known which of {outputs!r} is nearest to a {reports!r}.")
+
+
+def _require_common_ground(reports: Integers | Grid, outputs: Integers | Grid) -> None:
+    """Refuse outputs that lie elsewhere, or in other steps; which is nearest would be meaningless."""
+    if reports.spacing != outputs.spacing:
+        raise InvalidParameterError(
+            f"Outputs must have the spacing of the reports, {reports.spacing:g}; got {outputs.spacing:g}. "
+            f"Give a mapping to merge cells."
+        )
+    if reports.parts == outputs.parts and not outputs.contains(reports.decode(np.arange(reports.size))).any():
+        raise InvalidParameterError(
+            f"The outputs {outputs!r} miss {reports!r} altogether. Choose outputs that overlap, or give a mapping."
+        )
 
 
 def _as_mapping(mapping: ArrayLike, mechanism: Mechanism, outputs: Alphabet) -> tuple[int, ...]:

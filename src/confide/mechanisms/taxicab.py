@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.alphabets import Grid, Indices, Lattice
+from confide.alphabets import Grid, Indices, Lattice, unbounded
 from confide.channels import Kronecker
 from confide.evidence import Evidence
 from confide.mechanisms.geometric import clamped_channel, clamped_log_ratio, clamped_weights
@@ -43,7 +43,7 @@ class Taxicab(UnboundedPlaneMechanism):
         counted there, and the constant goes into the offset.
         """
         if not isinstance(self.alphabet, Grid):
-            raise self._no_end()
+            raise unbounded(self.alphabet, "Grid(rows, columns)")
         self.refuse_strays(counts)
         box = self.alphabet.box
         first = np.array([box.first_row, box.first_column])
