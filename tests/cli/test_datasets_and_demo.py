@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,13 @@ def test_demo(call: Call, folder: Path) -> None:
 
 def test_demo_refuses_a_place_it_cannot_write_to_at_once(call: Call) -> None:
     assert_refused(call("demo", "--output", "no/demo.html"), 4, "no folder 'no'")
+
+
+def test_the_demo_does_without_figures(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"] + ["matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    ending = call("demo", "--output", "page.html")
+    assert ending.code == 0
+    assert "pip install 'confide[figures]'" in ending.err
+    assert "INV-P" in ending.out
+    assert not (folder / "page.html").exists()

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from confide.alphabets import Integers
-from confide.cli.terminal import progress, say, say_exactly, show, show_pairs
+from confide.cli.terminal import progress, say, say_exactly, show, show_pairs, warn
 from confide.comparisons import Outcome, assess
 from confide.datasets import Dataset, adult_ages
 from confide.distances import emd, total_variation
+from confide.errors import MissingExtraError
 from confide.mechanisms import TruncatedGeometric
 from confide.methods import IBU, Inversion, Method
 from confide.reports import Counts, tally
@@ -49,9 +50,14 @@ def demo(
     outcomes = [_recover(counts, survey, people, method) for method in METHODS]
     _show_table(survey, people, counts, outcomes)
     _explain(survey, outcomes)
-    with progress("Drawing the page", is_noted=True):
-        write_text(output, estimate_page(survey, counts, outcomes, truth=people.distribution, seed=seed))
-    _point_onwards(output)
+    try:
+        with progress("Drawing the page", is_noted=True):
+            write_text(output, estimate_page(survey, counts, outcomes, truth=people.distribution, seed=seed))
+    except MissingExtraError as error:
+        warn(f"The page is left out. {error}")
+    else:
+        _point_to(output)
+    _point_onwards()
 
 
 def _introduce(people: Dataset, survey: Survey) -> None:
@@ -119,10 +125,13 @@ def _explain(survey: Survey, outcomes: list[Outcome]) -> None:
     say()
 
 
-def _point_onwards(output: Path) -> None:
+def _point_to(output: Path) -> None:
     say_exactly(f"Wrote {output}. Open it in a browser:")
     say_exactly(f"  {output.resolve().as_uri()}")
     say()
+
+
+def _point_onwards() -> None:
     if shutil.which("confide") is None:
         say("Then do it yourself, after: . .venv/bin/activate")
     else:
