@@ -191,7 +191,7 @@ def test_weights_of_rappor_are_the_lemma() -> None:
 @pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_endless(family.faithful)])
 def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> None:
     mechanism = FAMILIES[kind].sampled[-1][0] if kind != "rappor" else Rappor(Integers(0, 20), 1.0)
-    with pytest.raises(InvalidParameterError, match=r"no end of outputs.*mechanism.observe\(counts\)"):
+    with pytest.raises(InvalidParameterError, match=r"(no end of|2\^21) outputs.*mechanism.observe\(counts\)"):
         _ = mechanism.channel
     with pytest.raises(InvalidParameterError, match=r"no end of outputs|2\^21 bit vectors .* too many to list"):
         mechanism.weights(0)

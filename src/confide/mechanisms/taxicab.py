@@ -13,9 +13,10 @@ from confide.alphabets import Grid, Indices, Lattice, unbounded
 from confide.channels import Kronecker
 from confide.evidence import Evidence
 from confide.mechanisms.geometric import clamped_channel, clamped_log_ratio, clamped_weights
+from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
 from confide.reports import Counts, tally
-from confide.sampling import Bits, ProductNoise, over_root_two, ratio_above
+from confide.sampling import Bits, ProductNoise, WeightRows, over_root_two, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +89,23 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
         down = clamped_weights(self._ratio, row, self._box.rows)
         along = clamped_weights(self._ratio, column, self._box.columns)
         return [first * second for first in down for second in along]
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        """Draw each coordinate from its rows of weights where these are few; else add noise and clamp."""
+        if max(self._box.shape) > LARGEST_TABLE:
+            return super()._draw(indices, bits)
+        rows, columns = np.divmod(self._values[indices], self._box.columns)
+        down, along = self._axis_rows
+        drawn: Indices = self._remap[down.draw(rows, bits) * self._box.columns + along.draw(columns, bits)]
+        return drawn
+
+    @cached_property
+    def _axis_rows(self) -> tuple[WeightRows, WeightRows]:
+        rows, columns = (
+            WeightRows.of([clamped_weights(self._ratio, index, size) for index in range(size)])
+            for size in self._box.shape
+        )
+        return rows, columns
 
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
         return ProductNoise(self._ratio).draw(count, bits)
