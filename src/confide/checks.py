@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ SUM_TOLERANCE = 1e-9
 
 def check_positive(name: str, value: object) -> None:
     """Refuse anything but a finite number above zero."""
-    if not _is_number(value) or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
+    if not _is_number(value) or not math.isfinite(value) or value <= 0:
         raise InvalidParameterError(f"{name} must be a finite number above 0; got {value!r}.")
 
 
@@ -87,5 +88,5 @@ def _as_finite_vector(vector: ArrayLike, size: int, name: str) -> NDArray[np.flo
     return array
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)

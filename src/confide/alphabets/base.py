@@ -27,17 +27,21 @@ LARGEST_INTEGER = 2**53
 class Alphabet(ABC):
     """The values a person may have, numbered from 0 to ``size - 1``."""
 
-    parts: int = 1
-    """How many parts one value has: 1 for a number or a category, 2 for a cell."""
-
     unit: str = ""
     """What distances are counted in, such as ``"year"`` or ``"km"``."""
 
     cure: str = "Clip them or widen the alphabet."
     """What to do about values that lie outside."""
 
-    is_finite: bool = True
-    """Whether the alphabet ends."""
+    @property
+    def parts(self) -> int:
+        """How many parts one value has: 1 for a number or a category, 2 for a cell."""
+        return 1
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the alphabet ends."""
+        return True
 
     @property
     @abstractmethod
@@ -49,8 +53,10 @@ class Alphabet(ABC):
     def metric(self) -> Metric:
         """How far apart values lie."""
 
-    field_names: tuple[str, ...] = ("value",)
-    """What the parts of one value are called in files."""
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """What the parts of one value are called in files."""
+        return ("value",)
 
     @abstractmethod
     def locate(self, values: Values) -> Indices:

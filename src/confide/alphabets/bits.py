@@ -34,12 +34,12 @@ class BitVectors(Alphabet):
         check_count("length", self.length, 1)
 
     @property
-    def parts(self) -> int:  # type: ignore[override]
+    def parts(self) -> int:
         """How many words a vector takes."""
         return -(-self.length // self.WORD_BITS)
 
     @property
-    def field_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def field_names(self) -> tuple[str, ...]:
         """What the words are called in files."""
         return tuple(f"word{number}" for number in range(self.parts))
 

@@ -57,7 +57,7 @@ class Integers(LineAlphabet):
         check_text("unit", self.unit)
 
     @property
-    def is_finite(self) -> bool:  # type: ignore[override]
+    def is_finite(self) -> bool:
         """See :attr:`Alphabet.is_finite`."""
         return self.low is not None
 

@@ -33,7 +33,7 @@ class Pairs(Alphabet):
                 raise InvalidParameterError(f"Pairs are made of single values; {part!r} has values of several parts.")
 
     @property
-    def is_finite(self) -> bool:  # type: ignore[override]
+    def is_finite(self) -> bool:
         """See :attr:`Alphabet.is_finite`."""
         return self.first.is_finite and self.second.is_finite
 
@@ -43,7 +43,7 @@ class Pairs(Alphabet):
         return self.first.size * self.second.size
 
     @property
-    def field_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def field_names(self) -> tuple[str, ...]:
         """What the parts are called in files."""
         return ("first", "second")
 
