@@ -27,6 +27,7 @@ from confide import (
 from confide.channels import (
     BitChannel,
     Channel,
+    ClampedPlanarConvolution,
     Dense,
     Embedded,
     Kronecker,
@@ -66,14 +67,22 @@ LARGE: list[Mechanism] = [
 ]
 
 
-def assert_close(found: FloatArray, expected: FloatArray) -> None:
-    """Compare to eleven digits.
+def is_transformed(channel: Channel) -> bool:
+    """Whether products go through a Fourier transform."""
+    base = channel.base if isinstance(channel, Embedded) else channel
+    return isinstance(base, PlanarConvolution | ClampedPlanarConvolution)
+
+
+def assert_close(channel: Channel, found: FloatArray, expected: FloatArray) -> None:
+    """Compare to eleven digits wherever a probability is visible.
 
     A Fourier transform has an absolute error of some 1e-18 instead, which at 1e-9 is nine digits: where a smooth
-    distribution leaves probabilities as small as that, this is what planar channels have.
+    distribution leaves probabilities as small as that, this is what planar channels have, and they alone are let off.
     """
     assert (found >= 0).all()
-    np.testing.assert_allclose(found, expected, rtol=DIGITS, atol=2e-17)
+    visible = expected > VISIBLE
+    error = 2e-17 if is_transformed(channel) else 0.0
+    np.testing.assert_allclose(found[visible], expected[visible], rtol=DIGITS, atol=error)
 
 
 def distributions(size: int) -> list[FloatArray]:
@@ -90,7 +99,7 @@ def test_products_of_large_channels_are_the_dense_ones(mechanism: Mechanism) -> 
     assert not isinstance(channel, Dense)
     matrix = channel.dense()
     for theta in distributions(size):
-        assert_close(channel.push(theta), theta @ matrix)
+        assert_close(channel, channel.push(theta), theta @ matrix)
     for theta in distributions(size)[:2]:
         expected = theta @ matrix
         assert (expected > VISIBLE).all()

@@ -43,7 +43,7 @@ def test_unbounded_geometric(epsilon: float) -> None:
 
 
 def test_unbounded_geometric_noise_is_spread_alike() -> None:
-    # Theirs cannot be seeded, so only what 5 standard errors forbid: the mean and the mean of absolute values.
+    # Theirs cannot be seeded, so only what 6 standard errors forbid: the mean and the mean of absolute values.
     epsilon, people = 0.5, 4000
     theirs = dp.m.make_geometric(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1 / epsilon)
     drawn = np.array([theirs(0) for _ in range(people)], dtype=float)

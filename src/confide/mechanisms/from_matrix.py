@@ -122,9 +122,12 @@ def require_promise(matrix: NDArray[np.float64], promise: Guarantee, alphabet: A
     worst = worst_ratio(matrix, promise.bounds(alphabet))
     if worst.exceeds:
         labels = alphabet.labels()
+        # Entries that were given are zeros where they say so, not probabilities too small for a float.
+        is_ruled_out = matrix[worst.right, worst.output] == 0
+        ratio = math.inf if is_ruled_out else worst.log_ratio
         raise BrokenPromiseError(
             f"The matrix breaks the promise of {promise}: output number {worst.output} tells {labels[worst.left]} from "
-            f"{labels[worst.right]} by e^{worst.log_ratio:.6g}, where e^{worst.bound:.6g} is promised. "
+            f"{labels[worst.right]} by e^{ratio:.6g}, where e^{worst.bound:.6g} is promised. "
             f"Promise more, or leave the promise out to have it computed."
         )
 

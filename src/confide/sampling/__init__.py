@@ -1,4 +1,9 @@
-"""Exact and secure sampling on integers: no floating point between the random bits and the report."""
+"""Exact and secure sampling on integers.
+
+No floating point stands between the random bits and a report of a finite mechanism, of geometric or Laplace noise, or
+of RAPPOR. Planar noise without an end is accepted by comparing floats where these are a million times their error away
+from the edge, and integers of any size where they are not, so its probabilities are exact as well.
+"""
 
 from confide.sampling.bits import Bits, SecureBits, SeededBits, as_bits, as_generator
 from confide.sampling.categorical import WeightRows
