@@ -67,7 +67,14 @@ def check_select(channel: Channel) -> None:
         np.testing.assert_allclose(channel.push(np.eye(1, values, value)[0]), matrix[value], rtol=1e-11, atol=1e-20)
 
 
-CHECKS = (check_stochastic, check_select, check_products, check_adjoint, check_stacks, check_unpush)
+def check_block(channel: Channel) -> None:
+    matrix = channel.dense()
+    rows, columns = (np.unique(np.linspace(0, size - 1, 7).astype(np.int64))[::-1] for size in channel.shape)
+    np.testing.assert_allclose(channel.block(rows, columns), matrix[np.ix_(rows, columns)], rtol=1e-14)
+    assert channel.block(rows, np.zeros(0, dtype=np.int64)).shape == (rows.size, 0)
+
+
+CHECKS = (check_stochastic, check_select, check_block, check_products, check_adjoint, check_stacks, check_unpush)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -67,6 +67,10 @@ class Channel(ABC):
     def select(self, values: Indices) -> FloatArray:
         """Return these rows of M, computed entry by entry rather than through push."""
 
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """Return the entries of M in these rows and columns; a channel with large rows overrides this."""
+        return self.select(values)[:, outputs]
+
     def dense(self) -> FloatArray:
         """Return the whole matrix M."""
         return self.select(np.arange(self.shape[0]))

@@ -125,6 +125,11 @@ class _Convolution(Channel):
         down, along = self._displacements(cells)
         return table[down[:, :, None], along[:, None, :]].reshape(cells.size, self.shape[1])
 
+    def _between(self, values: Indices, outputs: Indices) -> tuple[Indices, Indices]:
+        """Return how many rows and columns apart these values and outputs are, in absolute numbers."""
+        (row, column), (other_row, other_column) = np.divmod(values, self.grid[1]), np.divmod(outputs, self.grid[1])
+        return np.abs(row[:, None] - other_row), np.abs(column[:, None] - other_column)
+
     def _displacements(self, values: Indices) -> tuple[Indices, Indices]:
         """Return how many rows and columns away every cell is from these, in absolute numbers."""
         height, width = self.grid
@@ -160,6 +165,10 @@ class PlanarConvolution(_Convolution):
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         return self._around(values, self.kernel.cells) * self.rows[values][:, None]
+
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        return self.kernel.cells[self._between(values, outputs)] * self.rows[values][:, None]
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
         spectra = self._along(self._as_tables(vectors))
@@ -232,16 +241,30 @@ class ClampedPlanarConvolution(_Convolution):
                 tables[:, row, column] = self.kernel.corners[down[:, row, 0], along[:, 0, column]]
         return tables.reshape(values.size, self.shape[1])
 
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        entries = np.empty((values.size, outputs.size))
+        for table, where in self._tables(outputs):
+            entries[:, where] = table[self._between(values, outputs[where])]
+        return entries
+
     def _columns(self, outputs: Indices) -> FloatArray:
         """Return these columns of M, one a row."""
+        result = np.empty((outputs.size, self.shape[0]))
+        for table, where in self._tables(outputs):
+            result[where] = self._around(outputs[where], table)
+        return result
+
+    def _tables(self, outputs: Indices) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
+        """Pair each of the kernel's tables with the outputs that it holds for: inside, on an edge or in a corner."""
         (rows, columns), (height, width) = np.divmod(outputs, self.grid[1]), self.grid
         in_end_row, in_end_column = (rows == 0) | (rows == height - 1), (columns == 0) | (columns == width - 1)
-        in_corner = in_end_row & in_end_column
-        result = self._around(outputs, self.kernel.cells)
-        result[in_end_row] = self._around(outputs[in_end_row], self.kernel.rows)
-        result[in_end_column] = self._around(outputs[in_end_column], self.kernel.columns)
-        result[in_corner] = self._around(outputs[in_corner], self.kernel.corners)
-        return result
+        return [
+            (self.kernel.cells, ~in_end_row & ~in_end_column),
+            (self.kernel.rows, in_end_row & ~in_end_column),
+            (self.kernel.columns, in_end_column & ~in_end_row),
+            (self.kernel.corners, in_end_row & in_end_column),
+        ]
 
     @cached_property
     def _row_tails(self) -> FloatArray:

@@ -45,6 +45,7 @@ CURES = {
     Status.ITERATION_LIMIT: "Raise --iteration-limit.",
     Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
     Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
+    Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
 }
 """What to do about an answer that ended before its goal."""
 

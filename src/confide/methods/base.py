@@ -24,6 +24,7 @@ class Status(StrEnum):
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
     PRECISION_LIMIT = "precision limit"
+    STALLED = "stalled"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,9 @@ from confide.methods.base import Method, Monitor, Solution, Status
 
 SOLVER_NAMES = ("auto", "support-newton", "interior-point")
 
+NEARLY_RESOLVED = 100
+"""A certificate of so many times what double precision resolves is its fault; a larger one is the solver's."""
+
 
 @dataclass(frozen=True)
 class MLE(Method):
@@ -96,7 +99,7 @@ class MLE(Method):
             return Status.TIME_LIMIT
         if iterations >= self.iteration_limit and certificate > evidence.resolution:
             return Status.ITERATION_LIMIT
-        return Status.PRECISION_LIMIT
+        return Status.PRECISION_LIMIT if certificate <= NEARLY_RESOLVED * evidence.resolution else Status.STALLED
 
 
 def _explain(status: Status, certificate: float, iterations: int) -> str:
@@ -106,4 +109,5 @@ def _explain(status: Status, certificate: float, iterations: int) -> str:
         Status.TIME_LIMIT: f"the time ran out; {reached}",
         Status.ITERATION_LIMIT: f"the iterations ran out; {reached}",
         Status.PRECISION_LIMIT: f"double precision can prove no more for so many reports; {reached}",
+        Status.STALLED: f"the solver found no way on; {reached}",
     }[status]

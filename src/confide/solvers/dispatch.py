@@ -12,6 +12,7 @@ from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.solvers.clock import Clock, Found, Progress
 from confide.solvers.interior_point import interior_point
+from confide.solvers.newton_cg import can_run_newton_cg, newton_cg
 from confide.solvers.newton_systems import DenseSystem, LineSystem
 from confide.solvers.support_newton import support_newton
 from confide.solvers.water_filling import fill_water
@@ -36,15 +37,24 @@ def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
     if is_line(channel) and channel.shape[0] > LONG_LINE:
         return follow_path(evidence, start, clock, progress)
     found = support_newton(evidence, start, clock, progress)
-    if found.certificate <= clock.tolerance or clock.is_over or not can_follow_path(evidence):
-        return found
+    for can_run, solver in ((can_follow_path, follow_path), (can_run_newton_cg, newton_cg)):
+        if found.certificate <= clock.tolerance or clock.is_over:
+            break
+        if can_run(evidence):
+            found = _go_on(solver, found, evidence, clock, progress)
+    return found
 
-    def go_on(number: int, outputs: FloatArray) -> None:
-        progress(found.iterations + number, outputs)
 
-    other = follow_path(evidence, found.distribution, clock, go_on)
+def _go_on(solver: Solver, found: Found, evidence: Evidence, clock: Clock, progress: Progress) -> Found:
+    """Let another solver go on from where one ended, and keep the better of both."""
+    before = found.iterations
+
+    def number_on(number: int, outputs: FloatArray) -> None:
+        progress(before + number, outputs)
+
+    other = solver(evidence, found.distribution, clock, number_on)
     best = min(found, other, key=lambda one: one.certificate)
-    return replace(best, iterations=found.iterations + other.iterations)
+    return replace(best, iterations=before + other.iterations)
 
 
 def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
@@ -69,4 +79,4 @@ def is_line(channel: Channel) -> bool:
 
 
 SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point": follow_path}
-"""The engines by name, for those who want to choose."""
+"""The engines for every channel by name, for those who want to choose; newton_cg knows planes alone."""

@@ -1,8 +1,8 @@
-"""A small quadratic programme: the step that Newton's method takes on a handful of atoms."""
+"""A quadratic programme over non-negative weights: the step that Newton's method takes on its atoms."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ Mask = NDArray[np.bool_]
 RIDGE = 1e-14
 """Relative to the equilibrated diagonal. Because increments are solved for, it slows steps but moves no fixed point."""
 
-MOST_PIVOTS = 300
 PATIENCE = 3
 """How often whole blocks may be exchanged without fewer entries being wrong."""
+
+MOST_CENTRAL_STEPS = 60
 
 
 def nonnegative_step(hessian: FloatArray, slope: FloatArray, point: FloatArray) -> FloatArray:
@@ -27,87 +28,129 @@ def nonnegative_step(hessian: FloatArray, slope: FloatArray, point: FloatArray) 
     >>> nonnegative_step(np.eye(2), np.array([1.0, -3.0]), np.array([0.0, 2.0]))
     array([ 1., -2.])
     """
-    scale = 1 / np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
-    programme = _Programme(hessian * scale[:, None] * scale, slope * scale, point / scale)
-    free = (point > 0) | (slope > 0)
-    step = programme.exchange_blocks(free)
-    if step is None:
-        step = programme.move_along_edges(free)
-    return np.maximum(step, -programme.start) * scale
+    return NonnegativeProgramme(hessian).step(slope, point)
 
 
-@dataclass(frozen=True, eq=False)
-class _Programme:
-    """The programme with a Hessian of unit diagonal, split into free entries and entries at their bound."""
+@dataclass
+class NonnegativeProgramme:
+    """The programme for one Hessian, to be solved with several slopes and points.
+
+    Attributes
+    ----------
+    hessian
+        Positive semidefinite. It is overwritten: equilibrated to a diagonal of ones.
+    tolerated
+        The share of entries that may end on the wrong side of their bound, where the Hessian is a model that the
+        caller corrects anyway. They are brought to the bound.
+    """
 
     hessian: FloatArray
-    target: FloatArray
-    start: FloatArray
+    tolerated: float = 0.0
+    _scale: FloatArray = field(init=False)
+    _free: Mask = field(init=False)
+    _factor: FloatArray | None = field(init=False, default=None)
 
-    def exchange_blocks(self, free: Mask) -> FloatArray | None:
+    def __post_init__(self) -> None:
+        self._scale = 1 / np.sqrt(np.maximum(self.hessian.diagonal(), 1e-300))
+        self.hessian *= self._scale[:, None]
+        self.hessian *= self._scale
+        self._free = np.zeros(self._scale.size, dtype=bool)
+
+    def step(self, slope: FloatArray, point: FloatArray) -> FloatArray:
+        """Return the best d; see :func:`nonnegative_step`."""
+        target, start = slope * self._scale, point / self._scale
+        first_guess = (start > 0) | (target > 0) if self._factor is None else self._free
+        step = self._exchange_blocks(target, start, first_guess)
+        if step is None:
+            step = self._cross_over(target, start)
+        return np.maximum(step, -start) * self._scale
+
+    def _exchange_blocks(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray | None:
         """Let all wrong entries change sides at once (Judice and Pires, 1994); None if that leads nowhere."""
-        fewest, patience = self.start.size + 1, PATIENCE
+        fewest, patience = start.size + 1, PATIENCE
         while patience >= 0:
-            step = self._solve(free)
-            wrong = np.where(free, self.start + step < 0, self._wants_to_grow(step))
+            step = self._solve(target, start, free)
+            wrong = np.where(free, start + step < 0, self._wants_to_grow(target, step))
             count = int(wrong.sum())
-            if count == 0:
+            if count <= self.tolerated * start.size:
                 return step
             patience = PATIENCE if count < fewest else patience - 1
             fewest = min(fewest, count)
             free = free ^ wrong
         return None
 
-    def move_along_edges(self, free: Mask) -> FloatArray:
-        """Bind or free one entry at a time, never leaving the feasible region; slower, and sure to improve."""
-        step = np.zeros_like(self.start)
-        for _ in range(MOST_PIVOTS):
-            wanted = self._solve(free)
-            blocked = free & (self.start + wanted < 0)
-            if blocked.any():
-                step, hit = self._move_until_blocked(step, wanted, blocked)
-                free = free & ~hit
-                continue
-            step, growing = wanted, ~free & self._wants_to_grow(wanted)
-            if not growing.any():
-                break
-            free = free.copy()
-            free[np.argmax(np.where(growing, self.target - self.hessian @ step, -np.inf))] = True
-        return step
+    def _cross_over(self, target: FloatArray, start: FloatArray) -> FloatArray:
+        """Follow the central path, which is sure to lead there; then exchange blocks from where it ends."""
+        end, slack = follow_central_path(self.hessian, target, start)
+        step = self._exchange_blocks(target, start, end > slack)
+        return end - start if step is None else step
 
-    def _wants_to_grow(self, step: FloatArray) -> Mask:
-        left = self.target - self.hessian @ step
-        return left > 1e-12 * np.maximum(1.0, np.abs(self.target))
+    def _wants_to_grow(self, target: FloatArray, step: FloatArray) -> Mask:
+        left = target - self.hessian @ step
+        return left > 1e-12 * np.maximum(1.0, np.abs(target))
 
-    def _move_until_blocked(self, step: FloatArray, wanted: FloatArray, blocked: Mask) -> tuple[FloatArray, Mask]:
-        room, pace = (self.start + step)[blocked], (step - wanted)[blocked]
-        shares = np.full(step.size, np.inf)
-        shares[blocked] = np.maximum(room, 0.0) / pace
-        share = float(shares.min())
-        return step + share * (wanted - step), shares <= share
-
-    def _solve(self, free: Mask) -> FloatArray:
+    def _solve(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray:
         """Bring bound entries to their bound, and solve H d = target for the others."""
-        step = -self.start
+        step = -start
         if not free.any():
             return step
-        inner, right = self.hessian, self.target
-        if not free.all():
-            inner = self.hessian[np.ix_(free, free)]
-            right = self.target[free] + self.hessian[np.ix_(free, ~free)] @ self.start[~free]
-        step[free] = _solve_positive(inner, right)
+        right = target[free]
+        if not free.all() and step[~free].any():
+            right = right - self.hessian[np.ix_(free, ~free)] @ step[~free]
+        step[free] = dpotrs(self._factored(free), right, lower=1)[0]
         return step
 
+    def _factored(self, free: Mask) -> FloatArray:
+        """Return the Cholesky factor for these free entries, the last one again if they are the same."""
+        if self._factor is None or not np.array_equal(free, self._free):
+            inner = self.hessian if free.all() else self.hessian[np.ix_(free, free)]
+            self._free, self._factor = free, factor_positive(inner)
+        return self._factor
 
-def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve with a Cholesky factor, of a matrix that rounding may have made singular."""
-    ridge = RIDGE * right.size
+
+def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Solve the programme by a primal-dual interior point (Mehrotra); return the weights and their slack.
+
+    With the slack z = H (x - start) - target, optimality is x z = 0 with both non-negative. Newton's step on x z = mu
+    solves (H + z / x) dx = target - H (x - start) + mu / x.
+    """
+    weights = start + 0.1 * max(float(start.mean()), float(np.abs(target).mean()), 1e-300)
+    slack = np.maximum(hessian @ (weights - start) - target, 0.1 * float(np.abs(target).mean()) + 1e-300)
+    for _ in range(MOST_CENTRAL_STEPS):
+        left, centre = target - hessian @ (weights - start), float(weights @ slack) / weights.size
+        if centre <= 1e-16 * float(np.abs(target).max()) * float(weights.max()):
+            break
+        ratio = slack / weights
+        factor = factor_positive(hessian + np.diag(ratio))
+        ahead = dpotrs(factor, left, lower=1)[0]
+        ahead_slack = -slack - ratio * ahead
+        reached = weights + _longest(weights, ahead) * ahead
+        reached_slack = slack + _longest(slack, ahead_slack) * ahead_slack
+        aim = (float(reached @ reached_slack) / weights.size / centre) ** 3 * centre
+        bend = (aim - ahead * ahead_slack) / weights
+        change = dpotrs(factor, left + bend, lower=1)[0]
+        slack_change = bend - slack - ratio * change
+        weights = weights + _longest(weights, change) * change
+        slack = slack + _longest(slack, slack_change) * slack_change
+    return weights, slack
+
+
+def _longest(point: FloatArray, step: FloatArray) -> float:
+    """Return how far a step may go, at most 1, for the point to stay positive."""
+    falling = step < 0
+    return min(1.0, 0.995 * float((point[falling] / -step[falling]).min(initial=np.inf)))
+
+
+def factor_positive(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a symmetric matrix that rounding may have made singular."""
+    ridge = RIDGE * matrix.shape[0]
     for _ in range(8):
-        regular = matrix.copy()
-        regular.flat[:: right.size + 1] += ridge
-        factor, info = dpotrf(regular, lower=1, overwrite_a=1)
-        if info == 0:
-            solution: FloatArray = dpotrs(factor, right, lower=1)[0]
-            return solution
+        # Turned, because LAPACK would copy what numpy lays out row by row; symmetric, so that nothing changes.
+        regular = matrix.copy().T
+        regular[np.diag_indices_from(regular)] += ridge
+        factored = dpotrf(regular, lower=1, overwrite_a=1)
+        if factored[1] == 0:
+            factor: FloatArray = factored[0]
+            return factor
         ridge *= 100
     raise LinAlgError("The Hessian of the atoms could not be factored.")

@@ -5,6 +5,9 @@ runs on those alone. Each round adds the values that the gain g = M (q / y) show
 Newton step on the weights, which are kept non-negative. The first atom is a composite: the whole distribution that EM
 reached, moved as one, until the single values have taken over its weight.
 
+Where the support is small the curvature comes from the atoms' whole rows. On large planes a model stands in for it, and
+each Newton step is corrected by a few products with the exact curvature, which cost a push and a pull each.
+
 The weights x solve the evidence without its constraint: maximise q . log(x A) - sum(x) over x >= 0, whose solution sums
 to one by itself. With y = x A and H = A diag(q / y^2) A', the slope is g - 1.
 """
@@ -20,37 +23,48 @@ from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
 from confide.solvers.accelerated_em import climb
 from confide.solvers.clock import Clock, Found, Progress
-from confide.solvers.grains import Fine, Grain, choose_grain
+from confide.solvers.curvature import Curvature, FromRows, choose_curvature, curvature_of
 from confide.solvers.landscape import highest, peaks
-from confide.solvers.quadratic import nonnegative_step
+from confide.solvers.line_search import search
+from confide.solvers.quadratic import NonnegativeProgramme
 
 WARM_UP_CYCLES = 15
 MOST_NEW_ATOMS = 300
+MOST_NEW_ATOMS_ON_PLANES = 1000
 MOST_FIRST_ATOMS = 1000
-COARSE_PATIENCE = 4
-"""Rounds without a better certificate after which coarse curvature has done what it can."""
+
+WIDEST_SUPPORT = 4500
+"""Single values past which Newton's method in conjugate gradients is the better one: H would take 160 MB and more."""
+
+MODEL_PATIENCE = 6
+"""Rounds without a better certificate after which a model of the curvature has done what it can."""
+
+MOST_CORRECTIONS = 8
+CORRECTED = 0.03
+"""A correction that gains less than this share of what the first step gained is the last."""
+
+TOLERATED = 0.005
+"""The share of weights that the first of these steps may leave on the wrong side of their bound."""
 
 LARGEST_ROWS = 100_000_000
 LITTLE_OVERLAP = 0.8
-SMALLEST_STEP = 2.0**-30
 
 
 @dataclass
 class Support:
     """Atoms with their weights: single values, after one composite that may have run empty."""
 
-    grain: Grain
+    curvature: Curvature
     values: Indices
     weights: FloatArray
-    features: FloatArray
     composite: FloatArray
     composite_outputs: FloatArray
 
     @classmethod
-    def of(cls, grain: Grain, theta: FloatArray, outputs: FloatArray) -> Support:
+    def of(cls, evidence: Evidence, theta: FloatArray, outputs: FloatArray) -> Support:
         """Start with the whole distribution as the only atom."""
-        feature = grain.feature(outputs)[None, :].copy()
-        return cls(grain, np.zeros(0, dtype=np.int64), np.ones(1), feature, theta, outputs)
+        curvature = choose_curvature(evidence, theta, outputs)
+        return cls(curvature, np.zeros(0, dtype=np.int64), np.ones(1), theta, outputs)
 
     def distribution(self, weights: FloatArray | None = None) -> FloatArray:
         """Return the weights, or others in their place, laid out over all values."""
@@ -62,10 +76,14 @@ class Support:
     def outputs(self, evidence: Evidence, weights: FloatArray | None = None) -> FloatArray:
         """Return y for the weights, or for others in their place."""
         chosen = self.weights if weights is None else weights
-        if isinstance(self.grain, Fine):
-            outputs: FloatArray = chosen @ self.features
+        if isinstance(self.curvature, FromRows):
+            outputs: FloatArray = chosen @ self.curvature.rows
             return outputs
         return evidence.channel.push(self.distribution(chosen))
+
+    def collect(self, per_value: FloatArray) -> FloatArray:
+        """Return what all atoms have of something that is known for every value."""
+        return np.concatenate([[float(self.composite @ per_value)], per_value[self.values]])
 
     def slope(self, evidence: Evidence, outputs: FloatArray, gain: FloatArray) -> FloatArray:
         """Return g - 1 of all atoms."""
@@ -78,7 +96,7 @@ class Support:
         if fresh.size:
             self.values = np.concatenate([self.values, fresh])
             self.weights = np.concatenate([self.weights, np.zeros(fresh.size)])
-            self.features = np.vstack([self.features, self.grain.features(evidence, fresh)])
+            self.curvature.grow(evidence, fresh)
 
     def single_out(self, evidence: Evidence, values: Indices) -> None:
         """Make single values, with the weight they have, out of part of a composite that is still whole."""
@@ -90,23 +108,29 @@ class Support:
         self.weights[0] = rest
         self.composite /= rest if rest > 0 else 1.0
         self.composite_outputs = evidence.channel.push(self.composite)
-        self.features[0] = self.grain.feature(self.composite_outputs)
+        self.curvature.begin(self.composite, self.composite_outputs)
+
+    @property
+    def most_new_atoms(self) -> int:
+        """How many values may join at a time: without rows to compute they come cheaply."""
+        return MOST_NEW_ATOMS if self.curvature.is_exact else MOST_NEW_ATOMS_ON_PLANES
 
     def can_refine(self) -> bool:
-        """Whether curvature is still coarse, and the whole rows of the atoms would fit."""
-        return not isinstance(self.grain, Fine) and self.weights.size * self.composite_outputs.size <= LARGEST_ROWS
+        """Whether the curvature is still a model, and the whole rows of the atoms would fit."""
+        return not self.curvature.is_exact and self.weights.size * self.composite_outputs.size <= LARGEST_ROWS
 
     def refine(self, evidence: Evidence) -> None:
-        """Keep whole rows from now on: close to the maximum neighbouring atoms must be told apart."""
-        self.grain = Fine()
-        self.features = np.vstack([self.composite_outputs, self.grain.features(evidence, self.values)])
+        """Keep whole rows from now on."""
+        self.curvature = FromRows(np.vstack([self.composite_outputs, evidence.channel.select(self.values)]))
 
     def prune(self) -> None:
         """Drop single values whose weight is gone, and let weights sum to one; the composite stays, empty or not."""
         kept = self.weights[1:] > 0
-        self.values = self.values[kept]
-        atoms = np.concatenate([[True], kept])
-        self.weights, self.features = self.weights[atoms] / float(self.weights.sum()), self.features[atoms]
+        if not kept.all():
+            self.values = self.values[kept]
+            self.weights = self.weights[np.concatenate([[True], kept])]
+            self.curvature.keep(kept)
+        self.weights = self.weights / float(self.weights.sum())
 
 
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
@@ -119,9 +143,11 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
-        if number - found.iteration > COARSE_PATIENCE and support.can_refine():
+        if number - found.iteration > MODEL_PATIENCE and support.can_refine():
             support.refine(evidence)
-        support.grow(evidence, _missing(evidence, gain))
+        support.grow(evidence, _missing(evidence, gain, support.most_new_atoms))
+        if support.values.size > WIDEST_SUPPORT and not support.curvature.is_exact:
+            break
         if not _newton(evidence, support, outputs, gain):
             support = _restart(evidence, support, clock)
         support.prune()
@@ -135,7 +161,7 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
 def _restart(evidence: Evidence, support: Support, clock: Clock) -> Support:
     """Let EM find a way on where Newton sees none, and begin anew from there."""
     theta, outputs = climb(evidence, support.distribution(), 2, clock)
-    return Support.of(support.grain, theta, outputs)
+    return Support(support.curvature.anew(theta, outputs), np.zeros(0, dtype=np.int64), np.ones(1), theta, outputs)
 
 
 def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray) -> Support:
@@ -144,11 +170,11 @@ def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray) -
     Rows that overlap much are near copies of each other, and few of them carry the maximum. Where noise is weak most
     values do, and adding them peak by peak would take many rounds.
     """
-    support = Support.of(choose_grain(evidence, outputs, int(np.argmax(theta))), theta, outputs)
+    support = Support.of(evidence, theta, outputs)
     if theta.size <= MOST_FIRST_ATOMS and _overlap(evidence, int(np.argmax(theta))) < LITTLE_OVERLAP:
         support.single_out(evidence, np.flatnonzero(theta > 0.01 / theta.size))
     else:
-        support.grow(evidence, highest(peaks(theta, evidence.channel.layout), theta, MOST_NEW_ATOMS))
+        support.grow(evidence, highest(peaks(theta, evidence.channel.layout), theta, support.most_new_atoms))
     return support
 
 
@@ -159,38 +185,56 @@ def _overlap(evidence: Evidence, value: int) -> float:
     return float(first @ second) / float(np.linalg.norm(first) * np.linalg.norm(second))
 
 
-def _missing(evidence: Evidence, gain: FloatArray) -> Indices:
+def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
     """Return the values that promise the most: local maxima of the gain above one."""
     found = peaks(gain, evidence.channel.layout)
-    return highest(found[gain[found] > 1], gain, MOST_NEW_ATOMS)
+    return highest(found[gain[found] > 1], gain, count)
 
 
 def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray) -> bool:
     """Take one Newton step on the weights; say whether any progress was possible."""
     slope = support.slope(evidence, outputs, gain)
-    curved = support.features * np.sqrt(support.grain.curvature(evidence, outputs))
+    take = _exact_step if support.curvature.is_exact else _corrected_step
     try:
-        step = nonnegative_step(curved @ curved.T, slope, support.weights)
+        step, change = take(evidence, support, outputs, slope)
     except LinAlgError:
         return False
-    change = support.outputs(evidence, np.maximum(support.weights + step, 0.0)) - outputs
-    length = _search(evidence, outputs, change, float(step.sum()), float(slope @ step))
+    length = search(evidence, outputs, change, float(step.sum()), float(slope @ step))
     if length == 0:
         return False
     support.weights = np.maximum(support.weights + length * step, 0.0)
     return True
 
 
-def _search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: float, slope: float) -> float:
-    """Halve the step until it gains a fair share of what the slope promises; 0 if none does."""
-    relative = np.divide(change, outputs, out=np.zeros_like(outputs), where=outputs > 0)[evidence.seen]
-    shares = evidence.frequencies[evidence.seen]
-    length = 1.0
-    while length > SMALLEST_STEP:
-        moved = length * relative
-        if (moved > -1).all():
-            rise = float(shares @ np.log1p(moved)) - length * mass
-            if rise >= 1e-4 * length * slope or (slope < 1e-13 and rise > -1e-15):
-                return length
-        length /= 2
-    return 0.0
+def _exact_step(
+    evidence: Evidence, support: Support, outputs: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return Newton's step and how it changes the outputs."""
+    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs))
+    step = programme.step(slope, support.weights)
+    return step, support.outputs(evidence, np.maximum(support.weights + step, 0.0)) - outputs
+
+
+def _corrected_step(
+    evidence: Evidence, support: Support, outputs: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the same by steps of a model, each as long as the exact curvature along it allows.
+
+    Every partial step ends within bounds, and so does all between; the quadratic's gain never falls.
+    """
+    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs), TOLERATED)
+    curvature = curvature_of(evidence, outputs)
+    step, bent, change = np.zeros_like(slope), np.zeros_like(slope), np.zeros_like(outputs)
+    first = 0.0
+    for _ in range(MOST_CORRECTIONS):
+        move = programme.step(slope - bent, support.weights + step)
+        pushed = evidence.channel.push(support.distribution(move))
+        curved = support.collect(evidence.channel.pull(curvature * pushed))
+        promise, bend = float((slope - bent) @ move), float(move @ curved)
+        length = min(1.0, promise / bend) if bend > 0 else 1.0
+        step, bent, change = step + length * move, bent + length * curved, change + length * pushed
+        gained = length * promise - length**2 * bend / 2
+        first, programme.tolerated = max(first, gained), 0.0
+        if gained <= CORRECTED * first:
+            break
+    return step, change

@@ -1,0 +1,158 @@
+"""A plane taken for the same everywhere: a model of the likelihood's curvature that needs no rows.
+
+On a plane row x of M is the kernel moved to x, so the curvature between two values,
+
+    H_xy = sum over z of M_xz M_yz w_z,      w = q / (theta M)^2,
+
+is nearly d_x d_y r(y - x): r is the kernel's autocorrelation, and d_x^2 = H_xx the kernel's square laid over w around
+x. It is exact where w is constant. One table and one transform then stand for all of H, and because r is an
+autocorrelation the model is positive semidefinite, as H is. The outputs on the rim, which collect tails beyond it, are
+not part of that and are counted for themselves.
+
+Newton's method only needs H to be near: slopes are exact, and a few exact products correct the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from confide.channels import Channel
+from confide.channels.base import FloatArray, Indices
+from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
+
+SMALLEST_SIDE = 16
+"""Rows and columns below which a plane is mostly border."""
+
+ALIKE = 0.99
+"""Outputs on the rim as near as values whose rows correlate this much are counted together."""
+
+
+@dataclass(frozen=True, eq=False)
+class StationaryPlane:
+    """The tables of the model.
+
+    Attributes
+    ----------
+    shape
+        Rows and columns.
+    correlation
+        r, by how many rows and columns two cells are apart; r(0, 0) is 1.
+    correlation_spectrum, square_spectrum
+        The transforms of r, and of the kernel's square.
+    scale
+        What each row of M is multiplied by: 1, or the normaliser of a mechanism that never leaves the plane.
+    rim, rim_group, rim_middles
+        The outputs on the rim, the group to which each belongs, and one output that stands for each group.
+    """
+
+    shape: tuple[int, int]
+    correlation: FloatArray
+    correlation_spectrum: FloatArray
+    square_spectrum: FloatArray
+    scale: FloatArray
+    rim: Indices
+    rim_group: Indices
+    rim_middles: Indices
+
+    @classmethod
+    def of(cls, channel: Channel) -> StationaryPlane | None:
+        """Read the tables off a channel; None if it is no such plane, or too narrow a one."""
+        if not isinstance(channel, PlanarConvolution | ClampedPlanarConvolution) or min(channel.grid) < SMALLEST_SIDE:
+            return None
+        kernel = channel.kernel.cells
+        correlation = _autocorrelation(kernel)
+        padded = _padded(kernel.shape)
+        side = _alike(correlation)
+        groups = _rim(*channel.grid, side)
+        scale = channel.rows if isinstance(channel, PlanarConvolution) else np.ones(kernel.size)
+        return cls(
+            channel.grid,
+            correlation,
+            _spectrum(correlation, padded),
+            _spectrum(kernel**2, padded),
+            scale,
+            np.concatenate(groups),
+            np.repeat(np.arange(len(groups)), [group.size for group in groups]),
+            np.array([group[group.size // 2] for group in groups]),
+        )
+
+    def diagonal(self, curvature: FloatArray) -> FloatArray:
+        """Return d of all values, without what the rim adds to it."""
+        inner = curvature.copy()
+        inner[self.rim] = 0.0
+        square = self._laid_over(inner, self.square_spectrum)
+        deviation: FloatArray = self.scale * np.sqrt(np.maximum(square, 1e-12 * float(square.max())))
+        return deviation
+
+    def smear(self, weights: FloatArray) -> FloatArray:
+        """Return the sums of r(y - x) weights_y over y."""
+        return self._laid_over(weights, self.correlation_spectrum)
+
+    def correlations(self, values: Indices, others: Indices) -> FloatArray:
+        """Return r between these values and those."""
+        width = self.shape[1]
+        (row, column), (other_row, other_column) = np.divmod(values, width), np.divmod(others, width)
+        apart = np.abs(row[:, None] - other_row) * width + np.abs(column[:, None] - other_column)
+        between: FloatArray = self.correlation.reshape(-1)[apart]
+        return between
+
+    def rim_weights(self, curvature: FloatArray) -> FloatArray:
+        """Return the curvature of each group on the rim."""
+        return np.bincount(self.rim_group, curvature[self.rim]).astype(np.float64)
+
+    def _laid_over(self, weights: FloatArray, spectrum: FloatArray) -> FloatArray:
+        padded = _padded(self.shape)
+        transformed = _fft().rfft2(weights.reshape(self.shape), padded)
+        transformed *= spectrum
+        laid: FloatArray = _fft().irfft2(transformed, padded)[: self.shape[0], : self.shape[1]].reshape(-1)
+        return laid
+
+
+def _autocorrelation(kernel: FloatArray) -> FloatArray:
+    """Return the autocorrelation of an even kernel, known in one quadrant, at the displacements of that quadrant."""
+    rows, columns = kernel.shape
+    padded = (_fft().next_fast_len(3 * rows), _fft().next_fast_len(3 * columns, real=True))
+    transformed = _spectrum(kernel, padded)
+    table = _fft().irfft2(transformed**2, padded)[:rows, :columns]
+    correlation: FloatArray = table / table[0, 0]
+    return correlation
+
+
+def _spectrum(quadrant: FloatArray, padded: tuple[int, int]) -> FloatArray:
+    """Return the transform of an even table, which is real."""
+    rows, columns = (np.arange(1 - length, length) for length in quadrant.shape)
+    circle = np.zeros(padded)
+    circle[np.ix_(rows % padded[0], columns % padded[1])] = quadrant[np.ix_(np.abs(rows), np.abs(columns))]
+    spectrum: FloatArray = _fft().rfft2(circle).real
+    return spectrum
+
+
+def _padded(shape: tuple[int, ...]) -> tuple[int, int]:
+    return _fft().next_fast_len(2 * shape[0] - 1), _fft().next_fast_len(2 * shape[1] - 1, real=True)
+
+
+def _alike(correlation: FloatArray) -> int:
+    """Return how many columns apart two cells may be and still be nearly alike."""
+    side = 1
+    while side < min(16, correlation.shape[1] // 4) and correlation[0, 2 * side] > ALIKE:
+        side *= 2
+    return side
+
+
+def _rim(height: int, width: int, side: int) -> list[Indices]:
+    """Return the cells of the rim in groups: stretches of each edge, and every corner, where tails differ, alone."""
+    cells = np.arange(height * width).reshape(height, width)
+    groups = [cells[row, column].reshape(1) for row in (0, -1) for column in (0, -1)]
+    for edge in (cells[0, 1:-1], cells[-1, 1:-1], cells[1:-1, 0], cells[1:-1, -1]):
+        groups += np.split(edge, range(side, edge.size, side))
+    return groups
+
+
+def _fft() -> Any:
+    # scipy.fft takes a while to import, and only planes need it.
+    import scipy.fft
+
+    return scipy.fft

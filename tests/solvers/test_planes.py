@@ -1,0 +1,154 @@
+"""Large planes: the model of the curvature, and the two solvers that use it, against exact algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.solvers.problems import Array, drawn, run
+
+from confide.alphabets import Grid, Integers
+from confide.evidence import Evidence
+from confide.mechanisms import (
+    Exponential,
+    Mechanism,
+    TruncatedGeometric,
+    TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
+)
+from confide.methods import MLE
+from confide.solvers import curvature, dispatch
+from confide.solvers.accelerated_em import climb
+from confide.solvers.clock import Clock
+from confide.solvers.curvature import FromPlane, FromRows, choose_curvature, curvature_of
+from confide.solvers.newton_cg import newton_cg
+from confide.solvers.stationary import StationaryPlane
+from confide.solvers.support_newton import Support, support_newton
+
+PLANES: dict[str, Mechanism] = {
+    "laplace": TruncatedPlanarLaplace(Grid(27, 27), 0.3),
+    "geometric": TruncatedPlanarGeometric(Grid(27, 27), 0.6),
+    "exponential": Exponential(Grid(27, 27), 0.8),
+}
+every_plane = pytest.mark.parametrize("mechanism", PLANES.values(), ids=PLANES.keys())
+
+
+@pytest.fixture(autouse=True)
+def _small_planes_count_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curvature, "LARGE_PLANE", 100)
+
+
+def hills(shape: tuple[int, int]) -> Array:
+    """Return a truth with three hills of different widths, one of them at the border."""
+    row, column = np.mgrid[0 : 1 : shape[0] * 1j, 0 : 1 : shape[1] * 1j]
+    places = ((0.3, 0.3, 0.1), (0.7, 0.6, 0.2), (0.9, 0.0, 0.05))
+    heights = 0.02 + sum(np.exp(-((row - a) ** 2 + (column - b) ** 2) / s**2) for a, b, s in places)
+    truth: Array = (heights / heights.sum()).reshape(-1)
+    return truth
+
+
+def city(mechanism: Mechanism, people: int = 100_000) -> Evidence:
+    grid = mechanism.alphabet
+    assert isinstance(grid, Grid)
+    return drawn(mechanism.channel, people, 1, hills((grid.rows, grid.columns)))
+
+
+@every_plane
+def test_the_model_is_near_the_exact_curvature(mechanism: Mechanism) -> None:
+    """In the directions that matter: generalised eigenvalues of the one against the other lie around one."""
+    evidence = city(mechanism)
+    theta, outputs = climb(evidence, np.full(729, 1 / 729), 15, Clock(0, 100, 60))
+    values = np.arange(0, 729, 7)
+    model = choose_curvature(evidence, theta, outputs)
+    exact = FromRows(outputs[None, :].copy())
+    assert isinstance(model, FromPlane)
+    for one in (model, exact):
+        one.grow(evidence, values)
+    left, right = model.hessian(evidence, outputs), exact.hessian(evidence, outputs)
+    ratios = np.linalg.eigvals(np.linalg.solve(right, left)).real
+    assert ratios.min() > 0.2
+    assert ratios.max() < 3
+
+
+def test_the_model_is_exact_where_nothing_varies() -> None:
+    """In the middle of a wide plane with equal curvature everywhere."""
+    channel = TruncatedPlanarLaplace(Grid(61, 61), 1.5).channel
+    plane = StationaryPlane.of(channel)
+    assert plane is not None
+    values = np.array([30 * 61 + 30, 30 * 61 + 31, 27 * 61 + 32, 33 * 61 + 29])
+    rows, diagonal = channel.select(values), plane.diagonal(np.ones(61 * 61))[values]
+    model = plane.correlations(values, values) * diagonal[:, None] * diagonal
+    np.testing.assert_allclose(model, rows @ rows.T, rtol=1e-9)
+    spread = np.zeros(61 * 61)
+    spread[values] = [0.1, 0.2, 0.3, 0.4]
+    np.testing.assert_allclose(plane.smear(spread)[values], plane.correlations(values, values) @ spread[values])
+
+
+def test_every_output_of_the_rim_is_in_one_group() -> None:
+    plane = StationaryPlane.of(TruncatedPlanarLaplace(Grid(20, 63), 0.05).channel)
+    assert plane is not None
+    rim = np.ones((20, 63), dtype=bool)
+    rim[1:-1, 1:-1] = False
+    np.testing.assert_array_equal(np.sort(plane.rim), np.flatnonzero(rim.reshape(-1)))
+    assert plane.rim_middles.size < plane.rim.size / 1.8
+    assert plane.rim_weights(np.ones(1260)).sum() == rim.sum()
+
+
+def test_only_planes_that_are_wide_enough_have_a_model() -> None:
+    assert StationaryPlane.of(TruncatedGeometric(Integers(0, 99), 0.1).channel) is None
+    assert StationaryPlane.of(TruncatedPlanarLaplace(Grid(100, 3), 0.1).channel) is None
+    with pytest.raises(TypeError, match="newton_cg needs a plane"):
+        run(newton_cg, drawn(TruncatedGeometric(Integers(0, 9), 0.1).channel, 100, 1))
+
+
+@every_plane
+def test_planes_are_certified_and_agree_with_the_interior_point(mechanism: Mechanism) -> None:
+    evidence = city(mechanism)
+    answers = [run(solver, evidence, tolerance=1e-6) for solver in (support_newton, newton_cg, dispatch.follow_path)]
+    assert max(found.certificate for found in answers) <= 1e-6
+    assert np.ptp([evidence.log_likelihood(found.distribution) for found in answers]) <= 2e-6
+
+
+@pytest.mark.parametrize("solver", [support_newton, newton_cg])
+def test_neither_lowers_the_likelihood(solver: dispatch.Solver) -> None:
+    evidence, path = city(PLANES["laplace"]), []
+    solver(
+        evidence,
+        np.full(729, 1 / 729),
+        Clock(1e-6, 200, 60),
+        lambda _, outputs: path.append(evidence.log_likelihood_of_outputs(outputs)),
+    )
+    assert (np.diff(path) >= -1e-9 * abs(path[-1])).all()
+
+
+def test_rows_take_over_when_the_model_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is wrong by a lot must not keep the answer from being certified."""
+    honest = StationaryPlane.correlations
+
+    def wrong(self: StationaryPlane, values: Array, others: Array) -> Array:
+        return np.asarray(honest(self, values, others) ** 8)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(StationaryPlane, "correlations", wrong)
+    assert run(support_newton, city(PLANES["laplace"]), tolerance=1e-6).certificate <= 1e-6
+
+
+def test_a_support_too_wide_for_a_matrix_goes_on_in_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = city(TruncatedPlanarLaplace(Grid(27, 27), 1.5))
+    monkeypatch.setattr("confide.solvers.support_newton.WIDEST_SUPPORT", 20)
+    monkeypatch.setattr("confide.solvers.dispatch.can_follow_path", lambda _: False)
+    assert run(support_newton, evidence, tolerance=1e-6).certificate > 1
+    answer = MLE().solve(evidence)
+    assert answer.status == "certified"
+    assert MLE(solver="support-newton").solve(evidence).status == "stalled"
+
+
+def test_weights_and_composite_stay_in_step() -> None:
+    evidence = city(PLANES["laplace"])
+    theta, outputs = climb(evidence, np.full(729, 1 / 729), 5, Clock(0, 100, 60))
+    support = Support.of(evidence, theta, outputs)
+    support.single_out(evidence, np.arange(10, 20))
+    np.testing.assert_allclose(support.distribution(), theta, rtol=1e-12)
+    support.weights[3] = 0.0
+    support.prune()
+    assert support.values.size == 9
+    assert support.curvature.hessian(evidence, outputs).shape == (10, 10)
+    assert curvature_of(evidence, outputs).min() >= 0
