@@ -29,6 +29,9 @@ from confide.solvers.line_search import search
 from confide.solvers.quadratic import NonnegativeProgramme
 
 WARM_UP_CYCLES = 15
+SHARP_WARM_UP_CYCLES = 30
+"""Where noise is weak EM gets far by itself, and a Newton step on nearly all values costs as much as many of its."""
+
 MOST_NEW_ATOMS = 300
 MOST_NEW_ATOMS_ON_PLANES = 1000
 MOST_FIRST_ATOMS = 1000
@@ -43,8 +46,15 @@ MOST_CORRECTIONS = 8
 CORRECTED = 0.03
 """A correction that gains less than this share of what the first step gained is the last."""
 
-TOLERATED = 0.005
-"""The share of weights that the first of these steps may leave on the wrong side of their bound."""
+TOLERATED = 0.02
+"""The share of weights that the first of these steps may leave on the wrong side of their bound; the next ones less."""
+
+MOST_REPEATS = 3
+MUCH_NEARER = 0.1
+"""A curvature is used again if what the last step promised is at most this share of what the one before did."""
+
+STANDING = 1e-4
+"""Where noise is weak, values with this share of an equal one count as left standing by EM."""
 
 LARGEST_ROWS = 100_000_000
 LITTLE_OVERLAP = 0.8
@@ -111,9 +121,27 @@ class Support:
         self.curvature.begin(self.composite, self.composite_outputs)
 
     @property
+    def tolerated(self) -> float:
+        """The share of weights that may end on the wrong side of their bound, where corrections follow."""
+        return 0.0 if self.curvature.is_exact else TOLERATED
+
+    @property
     def most_new_atoms(self) -> int:
         """How many values may join at a time: without rows to compute they come cheaply."""
         return MOST_NEW_ATOMS if self.curvature.is_exact else MOST_NEW_ATOMS_ON_PLANES
+
+    def is_too_wide(self, evidence: Evidence) -> bool:
+        """Whether there are more values, or will be by the look of the composite, than a matrix of them allows."""
+        if self.curvature.is_exact:
+            return False
+        # While the composite is whole its peaks show how many single values will take its place.
+        to_come = peaks(self.composite, evidence.channel.layout).size if self.weights[0] == 1 else 0
+        return max(self.values.size, to_come) > WIDEST_SUPPORT
+
+    def misses_most(self, gain: FloatArray) -> bool:
+        """Whether what is left to gain lies with values that are not in the support yet."""
+        within = float(np.abs(gain[self.values] - 1).max(initial=0.0))
+        return float(gain.max()) - 1 > 2 * within
 
     def can_refine(self) -> bool:
         """Whether the curvature is still a model, and the whole rows of the atoms would fit."""
@@ -135,10 +163,11 @@ class Support:
 
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
-    theta, outputs = climb(evidence, theta, WARM_UP_CYCLES, clock)
+    is_sharp = theta.size <= MOST_FIRST_ATOMS and _overlap(evidence) < LITTLE_OVERLAP
+    theta, outputs = climb(evidence, theta, SHARP_WARM_UP_CYCLES if is_sharp else WARM_UP_CYCLES, clock)
     theta = theta / float(theta.sum())
     found = Found.of(evidence, theta, 0)
-    support = _first_support(evidence, theta, outputs)
+    support = _first_support(evidence, theta, outputs, is_sharp=is_sharp)
     gain = evidence.gain(outputs)
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
@@ -146,9 +175,9 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
         if number - found.iteration > MODEL_PATIENCE and support.can_refine():
             support.refine(evidence)
         support.grow(evidence, _missing(evidence, gain, support.most_new_atoms))
-        if support.values.size > WIDEST_SUPPORT and not support.curvature.is_exact:
+        if support.is_too_wide(evidence):
             break
-        if not _newton(evidence, support, outputs, gain):
+        if not _newton(evidence, support, outputs, gain, clock):
             support = _restart(evidence, support, clock)
         support.prune()
         outputs = support.outputs(evidence)
@@ -164,24 +193,24 @@ def _restart(evidence: Evidence, support: Support, clock: Clock) -> Support:
     return Support(support.curvature.anew(theta, outputs), np.zeros(0, dtype=np.int64), np.ones(1), theta, outputs)
 
 
-def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray) -> Support:
+def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray, *, is_sharp: bool) -> Support:
     """Begin with the peaks of what EM reached; where rows overlap little, with all the values that EM left standing.
 
     Rows that overlap much are near copies of each other, and few of them carry the maximum. Where noise is weak most
     values do, and adding them peak by peak would take many rounds.
     """
     support = Support.of(evidence, theta, outputs)
-    if theta.size <= MOST_FIRST_ATOMS and _overlap(evidence, int(np.argmax(theta))) < LITTLE_OVERLAP:
-        support.single_out(evidence, np.flatnonzero(theta > 0.01 / theta.size))
+    if is_sharp:
+        support.single_out(evidence, np.flatnonzero(theta > STANDING / theta.size))
     else:
         support.grow(evidence, highest(peaks(theta, evidence.channel.layout), theta, support.most_new_atoms))
     return support
 
 
-def _overlap(evidence: Evidence, value: int) -> float:
-    """Return the cosine between the rows of a value and of its neighbour."""
-    neighbour = value + 1 if value + 1 < evidence.channel.shape[0] else max(value - 1, 0)
-    first, second = evidence.channel.select(np.array([value, neighbour]))
+def _overlap(evidence: Evidence) -> float:
+    """Return the cosine between the rows of a value in the middle and of the one before it."""
+    value = evidence.channel.shape[0] // 2
+    first, second = evidence.channel.select(np.array([value, max(value - 1, 0)]))
     return float(first @ second) / float(np.linalg.norm(first) * np.linalg.norm(second))
 
 
@@ -191,38 +220,46 @@ def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
     return highest(found[gain[found] > 1], gain, count)
 
 
-def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray) -> bool:
-    """Take one Newton step on the weights; say whether any progress was possible."""
-    slope = support.slope(evidence, outputs, gain)
+def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray, clock: Clock) -> bool:
+    """Take one Newton step on the weights, and cheap ones after it; say whether any progress was possible."""
     take = _exact_step if support.curvature.is_exact else _corrected_step
-    try:
-        step, change = take(evidence, support, outputs, slope)
-    except LinAlgError:
-        return False
-    length = search(evidence, outputs, change, float(step.sum()), float(slope @ step))
-    if length == 0:
-        return False
-    support.weights = np.maximum(support.weights + length * step, 0.0)
-    return True
+    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs), support.tolerated)
+    has_moved, promise = False, np.inf
+    for _ in range(1 + MOST_REPEATS):
+        slope = support.slope(evidence, outputs, gain)
+        try:
+            step, change = take(evidence, support, programme, outputs, slope)
+        except LinAlgError:
+            break
+        before, promise = promise, float(slope @ step)
+        length = search(evidence, outputs, change, float(step.sum()), promise)
+        support.weights = np.maximum(support.weights + length * step, 0.0)
+        has_moved = has_moved or length > 0
+        # The same curvature once more, already factored, as long as that brings the end much nearer.
+        if length < 1 or promise > MUCH_NEARER * before:
+            break
+        outputs = support.outputs(evidence)
+        gain = evidence.gain(outputs)
+        if evidence.certificate_of(gain) <= clock.tolerance or support.misses_most(gain):
+            break
+    return has_moved
 
 
 def _exact_step(
-    evidence: Evidence, support: Support, outputs: FloatArray, slope: FloatArray
+    evidence: Evidence, support: Support, programme: NonnegativeProgramme, outputs: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return Newton's step and how it changes the outputs."""
-    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs))
     step = programme.step(slope, support.weights)
     return step, support.outputs(evidence, np.maximum(support.weights + step, 0.0)) - outputs
 
 
 def _corrected_step(
-    evidence: Evidence, support: Support, outputs: FloatArray, slope: FloatArray
+    evidence: Evidence, support: Support, programme: NonnegativeProgramme, outputs: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the same by steps of a model, each as long as the exact curvature along it allows.
 
     Every partial step ends within bounds, and so does all between; the quadratic's gain never falls.
     """
-    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs), TOLERATED)
     curvature = curvature_of(evidence, outputs)
     step, bent, change = np.zeros_like(slope), np.zeros_like(slope), np.zeros_like(outputs)
     first = 0.0
@@ -234,7 +271,7 @@ def _corrected_step(
         length = min(1.0, promise / bend) if bend > 0 else 1.0
         step, bent, change = step + length * move, bent + length * curved, change + length * pushed
         gained = length * promise - length**2 * bend / 2
-        first, programme.tolerated = max(first, gained), 0.0
+        first, programme.tolerated = max(first, gained), programme.tolerated / 10
         if gained <= CORRECTED * first:
             break
     return step, change
