@@ -82,7 +82,7 @@ def likely_on_lattice(whole: Lattice, peaks: Points, *, decay: float | None, is_
 
 
 def _boxed(whole: Lattice | Grid, part: Grid) -> LikelySubset:
-    return LikelySubset(whole, part, "bounding box", f"{_describe(part)} of the reports: {BOX_REASON}")
+    return LikelySubset(whole, part, "bounding box", f"{_describe(part)}: {BOX_REASON}")
 
 
 def _cut_corners(whole: Lattice | Grid, part: Grid, peaks: Points) -> LikelySubset:
@@ -96,8 +96,8 @@ def _cut_corners(whole: Lattice | Grid, part: Grid, peaks: Points) -> LikelySubs
     cut = replace(part, holes=[(row, column) for row, column in part.decode(np.flatnonzero(outside)).tolist()])
     width = f"{margin * whole.spacing:.3g}{f' {whole.unit}' if whole.unit else ''}"
     reason = (
-        f"{_describe(cut)} around the convex hull of the reports, widened by delta' = {width}: those outside explain "
-        f"each report less well (proposition likelyplanar)"
+        f"{_describe(cut)}, that lie in their convex hull widened by delta' = {width}: those outside explain each "
+        f"report less well (proposition likelyplanar)"
     )
     return LikelySubset(whole, cut, "likelyplanar", reason)
 
@@ -175,7 +175,7 @@ def _cut_out(whole: Grid, first: Corner, last: Corner) -> Grid:
 
 
 def _describe(part: Grid) -> str:
-    return f"{part.size:,} cells in a box of {part.rows:,} rows and {part.columns:,} columns"
+    return f"{part.size:,} cells of the box around the reports, {part.rows:,} rows by {part.columns:,} columns"
 
 
 def _too_far_apart(whole: Lattice, peaks: Points) -> InvalidParameterError:
