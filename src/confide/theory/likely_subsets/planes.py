@@ -38,6 +38,9 @@ LARGEST_REGION = 2_000_000
 MOST_NEAR = 50_000_000
 """Cells within reach of reports, each counted for every report, up to which they are listed."""
 
+SMALLEST_HULL = 1000
+"""Cells of a box from which on its corners are worth cutting off."""
+
 LARGEST_HULL = 200_000
 """Cells of a box up to which corners outside the widened hull are cut off: each becomes a hole, a Python pair."""
 
@@ -86,7 +89,7 @@ def _boxed(whole: Lattice | Grid, part: Grid) -> LikelySubset:
 
 
 def _cut_corners(whole: Lattice | Grid, part: Grid, peaks: Points) -> LikelySubset:
-    if part.size > LARGEST_HULL:
+    if not SMALLEST_HULL <= part.size <= LARGEST_HULL:
         return _boxed(whole, part)
     hull = Hull.of(peaks)
     margin = widening(discretization_error(1.0), hull.diameter)
