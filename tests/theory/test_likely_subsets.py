@@ -294,6 +294,42 @@ def test_a_crowd_with_an_outlier_is_convolved_where_the_crowd_is(monkeypatch: py
         )
 
 
+@pytest.mark.parametrize("report", [(2**38, -3), (-(2**38), 7)])
+@pytest.mark.parametrize("mechanism", PLANES, ids=label)
+def test_a_crowd_anywhere_on_the_plane_is_estimated(mechanism: Mechanism, report: tuple[int, int]) -> None:
+    row, column = report
+    answer = estimate(tally([report, report, (row + 2, column + 1)]), mechanism, MLE())
+    assert answer.certificate <= 1e-6
+    assert answer.distribution[answer.alphabet.encode([report])[0]] > 0.5
+
+
+ENDLESS_POOLS = {
+    "lines": (Geometric(Integers(), 0.5), Laplace(Integers(), 1.0), Geometric(Integers(), 1.5)),
+    "Euclidean": (PlanarGeometric(Lattice(), 1.0), PlanarLaplace(Lattice(), 1.5), PlanarGeometric(Lattice(), 0.7)),
+    "taxicab": (Taxicab(Lattice(), 0.5), Taxicab(Lattice(), 1.0)),
+}
+
+
+@pytest.mark.parametrize("pool", ENDLESS_POOLS.values(), ids=ENDLESS_POOLS)
+def test_pools_without_an_end_are_those_on_a_wide_alphabet(
+    pool: tuple[Mechanism, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from confide.theory.likely_subsets import lines, planes
+
+    counts = [far_and_near(one, 40 + 3 * place) for place, one in enumerate(pool)]
+    everything = np.concatenate([one.reports for one in counts])
+    wide = [(one, bounded(mechanism, everything)) for one, mechanism in zip(counts, pool, strict=True)]
+    expected = estimate(wide, MLE(tolerance=1e-9))
+    endless = list(zip(counts, pool, strict=True))
+    assert estimate(endless, MLE(tolerance=1e-9)).log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+    for module, name in ((lines, "LONGEST_RANGE"), (planes, "LARGEST_BOX")):
+        monkeypatch.setattr(module, name, 0)
+        monkeypatch.setattr(module, "SPARSEST", 1)
+    few = estimate(endless, MLE(tolerance=1e-9))
+    assert isinstance(few.alphabet, Selection)
+    assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+
+
 def test_mixed_noise_on_a_lattice_has_the_box_alone() -> None:
     groups: dict[Mechanism, Counts] = {one: tally([(0, 0), (5, 5)]) for one in PLANES[:2]}
     assert likely_subset_of(groups).alphabet == Grid(6, 6)
@@ -375,7 +411,8 @@ def test_ibu_keeps_all_values_of_a_finite_alphabet() -> None:
 def test_a_subset_says_what_it_is() -> None:
     subset = likely_subset(Geometric(Integers(), 0.5), tally([-3, 8, 2]))
     assert not subset.is_whole
-    assert len(subset) == 12
+    assert len(subset) == subset.size == 12
+    assert subset.values.tolist() == list(range(-3, 9))
     assert "values -3 to 8" in subset.explain()
     assert "whole of it" in subset.explain()
     assert likely_subset(Geometric(Integers(0, 9), 0.5), tally([-3, 12])).is_whole

@@ -75,10 +75,12 @@ def likely_on_lattice(whole: Lattice, peaks: Points, *, decay: float | None, is_
     """
     first, last = _corners(peaks)
     size = float(np.prod((last - first + 1).astype(np.float64)))
-    few = None if size <= LARGEST_BOX or decay is None else _near_cells(peaks, decay, is_euclidean=is_euclidean)
-    if few is not None and (size > LARGEST_REGION or SPARSEST * few.shape[0] < size):
+    is_grid = size <= LARGEST_REGION and first.min() >= -LARGEST_LATTICE
+    is_small = is_grid and size <= LARGEST_BOX
+    few = None if is_small or decay is None else _near_cells(peaks, decay, is_euclidean=is_euclidean)
+    if few is not None and not (is_grid and SPARSEST * few.shape[0] >= size):
         return _near(whole, few, is_euclidean=is_euclidean)
-    if size > LARGEST_REGION or max(np.abs(first).max(), np.abs(last).max()) >= LARGEST_LATTICE:
+    if not is_grid:
         raise _too_far_apart(whole, peaks)
     part = _box_of(whole, *_two_at_least(first, last))
     return _cut_corners(whole, part, peaks) if is_euclidean else _boxed(whole, part)
