@@ -43,6 +43,7 @@ from confide.mechanisms import (
 from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.diagnosis import Diagnosis, diagnose
 
 __version__ = "0.1.0"
 
@@ -55,6 +56,7 @@ __all__ = [
     "Categories",
     "ConfideError",
     "Counts",
+    "Diagnosis",
     "Estimate",
     "Exponential",
     "FromMatrix",
@@ -88,6 +90,7 @@ __all__ = [
     "assess",
     "audit",
     "datasets",
+    "diagnose",
     "emd",
     "estimate",
     "hellinger",
