@@ -16,7 +16,7 @@ from confide.surveys import Survey, load_survey
 from confide.tables import Rows, diagnosis_record, read_reports, write_text
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
-from confide.theory.words import MANY_VALUES, evidence_in_words, verdict_in_words
+from confide.theory.words import evidence_in_words, verdict_in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -137,7 +137,7 @@ def _show_lists(survey: Survey, diagnosis: Diagnosis) -> None:
             say(f"  {label}")
         _note_rest(len(joined), "classes")
     is_listed = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
-    if is_listed and diagnosis.known_maximum is not None and diagnosis.alphabet.size <= MANY_VALUES:
+    if is_listed and diagnosis.known_maximum is not None and diagnosis.known_maximum.is_small:
         say()
         say("Share of each value among all best explanations", style="bold")
         show(_bounds_table(survey, diagnosis))

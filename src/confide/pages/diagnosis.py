@@ -16,7 +16,13 @@ from confide.pages.provenance import survey_text
 from confide.surveys import Survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
-from confide.theory.words import MANY_VALUES, evidence_in_words, findings, verdict_in_words
+from confide.theory.words import evidence_in_words, findings, verdict_in_words
+
+MOST_DRAWN = 2000
+"""Values up to which the lowest and highest shares are drawn."""
+
+MOST_LISTED = 200
+"""Classes that are listed; --json has all of them."""
 
 DIRECTIONS = 24
 """Directions in which the set of best explanations is walked around, to draw it."""
@@ -106,9 +112,9 @@ def _corners(diagnosis: Diagnosis) -> FloatArray:
 def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
     """Return the lowest and highest share of each value, where the reports leave a choice."""
     is_open = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
-    if not is_open or diagnosis.known_maximum is None or diagnosis.alphabet.size > MANY_VALUES:
-        return ""
     best = diagnosis.known_maximum
+    if not is_open or best is None or not best.is_small or diagnosis.alphabet.size > MOST_DRAWN:
+        return ""
     lead = paragraph(
         "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
         "all can be high at once, for shares sum to one."
@@ -148,7 +154,7 @@ def _classes(diagnosis: Diagnosis) -> str:
         (label, members.size) for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1
     ]
     rows = [
-        [str(number), text(label), f"{size:,}"] for number, (label, size) in enumerate(joined[:MANY_VALUES], start=1)
+        [str(number), text(label), f"{size:,}"] for number, (label, size) in enumerate(joined[:MOST_LISTED], start=1)
     ]
     listed = table(["Class", "Values that no report tells apart", "How many"], rows, words=(0, 1))
     if not isinstance(parts.alphabet, Grid):

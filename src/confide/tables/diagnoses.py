@@ -14,7 +14,7 @@ from confide.theory.inversion_error import InversionError
 from confide.theory.maximum_set import MaximumSet
 from confide.theory.partitions import Partition
 from confide.theory.verdicts import Finding
-from confide.theory.words import MANY_VALUES, verdict_in_words
+from confide.theory.words import verdict_in_words
 
 
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
     if best is None:
         return None
     record = {"dimension": best.dimension, "certificate": best.certificate, "point": best.point.tolist()}
-    return record | (_bounds(best) if diagnosis.alphabet.size <= MANY_VALUES else {})
+    return record | (_bounds(best) if best.is_small else {})
 
 
 def _bounds(best: MaximumSet) -> dict[str, Any]:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 NEAR = 0.1
 """A Euclidean distance between distributions that is small, for an example."""
 
-MANY_VALUES = 400
-"""Alphabets up to this size get the lowest and highest probability of every value: two linear programs each."""
-
 
 def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
     """Return the verdict as a few plain sentences.
@@ -138,8 +135,8 @@ def _of_reports(diagnosis: Diagnosis) -> list[str]:
 
 
 def _widest(best: MaximumSet, diagnosis: Diagnosis) -> str:
-    if diagnosis.alphabet.size > MANY_VALUES:
-        return f"They differ in {best.dimension:,} independent directions."
+    if not best.is_small:
+        return f"They differ in {best.dimension:,} independent directions; ask a query for the range of its answer."
     value = int(np.argmax(best.highest - best.lowest))
     label = diagnosis.alphabet.labels()[value]
     low, high = 100 * best.lowest[value], 100 * best.highest[value]
