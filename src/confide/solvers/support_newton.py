@@ -211,7 +211,8 @@ def _overlap(evidence: Evidence) -> float:
     """Return the cosine between the rows of a value in the middle and of the one before it."""
     value = evidence.channel.shape[0] // 2
     first, second = evidence.channel.select(np.array([value, max(value - 1, 0)]))
-    return float(first @ second) / float(np.linalg.norm(first) * np.linalg.norm(second))
+    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / sizes if sizes > 0 else 1.0
 
 
 def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
