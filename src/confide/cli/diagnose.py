@@ -36,7 +36,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     reports: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[REPORTS]",
+            metavar="REPORTS",
             help="A CSV file of reports, .gz or not; - for standard input. Without it only the mechanism is looked at.",
             show_default=False,
         ),
@@ -114,8 +114,7 @@ def _show_in_words(survey: Survey, rows: Rows | None, diagnosis: Diagnosis, answ
 
     say(survey.title, style="bold")
     say()
-    for sentence in verdict_in_words(diagnosis):
-        say(f"- {sentence}")
+    show_pairs([("-", sentence) for sentence in verdict_in_words(diagnosis)])
     if answers:
         say()
         show_pairs([(answer.query, str(answer)) for answer in answers])
@@ -130,18 +129,27 @@ def _show_in_words(survey: Survey, rows: Rows | None, diagnosis: Diagnosis, answ
 def _show_lists(survey: Survey, diagnosis: Diagnosis) -> None:
     parts = diagnosis.partition
     if parts is not None and not parts.is_trivial:
-        joined = [label for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1]
         say()
         say("Values that no report tells apart", style="bold")
-        for label in joined[:MOST_LINES]:
+        for label in _class_lines(diagnosis)[:MOST_LINES]:
             say(f"  {label}")
-        _note_rest(len(joined), "classes")
+        _note_rest(len(_class_lines(diagnosis)), "classes")
     is_listed = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
     if is_listed and diagnosis.known_maximum is not None and diagnosis.known_maximum.is_small:
         say()
         say("Share of each value among all best explanations", style="bold")
         show(_bounds_table(survey, diagnosis))
         _note_rest(diagnosis.alphabet.size, "values, the least certain first")
+
+
+def _class_lines(diagnosis: Diagnosis) -> list[str]:
+    """Return each class of several values, with its estimated share where there are reports."""
+    parts, shares = diagnosis.partition, diagnosis.class_shares
+    if parts is None:
+        return []
+    words = [""] * parts.size if shares is None else [f": together {share:.2%}, estimated" for share in shares]
+    lines = zip(parts.labels, parts.classes, words, strict=True)
+    return [f"{label}{share}" for label, members, share in lines if members.size > 1]
 
 
 def _note_rest(count: int, noun: str) -> None:

@@ -11,7 +11,7 @@ from confide.alphabets import Grid
 from confide.figures import Panel, draw_classes, draw_ranges, draw_sheet, draw_simplex, to_svg
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
-from confide.pages.markup import bullets, document, note, paragraph, section, table, text
+from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
 from confide.pages.provenance import survey_text
 from confide.surveys import Survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
@@ -150,19 +150,29 @@ def _classes(diagnosis: Diagnosis) -> str:
     parts = diagnosis.partition
     if parts is None or parts.is_trivial:
         return ""
-    joined = [
-        (label, members.size) for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1
-    ]
-    rows = [
-        [str(number), text(label), f"{size:,}"] for number, (label, size) in enumerate(joined[:MOST_LISTED], start=1)
-    ]
-    listed = table(["Class", "Values that no report tells apart", "How many"], rows, words=(0, 1))
+    listed = table(
+        ["Class", "Values that no report tells apart", "How many", "Share"], _class_rows(diagnosis), words=(0, 1)
+    )
     if not isinstance(parts.alphabet, Grid):
         return section("Values that cannot be told apart", listed)
     drawing = to_svg(draw_classes(parts.alphabet, parts.class_of), "Cells of one class in one colour")
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
     figure = f'<figure class="wide">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
     return section("Cells that cannot be told apart", figure, listed)
+
+
+def _class_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return each class of several values: its number in the picture, its values, and its estimated share."""
+    parts, shares = diagnosis.partition, diagnosis.class_shares
+    if parts is None:
+        return []
+    words = [NONE] * parts.size if shares is None else [f"{share:.2%}" for share in shares]
+    lines = zip(parts.labels, parts.classes, words, strict=True)
+    joined = [(label, members.size, share) for label, members, share in lines if members.size > 1]
+    return [
+        [str(number), text(label), f"{size:,}", share]
+        for number, (label, size, share) in enumerate(joined[:MOST_LISTED], start=1)
+    ]
 
 
 def _evidence(diagnosis: Diagnosis) -> str:

@@ -12,7 +12,6 @@ from confide.tables.writing import alphabet_record
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.inversion_error import InversionError
 from confide.theory.maximum_set import MaximumSet
-from confide.theory.partitions import Partition
 from confide.theory.verdicts import Finding
 from confide.theory.words import verdict_in_words
 
@@ -31,7 +30,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
             "continuity": _finding(diagnosis.consistency.continuity),
             "dominance": _finding(diagnosis.consistency.dominance),
         },
-        "partition": _partition(diagnosis.partition),
+        "partition": _partition(diagnosis),
         "strict_concavity": _finding(diagnosis.concavity),
         "uniqueness": _finding(diagnosis.uniqueness),
         "maximum_set": _maximum_set(diagnosis),
@@ -52,13 +51,15 @@ def _finding(finding: Finding | None) -> dict[str, Any] | None:
     }
 
 
-def _partition(parts: Partition | None) -> dict[str, Any] | None:
+def _partition(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    parts, shares = diagnosis.partition, diagnosis.class_shares
     if parts is None:
         return None
     return {
         "size": parts.size,
         "is_trivial": parts.is_trivial,
         "classes": None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes],
+        "shares": None if shares is None else shares.tolist(),
         "identification": _finding(parts.identification),
     }
 

@@ -163,7 +163,9 @@ def _of_inversion(diagnosis: Diagnosis) -> list[str]:
 
 def _inversion_lines(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     error = diagnosis.inversion
-    exact = error.reason if error.per_report is None else f"{_number(error.per_report)} / n, for a uniform truth"
+    exact = (
+        f"none. {error.reason}" if error.per_report is None else f"{_number(error.per_report)} / n, for a uniform truth"
+    )
     lines = [*_spectrum_line(diagnosis), ("Inversion's mean squared error", exact)]
     if error.bound is not None:
         lines.append(("Its bound", describe_bound(error.bound)))
