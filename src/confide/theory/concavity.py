@@ -71,6 +71,13 @@ def concavity_of(mechanism: Mechanism, evidence: Evidence, known: Identification
     )
 
 
+def endless_concavity(evidence: Evidence) -> Concavity:
+    """Decide the same for endless values: never, because reports are finitely many."""
+    distinct = int(np.count_nonzero(evidence.counts))
+    reason = f"There is no end of values, and {distinct:,} distinct reports hold against at most {distinct + 1:,}."
+    return Concavity(Verdict.NO, reason, THEOREM, {}, distinct)
+
+
 def rappor_concavity_bound(mechanism: Rappor, people: int) -> float:
     """Return a lower bound on the probability that so many reports make the likelihood strictly concave.
 

@@ -22,11 +22,18 @@ from confide.mechanisms import Mechanism, Rappor
 from confide.mechanisms.base import require_mechanism
 from confide.queries import Query, as_weights, describe_query
 from confide.reports import Counts
-from confide.theory.concavity import Concavity, concavity_of, people_for_concavity, rappor_concavity_bound
+from confide.theory.concavity import (
+    Concavity,
+    concavity_of,
+    endless_concavity,
+    people_for_concavity,
+    rappor_concavity_bound,
+)
 from confide.theory.consistency import Consistency, consistency
 from confide.theory.identification import Identification, identification
 from confide.theory.identified_queries import query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
+from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 from confide.theory.partitions import Partition, partition
 from confide.theory.uniqueness import from_concavity, uniqueness_of
@@ -96,14 +103,16 @@ class Diagnosis:
     consistency
         Whether the maximum-likelihood estimate comes closer to the truth as reports come in.
     partition
-        Which values cannot be told apart; None for endless values.
+        Which values cannot be told apart; None for an endless alphabet.
     inversion
         How wrong matrix inversion would be, for a uniform truth.
     concavity, uniqueness
         Whether the likelihood of the reports is strictly concave, and whether it has a single maximum; None without
-        reports, and for endless values.
+        reports.
     rappor
         What is known of RAPPOR before any report; None for other mechanisms.
+    considered
+        Where the alphabet has no end, the values among which all best explanations lie; None without reports.
     """
 
     mechanism: Mechanism
@@ -116,11 +125,12 @@ class Diagnosis:
     uniqueness: Finding | None = None
     rappor: RapporBound | None = None
     known_maximum: MaximumSet | None = None
+    considered: LikelySubset | None = None
 
     @property
     def alphabet(self) -> Alphabet:
-        """The values."""
-        return self.mechanism.alphabet
+        """The values; of an endless alphabet those that can matter, once there are reports."""
+        return self.mechanism.alphabet if self.considered is None else self.considered.alphabet
 
     @property
     def has_reports(self) -> bool:
@@ -134,7 +144,7 @@ class Diagnosis:
             return self.known_maximum
         if self.counts is None or not self.has_reports:
             raise InvalidParameterError("There are no maximum-likelihood estimates without reports. Give counts.")
-        return maximum_set_of(self.mechanism.observe(self.counts), self.alphabet)
+        return maximum_set_of(_observe(self.mechanism, self.counts, self.considered), self.alphabet)
 
     @cached_property
     def class_shares(self) -> FloatArray | None:
@@ -154,7 +164,7 @@ class Diagnosis:
             What a value is called in a text; any name if left out.
         """
         weights = as_weights(query, self.alphabet, name)
-        known = query_identification(self.mechanism, weights, known=self.identification)
+        known = query_identification(self.mechanism, weights, known=self.identification, of=self.alphabet)
         if not self.has_reports:
             return QueryAnswer(describe_query(query), known)
         low, high = self.maximum_set.bounds(weights).tolist()
@@ -187,8 +197,8 @@ def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
             f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
         )
     known = identification(mechanism)
-    evidence = _observe(mechanism, counts)
-    concavity, unique, best = (None, None, None) if evidence is None else _judge(mechanism, evidence, known)
+    considered = None if counts is None or mechanism.alphabet.is_finite else likely_subset(mechanism, counts)
+    concavity, unique, best = (None, None, None) if counts is None else _judge(mechanism, counts, known, considered)
     return Diagnosis(
         mechanism=mechanism,
         counts=counts,
@@ -200,27 +210,26 @@ def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
         uniqueness=unique,
         rappor=_rappor_bound(mechanism, counts),
         known_maximum=best,
+        considered=considered,
     )
 
 
-def _observe(mechanism: Mechanism, counts: Counts | None) -> Evidence | None:
-    if counts is None:
-        return None
-    if not mechanism.alphabet.is_finite:
-        mechanism.refuse_strays(counts)
-        return None
-    return mechanism.observe(counts)
+def _observe(mechanism: Mechanism, counts: Counts, considered: LikelySubset | None) -> Evidence:
+    if considered is None:
+        return mechanism.observe(counts)
+    return mechanism.observe_within(counts, considered.alphabet)
 
 
 def _judge(
-    mechanism: Mechanism, evidence: Evidence, known: Identification
+    mechanism: Mechanism, counts: Counts, known: Identification, considered: LikelySubset | None
 ) -> tuple[Concavity, Finding, MaximumSet | None]:
     """Decide what depends on the reports; the set of best explanations only where strict concavity leaves it open."""
-    concavity = concavity_of(mechanism, evidence, known)
+    evidence = _observe(mechanism, counts, considered)
+    concavity = concavity_of(mechanism, evidence, known) if considered is None else endless_concavity(evidence)
     if concavity.is_yes:
         return concavity, from_concavity(concavity), None
     try:
-        best = maximum_set_of(evidence, mechanism.alphabet)
+        best = maximum_set_of(evidence, mechanism.alphabet if considered is None else considered.alphabet)
     except InvalidParameterError as error:
         return concavity, Finding(Verdict.TOO_CLOSE, str(error), "size"), None
     return concavity, uniqueness_of(best), best

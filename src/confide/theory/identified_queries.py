@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from confide.alphabets import unbounded
+from confide.alphabets import Alphabet, unbounded
 from confide.channels.base import Channel, FloatArray
 from confide.mechanisms import Mechanism
 from confide.queries import Query, as_weights
@@ -33,7 +33,11 @@ BLURRED = 1e-7
 
 
 def query_identification(
-    mechanism: Mechanism, query: Query, name: str | None = None, known: Identification | None = None
+    mechanism: Mechanism,
+    query: Query,
+    name: str | None = None,
+    known: Identification | None = None,
+    of: Alphabet | None = None,
 ) -> Finding:
     """Decide whether reports reveal the answer to a query, given enough of them.
 
@@ -47,13 +51,20 @@ def query_identification(
         What a value is called in a text.
     known
         What is known of the mechanism's identification, where that was asked before.
+    of
+        The values that the query is about, where the mechanism's have no end.
     """
-    if not mechanism.alphabet.is_finite:
-        raise unbounded(mechanism.alphabet, "Integers(low, high) or Grid(rows, columns)")
-    weights = as_weights(query, mechanism.alphabet, name)
+    values = of or mechanism.alphabet
+    if not values.is_finite:
+        raise unbounded(values, "Integers(low, high) or Grid(rows, columns)")
+    weights = as_weights(query, values, name)
     whole = known or identification(mechanism)
     if whole.is_yes:
         return Finding(Verdict.YES, f"The whole distribution is identified. {whole.reason}", whole.source)
+    if not mechanism.alphabet.is_finite:
+        return Finding(
+            Verdict.NOT_COVERED, "The values have no end, and the whole is not known to be identified.", SOURCE
+        )
     return channel_query(mechanism.channel, weights)
 
 

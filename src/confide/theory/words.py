@@ -31,7 +31,9 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
 
 def evidence_in_words(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Return each question with its verdict, its reason and the theorem behind it."""
-    return [(question, str(finding)) for question, finding in findings(diagnosis)] + _inversion_lines(diagnosis)
+    looked = [] if diagnosis.considered is None else [("Looked among", diagnosis.considered.explain())]
+    decided = [(question, str(finding)) for question, finding in findings(diagnosis)]
+    return looked + decided + _inversion_lines(diagnosis)
 
 
 def findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
@@ -118,9 +120,7 @@ def _of_reports(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.counts is None:
         return _before_reports(diagnosis)
     if diagnosis.uniqueness is None or diagnosis.concavity is None:
-        return [
-            f"The reports were not looked at: {diagnosis.alphabet!r} has no end. Give bounds wide enough for everyone."
-        ]
+        return []
     total = diagnosis.counts.total
     subject, verb = ("This report", "has") if total == 1 else (f"These {total:,.10g} reports", "have")
     match diagnosis.uniqueness.verdict:
