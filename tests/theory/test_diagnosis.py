@@ -50,7 +50,7 @@ def test_endless_values_are_judged_among_those_that_can_matter(name: str) -> Non
     assert answer.identification.is_yes
     assert answer.concavity is not None
     assert answer.concavity.verdict == "no"
-    assert "Looked among" in str(answer)
+    assert "Looked for among" in str(answer)
     best = cf.estimate(counts, mechanism, cf.MLE(tolerance=1e-9))
     assert answer.alphabet == best.alphabet
     assert answer.maximum_set.contains(best.distribution)

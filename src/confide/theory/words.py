@@ -31,7 +31,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
 
 def evidence_in_words(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Return each question with its verdict, its reason and the theorem behind it."""
-    looked = [] if diagnosis.considered is None else [("Looked among", diagnosis.considered.explain())]
+    looked = [] if diagnosis.considered is None else [("Values", diagnosis.considered.explain())]
     decided = [(question, str(finding)) for question, finding in findings(diagnosis)]
     return looked + decided + _inversion_lines(diagnosis)
 
