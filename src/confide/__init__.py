@@ -16,6 +16,7 @@ from confide import datasets
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
 from confide.audits import Audit, audit
 from confide.comparisons import Outcome, assess
+from confide.counting import CountedReports, GroupedCounts, count
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError
 from confide.estimates import Estimate, estimate
@@ -54,12 +55,14 @@ __all__ = [
     "BitInversion",
     "Categories",
     "ConfideError",
+    "CountedReports",
     "Counts",
     "Estimate",
     "Exponential",
     "FromMatrix",
     "Geometric",
     "Grid",
+    "GroupedCounts",
     "Guarantee",
     "Integers",
     "Inversion",
@@ -87,6 +90,7 @@ __all__ = [
     "TruncatedTaxicab",
     "assess",
     "audit",
+    "count",
     "datasets",
     "emd",
     "estimate",

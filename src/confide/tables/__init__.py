@@ -16,13 +16,38 @@ a value and how often it occurs. Every row that is read is either accepted, or r
 3 rows read = 2 accepted + 1 rejected
 """
 
-from confide.tables.reading import REPORT_COLUMN, Reason, Rejection, Rows, read_reports, read_values
+from confide.tables.reading import (
+    LARGEST_COUNT,
+    PARQUET,
+    REPORT_COLUMN,
+    SHOWN_REJECTIONS,
+    Reason,
+    Rejection,
+    Rows,
+    find_fault,
+    read_report_batches,
+    read_reports,
+    read_value_batches,
+    read_values,
+)
+from confide.tables.sheets import (
+    COUNT_COLUMN,
+    STANDARD_STREAM,
+    Layout,
+    explained,
+    open_sheet,
+    opened,
+    split_lines,
+    text_blocks,
+)
 from confide.tables.writing import (
     alphabet_record,
     check_writable,
     estimate_csv,
     estimate_record,
+    report_columns,
     to_json,
+    whole_file,
     write_rejections,
     write_reports,
     write_text,
@@ -30,7 +55,13 @@ from confide.tables.writing import (
 )
 
 __all__ = [
+    "COUNT_COLUMN",
+    "LARGEST_COUNT",
+    "PARQUET",
     "REPORT_COLUMN",
+    "SHOWN_REJECTIONS",
+    "STANDARD_STREAM",
+    "Layout",
     "Reason",
     "Rejection",
     "Rows",
@@ -38,9 +69,19 @@ __all__ = [
     "check_writable",
     "estimate_csv",
     "estimate_record",
+    "explained",
+    "find_fault",
+    "open_sheet",
+    "opened",
+    "read_report_batches",
     "read_reports",
+    "read_value_batches",
     "read_values",
+    "report_columns",
+    "split_lines",
+    "text_blocks",
     "to_json",
+    "whole_file",
     "write_rejections",
     "write_reports",
     "write_text",
