@@ -19,7 +19,7 @@ from confide.comparisons import Outcome, assess
 from confide.counting import CountedReports, GroupedCounts, count
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError
-from confide.estimates import Estimate, estimate
+from confide.estimates import Estimate, estimate, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms import (
     Exponential,
@@ -94,6 +94,7 @@ __all__ = [
     "datasets",
     "emd",
     "estimate",
+    "estimate_groups",
     "hellinger",
     "kl_divergence",
     "load_survey",

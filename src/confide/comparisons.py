@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from confide.checks import as_distribution
 from confide.distances import emd, has_emd, total_variation
-from confide.estimates import Estimate, estimate
+from confide.estimates import Estimate, Group, estimate
 from confide.mechanisms.base import Mechanism
 from confide.methods.base import Method, Monitor
 from confide.reports import Counts
@@ -52,7 +53,15 @@ def assess(
     >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
     (True, True)
     """
-    known = None if truth is None else as_distribution(truth, mechanism.alphabet.size, "truth")
+    return assess_pool([(counts, mechanism)], method, truth=truth, monitor=monitor)
+
+
+def assess_pool(
+    groups: Sequence[Group], method: Method, *, truth: ArrayLike | None = None, monitor: Monitor | None = None
+) -> Outcome:
+    """Assess one estimate from several pairs of counts and mechanism over one alphabet."""
+    alphabet = groups[0][1].alphabet
+    known = None if truth is None else as_distribution(truth, alphabet.size, "truth")
     path: list[float] = []
 
     def follow(iteration: int, log_likelihood: float) -> None:
@@ -60,8 +69,8 @@ def assess(
         if monitor is not None:
             monitor(iteration, log_likelihood)
 
-    answer = estimate(counts, mechanism, method, monitor=follow)
+    answer = estimate(groups, method, monitor=follow)
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)
-    moved = emd(answer.distribution, known, mechanism.alphabet) if has_emd(mechanism.alphabet) else None
+    moved = emd(answer.distribution, known, alphabet) if has_emd(alphabet) else None
     return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known))

@@ -116,7 +116,7 @@ def count(
         totals.require_any("The source", request.alphabet)
         heading = Heading((contract,), request.by, totals)
         table = ledger.batches().read_all()
-    return _assemble(table, heading)
+    return to_counted(table, heading)
 
 
 @contextlib.contextmanager
@@ -183,7 +183,8 @@ def name_rejects(ledger: Ledger) -> str:
     return listed(ledger.rejects(), ledger.totals.total_rejected, SHOWN_REJECTIONS)
 
 
-def _assemble(table: Any, heading: Heading) -> CountedReports | GroupedCounts:
+def to_counted(table: Any, heading: Heading) -> CountedReports | GroupedCounts:
+    """Return what an engine counted as counts, or as counts of groups."""
     groups = split_groups(table.rename_columns(list(heading.columns)), heading)
     if heading.by:
         return GroupedCounts(heading.by, {key: parts[0] for key, parts in groups.items()}, heading.rows)

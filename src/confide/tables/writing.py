@@ -58,9 +58,15 @@ def write_rejections(path: str | Path, rows: Rows) -> None:
 def estimate_csv(survey: Survey, estimate: Estimate) -> str:
     """Return an estimate as CSV: each value and its probability, in the alphabet's order."""
     values = _as_lists(survey.alphabet.decode(np.arange(survey.alphabet.size)))
-    name = survey.name if survey.name != "probability" else "value"
-    header = (*_column_names(survey.alphabet, name), "probability")
+    header = (*value_columns(survey), "probability")
     return _csv(header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True)))
+
+
+def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what the columns of a value are called beside its probability and other columns."""
+    return _column_names(
+        survey.alphabet, survey.name if survey.name not in ("probability", "reports", *taken) else "value"
+    )
 
 
 def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[str, Any]:
