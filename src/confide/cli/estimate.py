@@ -180,9 +180,7 @@ def _read_truth(path: Path, survey: Survey) -> NDArray[np.float64]:
 
 def _refuse_truth(truth: Path | None) -> None:
     if truth is not None:
-        raise InvalidParameterError(
-            "--truth is one distribution; these counts are of several groups. Leave it out."
-        )
+        raise InvalidParameterError("--truth is one distribution; these counts are of several groups. Leave it out.")
 
 
 def _render(path: Path, survey: Survey, gathered: Gathered, outcome: Outcome, truth: NDArray[np.float64] | None) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.counting.files import CountsFile, Heading
-from confide.counting.groups import Key
+from confide.counting.groups import Key, natural_order
 from confide.errors import DataFileError
 from confide.estimates import Estimate, estimate, estimate_groups
 from confide.mechanisms import Mechanism
@@ -82,7 +82,7 @@ def pools_of(counts: CountsFile) -> dict[Key, Pool]:
         key: [(part, mechanisms[number]) for number, part in sorted(parts.items()) if part.total > 0]
         for key, parts in counts.groups.items()
     }
-    return {key: pool for key, pool in pools.items() if pool}
+    return {key: pools[key] for key in natural_order(key for key, pool in pools.items() if pool)}
 
 
 def estimate_file(

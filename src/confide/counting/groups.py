@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from confide.alphabets.numerals import parse_real
 from confide.counting.rejects import RowTotals
 from confide.errors import InvalidCountsError
 from confide.reports import Counts, merge
@@ -79,3 +81,18 @@ def label_group(key: Key) -> str:
     ('Oslo, 7', '(none)')
     """
     return ", ".join(part or "(none)" for part in key)
+
+
+def natural_order(keys: Iterable[Key]) -> list[Key]:
+    """Return groups in the order that a person would put them: numbers by size, texts by letter.
+
+    >>> natural_order([("week 1", "10"), ("week 1", "9")])
+    [('week 1', '9'), ('week 1', '10')]
+    """
+    found = list(keys)
+    are_numbers = [all(parse_real(part) is not None for part in column) for column in zip(*found, strict=True)]
+
+    def rank(key: Key) -> tuple[Any, ...]:
+        return tuple(parse_real(part) if number else part for part, number in zip(key, are_numbers, strict=True))
+
+    return sorted(found, key=rank)

@@ -39,6 +39,8 @@ class Panel:
         Whether this is the truth, the noisy reports, or an estimate.
     color
         The colour of an estimate; one for each in turn if left out.
+    reference_role
+        What the reference is, if not the truth.
     """
 
     title: str
@@ -47,6 +49,7 @@ class Panel:
     reference: FloatArray | None = None
     role: Role = Role.ESTIMATE
     color: str | None = None
+    reference_role: Role = Role.TRUTH
 
     @property
     def layers(self) -> list[FloatArray]:

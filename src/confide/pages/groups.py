@@ -6,7 +6,7 @@ import confide
 from confide.counting import Key, label_group
 from confide.counting.estimating import GroupEstimates
 from confide.explanations import describe_mechanism, explain_guarantee, label_value
-from confide.figures import Panel, style
+from confide.figures import Panel, Role, style
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
 from confide.pages.pictures import arrange
 from confide.pages.provenance import survey_text
@@ -70,6 +70,7 @@ def _pictures(groups: GroupEstimates) -> str:
             f"{groups.reports[key]:,.10g} reports",
             overall if has_reference else None,
             color=style.ESTIMATES[0],
+            reference_role=Role.ESTIMATE,
         )
         for key in shown
     ]

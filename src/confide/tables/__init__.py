@@ -16,11 +16,13 @@ a value and how often it occurs. Every row that is read is either accepted, or r
 3 rows read = 2 accepted + 1 rejected
 """
 
+from confide.tables.privatizing import RunningAccount, privatize_file
 from confide.tables.reading import (
     LARGEST_COUNT,
     PARQUET,
     REPORT_COLUMN,
     SHOWN_REJECTIONS,
+    Account,
     Reason,
     Rejection,
     Rows,
@@ -40,6 +42,7 @@ from confide.tables.sheets import (
     split_lines,
     text_blocks,
 )
+from confide.tables.streaming import ReportSink, report_sink
 from confide.tables.writing import (
     alphabet_record,
     check_writable,
@@ -62,10 +65,13 @@ __all__ = [
     "REPORT_COLUMN",
     "SHOWN_REJECTIONS",
     "STANDARD_STREAM",
+    "Account",
     "Layout",
     "Reason",
     "Rejection",
+    "ReportSink",
     "Rows",
+    "RunningAccount",
     "alphabet_record",
     "check_writable",
     "estimate_csv",
@@ -74,11 +80,13 @@ __all__ = [
     "find_fault",
     "open_sheet",
     "opened",
+    "privatize_file",
     "read_report_batches",
     "read_reports",
     "read_value_batches",
     "read_values",
     "report_columns",
+    "report_sink",
     "split_lines",
     "text_blocks",
     "to_json",

@@ -21,7 +21,7 @@ WRONG_TYPE = "a value is a number or a text. Name another column, with --column 
 
 def parquet_scans(path: str, layout: Layout) -> Iterator[tuple[tuple[str, ...], Scan]]:
     """Read a Parquet file, and return batches of rows as a CSV file would have them, with the names of the columns."""
-    parquet, arrow = _require("pyarrow.parquet"), _require("pyarrow")
+    parquet, arrow = require_arrow("pyarrow.parquet"), require_arrow("pyarrow")
     try:
         with explained(path), parquet.ParquetFile(path) as file:
             header = file.schema_arrow.names
@@ -80,7 +80,8 @@ def _entry(code: int, columns: list[tuple[list[str], Indices]]) -> tuple[str, ..
     return tuple(reversed(parts))
 
 
-def _require(module: str) -> Any:
+def require_arrow(module: str) -> Any:
+    """Return pyarrow or one of its modules, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -59,8 +60,56 @@ class Rejection:
         return f"line {self.line:,}: {self.text!r} ({self.reason})"
 
 
+class Account(ABC):
+    """What became of the rows of a file: so many read, so many accepted, and the others rejected."""
+
+    source: str
+    columns: tuple[str, ...]
+    alphabet: Alphabet
+    read: int
+    rejected: Sequence[Rejection]
+
+    @property
+    @abstractmethod
+    def accepted(self) -> int:
+        """How many rows can be used."""
+
+    @property
+    @abstractmethod
+    def total_rejected(self) -> int:
+        """How many rows cannot be used."""
+
+    @property
+    @abstractmethod
+    def is_counted(self) -> bool:
+        """Whether the file says how many people each row stands for."""
+
+    def require_usable(self, cure: str = "Correct or remove them.") -> None:
+        """Refuse rejected rows, naming the first ten, with a cure."""
+        if not self.total_rejected:
+            return
+        rows = f"{self.total_rejected:,} of {self.read:,} rows"
+        raise DataFileError(f"{rows} of {self.source} cannot be used:\n{_list_rejections(self)}\n{cure}")
+
+    def require_any(self) -> None:
+        """Refuse a file of which no row could be used."""
+        if not self.accepted:
+            raise DataFileError(
+                f"None of the {self.read:,} rows of {self.source} can be used:\n{_list_rejections(self)}\n"
+                f"Do the file and the survey belong together? Values must lie in {self.alphabet!r}."
+            )
+
+    def require_rows(self) -> None:
+        """Refuse a file without a row."""
+        if not self.read:
+            raise DataFileError(f"{self.source} has a header line but no rows; it should hold one row a person.")
+
+    def __str__(self) -> str:
+        return f"{self.read:,} rows read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(Account):
     """What was read from a file of values or reports.
 
     Attributes
@@ -98,6 +147,16 @@ class Rows:
         return self.numbers.size
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the file says how many people each row stands for."""
+        return self.counts is not None
+
+    @property
+    def total_rejected(self) -> int:
+        """How many rows cannot be used."""
+        return len(self.rejected)
+
+    @property
     def people(self) -> int:
         """How many people stand behind the accepted rows."""
         return self.accepted if self.counts is None else int(self.counts.sum())
@@ -123,29 +182,6 @@ class Rows:
         if self.people == 0:
             raise DataFileError(f"The counts of {self.source} add up to 0; a distribution needs at least one person.")
         return self.histogram() / self.people
-
-    def require_usable(self, cure: str = "Correct or remove them.") -> None:
-        """Refuse rejected rows, naming the first ten, with a cure."""
-        if not self.rejected:
-            return
-        rows = f"{len(self.rejected):,} of {self.read:,} rows"
-        raise DataFileError(f"{rows} of {self.source} cannot be used:\n{_list_rejections(self)}\n{cure}")
-
-    def require_any(self) -> None:
-        """Refuse a file of which no row could be used."""
-        if not self.accepted:
-            raise DataFileError(
-                f"None of the {self.read:,} rows of {self.source} can be used:\n{_list_rejections(self)}\n"
-                f"Do the file and the survey belong together? Values must lie in {self.alphabet!r}."
-            )
-
-    def require_rows(self) -> None:
-        """Refuse a file without a row."""
-        if not self.read:
-            raise DataFileError(f"{self.source} has a header line but no rows; it should hold one row a person.")
-
-    def __str__(self) -> str:
-        return f"{self.read:,} rows read = {self.accepted:,} accepted + {len(self.rejected):,} rejected"
 
 
 def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
@@ -362,7 +398,7 @@ def _parse_count(text: str) -> int:
     return int(number)
 
 
-def _list_rejections(rows: Rows) -> str:
+def _list_rejections(rows: Account) -> str:
     shown = [f"  {one}" for one in rows.rejected[:SHOWN_REJECTIONS]]
-    left = len(rows.rejected) - len(shown)
+    left = rows.total_rejected - len(shown)
     return "\n".join([*shown, f"  ... and {left:,} more"] if left else shown)

@@ -27,6 +27,8 @@ from confide.surveys import ALPHABETS, Survey
 from confide.tables.reading import REPORT_COLUMN, Rows
 from confide.tables.sheets import COUNT_COLUMN, STANDARD_STREAM
 
+REJECTION_COLUMNS = ("line", "text", "reason")
+
 
 def write_reports(path: str | Path, reports: Values, survey: Survey) -> None:
     """Write reports as CSV, one row a report, and nothing but the reports."""
@@ -52,7 +54,7 @@ def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int
 
 def write_rejections(path: str | Path, rows: Rows) -> None:
     """Write the rejected rows as CSV: line, text and reason."""
-    write_text(path, _csv(("line", "text", "reason"), ([one.line, one.text, one.reason] for one in rows.rejected)))
+    write_text(path, _csv(REJECTION_COLUMNS, ([one.line, one.text, one.reason] for one in rows.rejected)))
 
 
 def estimate_csv(survey: Survey, estimate: Estimate) -> str:
