@@ -41,7 +41,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write the reports, .csv or .parquet; - for standard output.",
+            help="Where to write reports: .csv or .parquet; - for standard output.",
         ),
     ] = Path("-"),
     column: Columns = None,

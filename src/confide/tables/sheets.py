@@ -182,20 +182,29 @@ class Sheet:
             if '"' in block:
                 yield from self._quoted_chunks(itertools.chain([block], self.blocks), pick, line - blank, blank)
                 return
-            lines = [""] * blank + split_lines(block)
-            first, line = line - blank, line - blank + len(lines)
-            blank = _drop_blank_end(lines)
-            if lines:
-                yield self._gather(lines, pick, first)
+            text = "\n" * blank + _with_plain_ends(block)
+            filled = text.rstrip("\n")
+            first = line - blank
+            line = first + text.count("\n") + (not text.endswith("\n"))
+            # The first line end behind the last row is its own; the others are blank lines.
+            blank = max(0, len(text) - len(filled) - bool(filled))
+            if filled:
+                yield self._gather(filled, places, first)
 
-    def _gather(self, lines: list[str], pick: Callable[[list[str]], Key], first: int) -> Chunk:
+    def _gather(self, text: str, places: Sequence[int], first: int) -> Chunk:
+        width = len(self.header)
+        if width > 1 and _is_rectangular(text, self.delimiter, width):
+            # One split for all rows: a list for each would cost more than everything else together.
+            fields = text.replace("\n", self.delimiter).split(self.delimiter)
+            columns = [fields[place::width] for place in places]
+            keys: list[Key] = [*columns[0]] if len(columns) == 1 else [*zip(*columns, strict=True)]
+            return Chunk(keys, np.arange(first, first + len(keys)))
+        lines = text.split("\n")
         numbers = np.arange(first, first + len(lines))
-        if len(self.header) == 1:
-            bad = {line for line in set(lines) if not line or self.delimiter in line}
-            return Chunk(
-                list(lines), numbers, {at: line for at, line in enumerate(lines) if line in bad} if bad else {}
-            )
-        return self._pick([line.split(self.delimiter) for line in lines], pick, numbers)
+        if width > 1:
+            return self._pick([line.split(self.delimiter) for line in lines], itemgetter(*places), numbers)
+        bad = {line for line in set(lines) if not line or self.delimiter in line}
+        return Chunk(lines, numbers, {at: line for at, line in enumerate(lines) if line in bad} if bad else {})
 
     def _pick(self, rows: list[list[str]], pick: Callable[[list[str]], Key], numbers: Indices) -> Chunk:
         width = len(self.header)
@@ -308,18 +317,22 @@ def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 def split_lines(block: str) -> list[str]:
     """Split where CSV files end lines and nowhere else; :meth:`str.splitlines` knows more line ends."""
-    if "\r" in block:
-        block = block.replace("\r\n", "\n").replace("\r", "\n")
-    lines = block.split("\n")
+    lines = _with_plain_ends(block).split("\n")
     return lines[:-1] if not lines[-1] else lines
 
 
-def _drop_blank_end(lines: list[str]) -> int:
-    """Take blank lines away from the end, and return how many there were."""
-    before = len(lines)
-    while lines and not lines[-1]:
-        lines.pop()
-    return before - len(lines)
+def _with_plain_ends(block: str) -> str:
+    return block.replace("\r\n", "\n").replace("\r", "\n") if "\r" in block else block
+
+
+def _is_rectangular(text: str, delimiter: str, width: int) -> bool:
+    """Whether every line has as many fields as the header: each run of delimiters ends with a line end, and in time."""
+    marks = np.frombuffer((text + "\n").encode(), dtype=np.uint8)
+    marks = marks[(marks == ord(delimiter)) | (marks == ord("\n"))]
+    if marks.size % width:
+        return False
+    ends = marks.reshape(-1, width) == ord("\n")
+    return bool(ends[:, -1].all() and not ends[:, :-1].any())
 
 
 def _number(count: int, noun: str) -> str:

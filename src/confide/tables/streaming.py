@@ -22,6 +22,9 @@ from confide.tables.writing import report_columns, whole_file
 COMPRESSION = 6
 """How hard gzip tries: the usual compromise, for at 9 it takes most of the time of all."""
 
+SMALL_RANGE = 2**16
+"""Whole numbers between which each is written once and then looked up."""
+
 
 class ReportSink(ABC):
     """A file of reports that grows."""
@@ -89,13 +92,21 @@ def as_lines(reports: Values) -> str:
 
 def _as_texts(column: Values) -> list[str]:
     """Return a column as CSV writes it. Most values occur often, so that each is looked at once."""
-    values = column.tolist()
     if column.dtype.kind in "iu":
-        return list(map(str, values))
+        return _integers_as_texts(column)
+    values = column.tolist()
     if column.dtype.kind == "f":
         return list(map(repr, values))
     written = {value: _as_field(value) for value in set(values)}
     return list(map(written.__getitem__, values))
+
+
+def _integers_as_texts(column: Values) -> list[str]:
+    low, high = int(column.min()), int(column.max())
+    if high - low > SMALL_RANGE:
+        return list(map(str, column.tolist()))
+    texts = list(map(str, range(low, high + 1)))
+    return list(map(texts.__getitem__, (column - low).tolist()))
 
 
 def _as_field(value: Any) -> str:
