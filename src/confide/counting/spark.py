@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import os
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from confide.counting.extras import require_pyarrow, require_pyspark
 from confide.counting.query import ACCEPTED, Kind, Query
 from confide.counting.rejects import Reject, RowTotals
-from confide.counting.relations import Relation, common_kinds
+from confide.counting.relations import Relation, common_kinds, text_relation
 from confide.counting.sources import Choice, Request, find_files, format_of
 from confide.errors import DataFileError, InvalidParameterError
 from confide.tables import Reason, find_fault
@@ -28,7 +29,7 @@ LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
 }
 """A session of our own listens on this machine alone."""
 
@@ -49,6 +50,7 @@ class SparkLedger:
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
+        self._totals = RowTotals(0)
 
     def __enter__(self) -> SparkLedger:
         return self
@@ -72,11 +74,14 @@ class SparkLedger:
         with _explained():
             self._counted = self._session.sql(text).persist()
             self._closing.callback(self._counted.unpersist)
-            self._counted.count()
+            self._totals = self._add_up()
 
     @property
     def totals(self) -> RowTotals:
         """What became of the rows."""
+        return self._totals
+
+    def _add_up(self) -> RowTotals:
         found = self._counted.groupBy("outcome").agg({"row_total": "sum"}).collect()
         rows = Counter({outcome: int(number) for outcome, number in found})
         rows.update(reason for _, reason in self._strays)
@@ -130,7 +135,7 @@ class SparkLedger:
         if first is None:
             raise DataFileError("The files have no line that holds a JSON object.")
         choice = self._request.choose("the JSON lines", list(first.names), has_lines=False)
-        return self._texts(choice, self._view(filled), _json_field)
+        return text_relation(self._view(filled), choice, _json_field, "NULL")
 
     def _csv(self, lines: Any, paths: Sequence[str]) -> Relation:
         """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
@@ -141,13 +146,14 @@ class SparkLedger:
         header = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
         choice = self._request.choose(paths[0], header)
         rows = lines.where("value <> " + _literal(head))
-        self._refuse_what_cannot_be_split(lines, head, paths)
+        self._refuse_what_cannot_be_split(lines, head, choice, paths)
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
         is_odd = f"(value = '' OR {width} <> {len(header) - 1})"
         self._set_aside(rows.where(is_odd), paths)
-        return self._texts(choice, self._view(rows.where(f"NOT {is_odd}")), _csv_field(header, delimiter))
+        sound = self._view(rows.where(f"NOT {is_odd}"))
+        return text_relation(sound, choice, _csv_field(header, delimiter), "NULL")
 
-    def _refuse_what_cannot_be_split(self, lines: Any, head: str, paths: Sequence[str]) -> None:
+    def _refuse_what_cannot_be_split(self, lines: Any, head: str, choice: Choice, paths: Sequence[str]) -> None:
         quotes, heads, files = (
             lines.selectExpr("value", "_metadata.file_path AS file")
             .selectExpr(
@@ -165,10 +171,9 @@ class SparkLedger:
         if heads < files:
             raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
         # A header that stands in the middle of a file again is a row like any other, and cannot be used.
-        choice = self._request.choose(paths[0], [name.strip() for name in head.split(",")]) if heads > files else None
-        if choice is not None:
-            fields = tuple(choice.header[place] for place in choice.parts)
-            self._strays += [(",".join(fields), find_fault(self._request.alphabet, fields))] * (heads - files)
+        names = choice.names[len(choice.by) :]
+        reason = find_fault(self._request.alphabet, names[: len(choice.parts)])
+        self._strays += [(",".join(names), reason)] * (heads - files)
 
     def _set_aside(self, rows: Any, paths: Sequence[str]) -> None:
         texts = [row.value for row in rows.toLocalIterator()]
@@ -176,11 +181,6 @@ class SparkLedger:
         blanks = sum(not text for text in texts) - blank_ends
         self._strays += [("", Reason.MISSING)] * max(0, blanks)
         self._strays += [(text, Reason.MISSHAPEN) for text in texts if text]
-
-    def _texts(self, choice: Choice, view: str, shown: Any) -> Relation:
-        from confide.counting.relations import text_relation
-
-        return text_relation(view, choice, shown, "NULL")
 
     def _view(self, frame: Any) -> str:
         name = f"confide_{secrets.token_hex(6)}"

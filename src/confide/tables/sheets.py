@@ -145,7 +145,7 @@ class Chunk:
         The texts of the rows with too few or too many fields, by their places in `keys`, where they are empty.
     """
 
-    keys: list[Key]
+    keys: Sequence[Key]
     lines: Indices
     strays: dict[int, str] = field(default_factory=dict)
 
@@ -197,7 +197,7 @@ class Sheet:
             # One split for all rows: a list for each would cost more than everything else together.
             fields = text.replace("\n", self.delimiter).split(self.delimiter)
             columns = [fields[place::width] for place in places]
-            keys: list[Key] = [*columns[0]] if len(columns) == 1 else [*zip(*columns, strict=True)]
+            keys: Sequence[Key] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
             return Chunk(keys, np.arange(first, first + len(keys)))
         lines = text.split("\n")
         numbers = np.arange(first, first + len(lines))
