@@ -152,7 +152,7 @@ def _measure(arguments: Sequence[str], folder: Path) -> tuple[float, float]:
     command = [sys.executable, "-c", "from confide.cli.main import run; run()", *arguments]
     began = time.perf_counter()
     with (folder / "errors.txt").open("w") as errors:
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors)
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors)  # noqa: S603
         _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = status  # it has been waited for

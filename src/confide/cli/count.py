@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confide.cli.gathering import warn_of_values
 from confide.cli.options import AsJson, Columns, SurveyPath
 from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
@@ -106,8 +107,10 @@ def count(  # noqa: PLR0913 - one argument an option
         heading = Heading((contract,), request.by, totals)
         found = _Found()
         write_counts(output, found.watch(ledger.batches(), len(request.by)), heading)
+        columns = ledger.report_names
         left_out = "" if rejects is not None else _left_out(ledger)
-    _summarize(heading, found, paths, output, as_json=as_json)
+    _summarize(heading, found, f"{_describe(paths)}, {_columns(columns)}", output, as_json=as_json)
+    warn_of_values(columns, _describe(paths), contract)
     if totals.total_rejected:
         warn(f"{totals.total_rejected:,} rows were left out ({totals.reasons}){left_out or f': see {rejects}'}")
 
@@ -129,7 +132,7 @@ class _Found:
 
     def watch(self, batches: Any, depth: int) -> Any:
         for batch in batches:
-            self.people += sum(batch.column(batch.num_columns - 1).to_pylist())
+            self.people += int(batch.column(batch.num_columns - 1).to_numpy().sum())
             self.rows += batch.num_rows
             if depth:
                 self.groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))
@@ -146,7 +149,11 @@ def _describe(paths: list[str]) -> str:
     return "standard input" if paths == ["-"] else paths[0] if len(paths) == 1 else f"{len(paths):,} files"
 
 
-def _summarize(heading: Heading, found: _Found, paths: list[str], output: Path, *, as_json: bool) -> None:
+def _columns(names: tuple[str, ...]) -> str:
+    return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(names)}"
+
+
+def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as_json: bool) -> None:
     rows = heading.rows
     if as_json:
         rejected = {str(reason): number for reason, number in rows.rejected.items()}
@@ -157,6 +164,6 @@ def _summarize(heading: Heading, found: _Found, paths: list[str], output: Path, 
     is_piped = str(output) == "-"
     say(f"Counted {found.people:,} reports into {'standard output' if is_piped else output}.", stderr=is_piped)
     distinct = "pairs of a group and a report" if heading.by else "different reports"
-    pairs = [("Read", f"{_describe(paths)}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
+    pairs = [("Read", f"{source}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
     groups = [("Groups", f"{len(found.groups):,}, by {', '.join(heading.by)}")] if heading.by else []
     show_pairs(pairs + groups, stderr=is_piped)

@@ -25,7 +25,7 @@ from confide.counting.sources import format_of
 from confide.errors import DataFileError
 from confide.reports import Counts, merge
 from confide.surveys import Survey
-from confide.tables import REPORT_COLUMN, Rows, read_reports
+from confide.tables import REPORT_COLUMN, read_reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def gather_reports(path: Path, survey: Survey, columns: Sequence[str], rejects: 
         return _gather_elsewhere(path, survey, columns, rejects)
     rows = read_reports(path, survey, columns)
     screen(rows, rejects)
-    _warn_of_values(rows, survey)
+    warn_of_values(rows.columns, rows.source, survey)
     return Gathered([(rows.tally(), survey.mechanism)], describe_rows(rows), rows_record(rows))
 
 
@@ -80,6 +80,7 @@ def _gather_elsewhere(path: Path, survey: Survey, columns: Sequence[str], reject
         heading = Heading((survey,), (), ledger.totals)
         heading.rows.require_any(str(path), request.alphabet)
         counts = to_counted(ledger.batches().read_all(), heading)
+        warn_of_values(ledger.report_names, str(path), survey)
     assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
     return Gathered([(counts, survey.mechanism)], f"{path}: {heading.rows}", _record(path, heading, columns))
 
@@ -106,10 +107,10 @@ def _record(path: Path, heading: Heading, columns: Sequence[str]) -> dict[str, A
     }
 
 
-def _warn_of_values(rows: Rows, survey: Survey) -> None:
-    """Warn when the column is named as true values are: an estimate from those would be wrong, and look right."""
-    if rows.columns in ((survey.name,), ("value",)) and rows.columns != (REPORT_COLUMN,):
+def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:
+    """Warn when a column is named as true values are: an estimate from those would be wrong, and look right."""
+    if columns in ((survey.name,), ("value",)) and columns != (REPORT_COLUMN,):
         warn(
-            f"column {rows.columns[0]} of {rows.source} is named like the true values, not '{REPORT_COLUMN}'. It is "
+            f"column {columns[0]} of {source} is named like the true values, not '{REPORT_COLUMN}'. It is "
             f"read as reports; if these values were never blurred, run confide privatize first."
         )

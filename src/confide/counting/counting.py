@@ -37,6 +37,10 @@ class Ledger(Protocol):
     query: Query
 
     @property
+    def report_names(self) -> tuple[str, ...]:
+        """What the columns of the reports are called."""
+
+    @property
     def totals(self) -> RowTotals:
         """What became of the rows."""
 

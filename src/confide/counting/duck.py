@@ -50,6 +50,7 @@ class DuckLedger:
         self._shards: list[Shard] = []
         self._streams: list[Stream] = []
         self._frame: Relation | None = None
+        self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> DuckLedger:
         return self
@@ -59,7 +60,7 @@ class DuckLedger:
 
     def count_files(self, shards: Sequence[Shard]) -> None:
         """Count files. Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care."""
-        self._shards = list(shards)
+        self._shards, self.report_names = list(shards), shards[0].choice.report_names
         try:
             self._count(self._relations())
         except _OddFileError:
@@ -83,6 +84,7 @@ class DuckLedger:
         self._connection.register("frame", frame)
         types = self._describe("frame")
         choice = self._request.choose(TABLE, list(types), has_lines=False)
+        self.report_names = choice.report_names
         self._frame = typed_relation("frame", TABLE, choice, types, "ROW_NUMBER() OVER ()")
         self._count([self._frame])
 

@@ -51,6 +51,7 @@ class SparkLedger:
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
         self._totals = RowTotals(0)
+        self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> SparkLedger:
         return self
@@ -118,7 +119,7 @@ class SparkLedger:
 
     def _typed(self, frame: Any, name: str) -> Relation:
         types = dict(frame.dtypes)
-        choice = self._request.choose(name, list(frame.columns), has_lines=False)
+        choice = self._choose(name, list(frame.columns), has_lines=False)
         places = (*choice.parts, *(() if choice.count is None else (choice.count,)))
         kinds = tuple(_kind(choice.header[place], types[choice.header[place]], name) for place in places)
         columns = [
@@ -134,7 +135,7 @@ class SparkLedger:
         first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
         if first is None:
             raise DataFileError("The files have no line that holds a JSON object.")
-        choice = self._request.choose("the JSON lines", list(first.names), has_lines=False)
+        choice = self._choose("the JSON lines", list(first.names), has_lines=False)
         return text_relation(self._view(filled), choice, _json_field, "NULL")
 
     def _csv(self, lines: Any, paths: Sequence[str]) -> Relation:
@@ -144,7 +145,7 @@ class SparkLedger:
             raise DataFileError(f"{paths[0]} is empty; it should hold a header line and one row a report.")
         delimiter = next((mark for mark in ",;\t" if mark in head), ",")
         header = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
-        choice = self._request.choose(paths[0], header)
+        choice = self._choose(paths[0], header)
         rows = lines.where("value <> " + _literal(head))
         self._refuse_what_cannot_be_split(lines, head, choice, paths)
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
@@ -181,6 +182,11 @@ class SparkLedger:
         blanks = sum(not text for text in texts) - blank_ends
         self._strays += [("", Reason.MISSING)] * max(0, blanks)
         self._strays += [(text, Reason.MISSHAPEN) for text in texts if text]
+
+    def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Choice:
+        choice = self._request.choose(name, header, has_lines=has_lines)
+        self.report_names = choice.report_names
+        return choice
 
     def _view(self, frame: Any) -> str:
         name = f"confide_{secrets.token_hex(6)}"
