@@ -16,9 +16,10 @@ from confide import datasets
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
 from confide.audits import Audit, audit
 from confide.comparisons import Outcome, assess
+from confide.counting import CountedReports, GroupedCounts, count
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError
-from confide.estimates import Estimate, estimate
+from confide.estimates import Estimate, estimate, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms import (
     Exponential,
@@ -56,6 +57,7 @@ __all__ = [
     "BitInversion",
     "Categories",
     "ConfideError",
+    "CountedReports",
     "Counts",
     "Diagnosis",
     "Estimate",
@@ -63,6 +65,7 @@ __all__ = [
     "FromMatrix",
     "Geometric",
     "Grid",
+    "GroupedCounts",
     "Guarantee",
     "Integers",
     "Inversion",
@@ -91,10 +94,12 @@ __all__ = [
     "TruncatedTaxicab",
     "assess",
     "audit",
+    "count",
     "datasets",
     "diagnose",
     "emd",
     "estimate",
+    "estimate_groups",
     "hellinger",
     "kl_divergence",
     "likely_subset",

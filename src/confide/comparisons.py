@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from confide.checks import as_distribution
 from confide.distances import emd, has_emd, total_variation
-from confide.estimates import Estimate, estimate
+from confide.estimates import Estimate, Group, estimate
 from confide.mechanisms.base import Mechanism
 from confide.methods.base import Method, Monitor
 from confide.reports import Counts
@@ -54,8 +55,16 @@ def assess(
     >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
     (True, True)
     """
-    if truth is not None and mechanism.alphabet.is_finite:
-        as_distribution(truth, mechanism.alphabet.size, "truth")  # refused now rather than after a long search
+    return assess_pool([(counts, mechanism)], method, truth=truth, monitor=monitor)
+
+
+def assess_pool(
+    groups: Sequence[Group], method: Method, *, truth: ArrayLike | None = None, monitor: Monitor | None = None
+) -> Outcome:
+    """Assess one estimate from several pairs of counts and mechanism over one alphabet."""
+    alphabet = groups[0][1].alphabet
+    if truth is not None and alphabet.is_finite:
+        as_distribution(truth, alphabet.size, "truth")  # refused now rather than after a long search
     path: list[float] = []
 
     def follow(iteration: int, log_likelihood: float) -> None:
@@ -63,7 +72,7 @@ def assess(
         if monitor is not None:
             monitor(iteration, log_likelihood)
 
-    answer = estimate(counts, mechanism, method, monitor=follow)
+    answer = estimate(groups, method, monitor=follow)
     known = None if truth is None else as_distribution(truth, answer.alphabet.size, "truth")
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)

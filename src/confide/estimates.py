@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
@@ -15,7 +15,7 @@ from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.premises import Premise
-from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.base import Method, Monitor, Progress, Solution, Status
 from confide.reports import Counts
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 
@@ -79,6 +79,8 @@ class Estimate:
 
 Group = tuple[Counts, Mechanism]
 
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+
 
 @overload
 def estimate(counts: Counts, mechanism: Mechanism, method: Method, *, monitor: Monitor | None = None) -> Estimate: ...
@@ -124,10 +126,8 @@ def estimate(
     """
     is_pool = isinstance(counts, Sequence) and method is None
     groups: list[Any] = list(counts) if isinstance(counts, Sequence) and is_pool else [(counts, mechanism)]
-    chosen = mechanism if is_pool else method
     _check_groups(groups)
-    if not isinstance(chosen, Method):
-        raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(chosen)}.")
+    chosen = _as_method(mechanism if is_pool else method)
     return _estimate(_by_mechanism(groups), chosen, monitor)
 
 
@@ -169,6 +169,44 @@ def _put_back(answer: Estimate, subset: LikelySubset) -> Estimate:
     if not subset.whole.is_finite:
         return replace(answer, alphabet=subset.alphabet, considered=subset)
     return replace(answer, distribution=read_only(subset.spread(answer.distribution)), considered=subset)
+
+
+def estimate_groups(
+    groups: Mapping[GroupKey, Counts], mechanism: Mechanism, method: Method, *, progress: Progress | None = None
+) -> dict[GroupKey, Estimate]:
+    """Recover the distribution of each group of people, all through one mechanism.
+
+    IBU takes groups that share a channel through it together, which is many times faster than one by one.
+
+    Parameters
+    ----------
+    groups
+        The counts of each group, as :func:`confide.count` makes them with `by`.
+    mechanism
+        The mechanism that all reports went through.
+    method
+        How to recover the distributions.
+    progress
+        Called with how many groups are done.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> towns = {town: cf.tally(mechanism.privatize([age] * 1000, rng=1)) for town, age in (("Oslo", 4), ("Rome", 7))}
+    >>> {town: int(one.distribution.argmax()) for town, one in estimate_groups(towns, mechanism, cf.IBU()).items()}
+    {'Oslo': 4, 'Rome': 7}
+    """
+    _check_groups([(counts, mechanism) for counts in groups.values()])
+    _as_method(method)
+    if not mechanism.alphabet.is_finite:  # each group has likely values of its own
+        return {key: _estimate({mechanism: counts}, method, None) for key, counts in groups.items()}
+    evidence = [mechanism.observe(counts) for counts in groups.values()]
+    began = time.perf_counter()
+    solutions = method.solve_groups(evidence, progress)
+    seconds = (time.perf_counter() - began) / len(evidence)
+    return {
+        key: _judge(mechanism.alphabet, one, solution, method, seconds)
+        for key, one, solution in zip(groups, evidence, solutions, strict=True)
+    }
 
 
 def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
@@ -219,6 +257,12 @@ def _check_groups(groups: Sequence[Any]) -> None:
             raise InvalidParameterError(
                 f"All groups must have one alphabet; got {groups[0][1].alphabet!r} and {mechanism.alphabet!r}."
             )
+
+
+def _as_method(method: object) -> Method:
+    if not isinstance(method, Method):
+        raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(method)}.")
+    return method
 
 
 def _kind(thing: object) -> str:

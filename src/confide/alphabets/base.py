@@ -17,9 +17,6 @@ Values = NDArray[Any]
 
 Indices = NDArray[np.int64]
 
-LONGEST_NUMBER = 4000
-"""Digits past which Python refuses to read a number, and no alphabet has one."""
-
 LARGEST_INTEGER = 2**53
 """Beyond it neighbouring integers are one and the same float64, so distances would be wrong."""
 
@@ -220,20 +217,6 @@ def take_apart(indices: Indices) -> tuple[Indices, Indices]:
     root += (root + 1) * (root + 1) <= indices
     rest = indices - root * root
     return np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)
-
-
-def parse_integer(text: str) -> int | None:
-    """Read a whole number, or return None.
-
-    >>> parse_integer(" -7 "), parse_integer("1_000")
-    (-7, None)
-    """
-    # int() alone would also take "1_000" and non-ASCII digits, which no other reader of the file would.
-    stripped = text.strip()
-    digits = stripped[1:] if stripped[:1] in ("-", "+") else stripped
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > LONGEST_NUMBER:
-        return None
-    return int(stripped)
 
 
 def unbounded(alphabet: Alphabet, bounded: str) -> InvalidParameterError:

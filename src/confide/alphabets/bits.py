@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, parse_integer, unbounded
+from confide.alphabets.base import Alphabet, Indices, Values, unbounded
+from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count
 from confide.metrics import Discrete, Metric, Value
 

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, parse_integer
+from confide.alphabets.base import Alphabet, Indices, Values
+from confide.alphabets.numerals import parse_integer
 from confide.errors import InvalidParameterError
 from confide.metrics import Discrete, Metric, Value
 

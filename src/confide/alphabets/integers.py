@@ -15,12 +15,12 @@ from confide.alphabets.base import (
     Values,
     fold,
     joined,
-    parse_integer,
     spacing_and_unit,
     unbounded,
     unfold,
     whole_numbers,
 )
+from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
 from confide.metrics import Value

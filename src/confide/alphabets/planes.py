@@ -16,13 +16,13 @@ from confide.alphabets.base import (
     fold,
     joined,
     pair_up,
-    parse_integer,
     spacing_and_unit,
     take_apart,
     unbounded,
     unfold,
     whole_numbers,
 )
+from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
 from confide.metrics import Value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,6 +22,7 @@ from confide.alphabets.base import (
     unbounded,
     unfold,
 )
+from confide.alphabets.numerals import parse_real
 from confide.metrics import Value
 
 
@@ -61,7 +61,7 @@ class Line(LineAlphabet):
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
-        return _parse_real(fields[0])
+        return parse_real(fields[0])
 
     def __repr__(self) -> str:
         return f"Line({joined(*spacing_and_unit(self))})"
@@ -108,7 +108,7 @@ class Plane(PlaneAlphabet):
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
-        row, column = map(_parse_real, fields)
+        row, column = map(parse_real, fields)
         return None if row is None or column is None else (row, column)
 
     def __repr__(self) -> str:
@@ -124,11 +124,3 @@ def _multiples(values: Values, resolution: int, limit: int) -> tuple[Indices, ND
     multiples = np.where(safe, scaled, 0.0)
     whole = multiples.astype(np.int64)
     return whole, safe & (whole == multiples)
-
-
-def _parse_real(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and text.isascii() and "_" not in text else None

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from confide.cli.gathering import Gathered, gather_reports
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import check_outputs, describe_rows, rows_record, screen, warn_of_values
+from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, progress, say, say_exactly, show, show_json, show_pairs
+from confide.counting import is_counts_file, read_counts
+from confide.counting.estimating import require_survey
+from confide.errors import InvalidParameterError
 from confide.queries import as_weights
 from confide.surveys import Survey, load_survey
-from confide.tables import Rows, diagnosis_record, read_reports, write_text
+from confide.tables import diagnosis_record, write_text
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
 from confide.theory.words import evidence_in_words, verdict_in_words
@@ -37,7 +41,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         Path | None,
         typer.Argument(
             metavar="REPORTS",
-            help="A CSV file of reports, .gz or not; - for standard input. Without it only the mechanism is looked at.",
+            help="A file of reports or counts, as for estimate. Without it only the mechanism is looked at.",
             show_default=False,
         ),
     ] = None,
@@ -68,18 +72,18 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     check_outputs([html, rejects], [survey, reports])
     contract = load_survey(survey)
     _check_queries(contract, query or [])
-    rows = None if reports is None else _read(reports, contract, column, rejects)
-    with progress("Looking at the mechanism" if rows is None else "Looking at mechanism and reports"):
-        diagnosis = _diagnose(contract, rows)
+    gathered = None if reports is None else _gather(reports, contract, column, rejects)
+    with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
+        diagnosis = _diagnose(contract, gathered)
         answers = [diagnosis.query(one, contract.name) for one in query or []]
         page = None if html is None else _page(contract, diagnosis, answers)
     if html is not None and page is not None:
         write_text(html, page)
     if as_json:
         record = diagnosis_record(contract, diagnosis, answers)
-        show_json(record | {"rows": None if rows is None else rows_record(rows)})
+        show_json(record | {"rows": None if gathered is None else gathered.record})
         return
-    _show_in_words(contract, rows, diagnosis, answers)
+    _show_in_words(contract, gathered, diagnosis, answers)
     if html is not None:
         say_exactly(f"Wrote {html}")
 
@@ -90,17 +94,21 @@ def _check_queries(survey: Survey, queries: list[str]) -> None:
         as_weights(query, survey.alphabet, survey.name)
 
 
-def _read(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> Rows:
-    rows = read_reports(path, survey, column or ())
-    screen(rows, rejects)
-    warn_of_values(rows, survey)
-    return rows
+def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> Gathered:
+    if is_counts_file(path):
+        heading = read_counts(path).heading
+        require_survey(heading, survey, path)
+        if heading.by or heading.is_pooled:
+            raise InvalidParameterError(
+                f"{path} holds several groups or surveys; diagnose the counts of one at a time."
+            )
+    return gather_reports(path, survey, column or [], rejects)
 
 
-def _diagnose(survey: Survey, rows: Rows | None) -> Diagnosis:
+def _diagnose(survey: Survey, gathered: Gathered | None) -> Diagnosis:
     from confide.theory.diagnosis import diagnose as ask
 
-    return ask(survey.mechanism, None if rows is None else rows.tally())
+    return ask(survey.mechanism, None if gathered is None else gathered.counts)
 
 
 def _page(survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> str:
@@ -109,7 +117,7 @@ def _page(survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> s
     return diagnosis_page(survey, diagnosis, answers)
 
 
-def _show_in_words(survey: Survey, rows: Rows | None, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> None:
+def _show_in_words(survey: Survey, gathered: Gathered | None, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> None:
     from confide.explanations import describe_mechanism
 
     say(survey.title, style="bold")
@@ -122,7 +130,7 @@ def _show_in_words(survey: Survey, rows: Rows | None, diagnosis: Diagnosis, answ
     say()
     say("What it rests on", style="bold")
     source = [("Mechanism", describe_mechanism(survey))]
-    source += [] if rows is None else [("Reports", f"{rows.people:,}, from {describe_rows(rows)}")]
+    source += [] if gathered is None else [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
     show_pairs([*source, *evidence_in_words(diagnosis)])
 
 

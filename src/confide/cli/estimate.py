@@ -14,29 +14,26 @@ from numpy.typing import NDArray
 from confide.alphabets import Lattice
 from confide.checks import check_choice
 from confide.cli.exits import NoAnswerError
+from confide.cli.gathering import Gathered, gather_reports
+from confide.cli.groups import estimate_each_group
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import check_outputs, describe_rows, rows_record, screen, warn_of_values
+from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, progress, say_exactly, show_json, show_pairs, warn
-from confide.comparisons import Outcome, assess
+from confide.comparisons import Outcome, assess_pool
+from confide.counting import is_counts_file, read_counts
+from confide.counting.estimating import require_survey
 from confide.errors import InvalidParameterError
 from confide.methods import IBU, METHODS, MLE, Method, Status
 from confide.reports import Counts
 from confide.surveys import Survey, load_survey
-from confide.tables import (
-    Rows,
-    estimate_csv,
-    estimate_record,
-    read_reports,
-    read_values,
-    to_json,
-    write_text,
-)
+from confide.tables import Rows, estimate_csv, estimate_record, read_values, to_json, write_text
 from confide.theory.likely_subsets import likely_subset
 
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
     "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
+    "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
 
 FORMATS = (".csv", ".json", ".html")
@@ -53,7 +50,12 @@ CURES = {
 def estimate(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     reports: Annotated[
-        Path, typer.Argument(metavar="REPORTS", help="A CSV file of reports, .gz or not; - for standard input.")
+        Path,
+        typer.Argument(
+            metavar="REPORTS",
+            help="Counts that confide count wrote, or reports: CSV (.gz or not), Parquet, JSON lines; - for standard "
+            "input.",
+        ),
     ],
     *,
     method: Annotated[str, typer.Option(metavar="|".join(METHODS), help="How to recover the distribution.")] = "ibu",
@@ -95,27 +97,33 @@ def estimate(  # noqa: PLR0913 - one argument an option
 
     It says how the method ended and how far the answer can be from the best explanation of the reports. An iteration
     limit that is reached is a warning, not an error. A column called 'count' says how often a row's report was seen.
+    From counts by groups, every group gets an estimate of its own.
     """
     chosen, outputs = _choose_method(method, delta, iteration_limit), output or []
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    if is_counts_file(reports):
+        counted = read_counts(reports)
+        require_survey(counted.heading, contract, reports)
+        if counted.heading.by:
+            _refuse_truth(truth)
+            estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            return
     true_rows = None if truth is None else _read_truth(truth, contract)
-    rows = read_reports(reports, contract, column or ())
-    screen(rows, rejects)
-    warn_of_values(rows, contract)
-    counts = rows.tally()
+    gathered = gather_reports(reports, contract, column or [], rejects)
+    counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
-        outcome = assess(counts, contract.mechanism, chosen, truth=known, monitor=monitor)
+        outcome = assess_pool(gathered.pool, chosen, truth=known, monitor=monitor)
     # All are rendered before the first is written, so that a missing package leaves none behind.
-    contents = [_render(path, contract, counts, outcome, known) for path in outputs]
+    contents = [_render(path, contract, gathered, outcome, known) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        show_json(estimate_record(contract, counts, outcome) | {"rows": rows_record(rows)})
+        show_json(estimate_record(contract, counts, outcome) | {"rows": gathered.record})
     else:
-        _show_in_words(contract, rows, outcome, known, everything=everything)
+        _show_in_words(contract, gathered, outcome, known, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     if outcome.estimate.status in CURES:
@@ -177,18 +185,26 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
     return replace(rows, alphabet=likely).distribution()
 
 
-def _render(path: Path, survey: Survey, counts: Counts, outcome: Outcome, truth: NDArray[np.float64] | None) -> str:
+def _refuse_truth(truth: Path | None) -> None:
+    if truth is not None:
+        raise InvalidParameterError("--truth is one distribution; these counts are of several groups. Leave it out.")
+
+
+def _render(path: Path, survey: Survey, gathered: Gathered, outcome: Outcome, truth: NDArray[np.float64] | None) -> str:
+    counts = gathered.counts
     if path.suffix.lower() == ".csv":
         return estimate_csv(survey, outcome.estimate)
     if path.suffix.lower() == ".json":
         return to_json(estimate_record(survey, counts, outcome)) + "\n"
+    if len(gathered.pool) > 1:
+        raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
 
     return estimate_page(survey, counts, [outcome], truth=truth)
 
 
 def _show_in_words(
-    survey: Survey, rows: Rows, outcome: Outcome, truth: NDArray[np.float64] | None, *, everything: bool
+    survey: Survey, gathered: Gathered, outcome: Outcome, truth: NDArray[np.float64] | None, *, everything: bool
 ) -> None:
     from confide.cli.bars import show_distribution
 
@@ -196,7 +212,7 @@ def _show_in_words(
     show_pairs(
         [
             ("Survey", survey.title),
-            ("Reports", f"{rows.people:,}, from {describe_rows(rows)}"),
+            ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
             ("Method", repr(answer.method)),
             ("Status", f"{answer.status}: {answer.explanation}"),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, datasets, demo, diagnose, estimate, init, privatize, show
+from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, privatize, show
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
 from confide.errors import ConfideError
@@ -74,6 +74,8 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "show": (show.show, show.EXAMPLES),
     "audit": (audit.audit, audit.EXAMPLES),
     "privatize": (privatize.privatize, privatize.EXAMPLES),
+    "count": (count.count, count.EXAMPLES),
+    "merge": (merge.merge, merge.EXAMPLES),
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),

@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import check_outputs, describe_rows, rows_record, screen
+from confide.cli.screening import CURE, check_outputs, describe_rows, rows_record
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.errors import InvalidParameterError
 from confide.surveys import Survey, load_survey
-from confide.tables import Rows, read_values, write_reports
+from confide.tables import RunningAccount, privatize_file
 
 EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",
     "confide privatize survey.toml people.csv.gz --column age -o - | gzip > reports.csv.gz",
+    "confide privatize survey.toml people.parquet -o reports.parquet",
 )
 
 SEEDED = (
@@ -28,11 +29,20 @@ SEEDED = (
 def privatize(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     values: Annotated[
-        Path, typer.Argument(metavar="VALUES", help="A CSV file of values, .gz or not; - for standard input.")
+        Path,
+        typer.Argument(
+            metavar="VALUES", help="A file of values, however large: CSV (.gz or not) or Parquet; - for standard input."
+        ),
     ],
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the reports; - for standard output.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write reports: .csv or .parquet; - for standard output.",
+        ),
     ] = Path("-"),
     column: Columns = None,
     seed: Annotated[
@@ -52,22 +62,20 @@ def privatize(  # noqa: PLR0913 - one argument an option
         raise InvalidParameterError("--json and the reports cannot share standard output. Name a file with -o.")
     check_outputs([output, rejects], [survey, values])
     contract = load_survey(survey)
-    rows = read_values(values, contract, column or ())
-    screen(rows, rejects)
-    write_reports(output, contract.mechanism.privatize(rows.values, rng=seed), contract)
+    rows = privatize_file(values, output, contract, column or (), seed=seed, rejects=rejects, cure=CURE)
     if seed is not None:
         warn(SEEDED)
     _summarize(contract, rows, output, seed=seed, as_json=as_json)
 
 
-def _summarize(survey: Survey, rows: Rows, output: Path, *, seed: int | None, as_json: bool) -> None:
+def _summarize(survey: Survey, rows: RunningAccount, output: Path, *, seed: int | None, as_json: bool) -> None:
     guarantee = str(survey.mechanism.guarantee)
     if as_json:
         record = {"reports": rows.people, "output": str(output), "seed": seed, "guarantee": guarantee}
         show_json(record | {"is_protected": seed is None, "rows": rows_record(rows)})
         return
     is_piped = str(output) == "-"
-    if is_piped and seed is None and not rows.rejected:
+    if is_piped and seed is None and not rows.total_rejected:
         return  # a filter says nothing when all is well
     noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
     say(f"Wrote {rows.people:,} reports to {'standard output' if is_piped else output}.", stderr=is_piped)

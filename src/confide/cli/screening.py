@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from confide.cli.terminal import warn
 from confide.errors import InvalidParameterError
-from confide.surveys import Survey
-from confide.tables import REPORT_COLUMN, Rows, check_writable, write_rejections
+from confide.tables import Account, Rows, check_writable, write_rejections
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
 
@@ -35,30 +33,21 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
         check_writable(output)
 
 
-def warn_of_values(rows: Rows, survey: Survey) -> None:
-    """Warn when the column is named as true values are: an estimate from those would be wrong, and look right."""
-    if rows.columns in ((survey.name,), ("value",)) and rows.columns != (REPORT_COLUMN,):
-        warn(
-            f"column {rows.columns[0]} of {rows.source} is named like the true values, not '{REPORT_COLUMN}'. It is "
-            f"read as reports; if these values were never blurred, run confide privatize first."
-        )
-
-
-def rows_record(rows: Rows) -> dict[str, Any]:
+def rows_record(rows: Account) -> dict[str, Any]:
     """Return how many rows were read and what became of them, ready for JSON."""
     return {
         "source": rows.source,
         "columns": list(rows.columns),
-        "is_counted": rows.counts is not None,
+        "is_counted": rows.is_counted,
         "read": rows.read,
         "accepted": rows.accepted,
-        "rejected": len(rows.rejected),
+        "rejected": rows.total_rejected,
     }
 
 
-def describe_rows(rows: Rows) -> str:
+def describe_rows(rows: Account) -> str:
     """Return where the rows came from and what became of them, in words."""
     columns = " and ".join(rows.columns)
-    counted = ", each as often as its count says" if rows.counts is not None else ""
-    outcome = str(rows) if rows.rejected else f"{rows.read:,} rows, all accepted"
+    counted = ", each as often as its count says" if rows.is_counted else ""
+    outcome = str(rows) if rows.total_rejected else f"{rows.read:,} rows, all accepted"
     return f"{rows.source}, {'columns' if len(rows.columns) > 1 else 'column'} {columns}: {outcome}{counted}"

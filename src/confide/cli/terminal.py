@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from confide.methods import Monitor
+from confide.methods.base import Progress
 from confide.tables import to_json
 
 if TYPE_CHECKING:
@@ -89,6 +90,20 @@ def progress(label: str, *, is_noted: bool = False) -> Iterator[Monitor]:
         yield follow
     if is_noted:
         say(f"  {label}: done", stderr=True, style="dim")
+
+
+@contextlib.contextmanager
+def progress_bar(label: str, total: int) -> Iterator[Progress]:
+    """Show on standard error how many of several are done, where somebody watches."""
+    from rich import progress as parts
+
+    target = console(stderr=True)
+    columns = parts.TextColumn("{task.description}"), parts.BarColumn(), parts.MofNCompleteColumn()
+    with parts.Progress(
+        *columns, parts.TimeElapsedColumn(), console=target, transient=True, disable=not target.is_terminal
+    ) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def _hanging(text: str, width: int, indent: int) -> str:

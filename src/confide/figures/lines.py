@@ -89,7 +89,8 @@ class Line:
     def _common_top(self) -> float:
         """Where the common axis ends: above all peaks, unless some dwarf the truth, or the lowest estimate."""
         truths = [panel.distribution for panel in self.panels if panel.role is Role.TRUTH]
-        truths += [panel.reference for panel in self.panels if panel.reference is not None]
+        references = [panel for panel in self.panels if panel.reference_role is Role.TRUTH]
+        truths += [panel.reference for panel in references if panel.reference is not None]
         estimates = [panel.distribution for panel in self.panels if panel.role is Role.ESTIMATE]
         measure = truths or estimates or [panel.distribution for panel in self.panels]
         lowest = min(float(self._average(one).max()) for one in measure)

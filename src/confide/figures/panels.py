@@ -37,6 +37,10 @@ class Panel:
         The truth, drawn in grey behind it; maps show it in a panel of its own instead.
     role
         Whether this is the truth, the noisy reports, or an estimate.
+    color
+        The colour of an estimate; one for each in turn if left out.
+    reference_role
+        What the reference is, if not the truth.
     """
 
     title: str
@@ -44,6 +48,8 @@ class Panel:
     subtitle: str = ""
     reference: FloatArray | None = None
     role: Role = Role.ESTIMATE
+    color: str | None = None
+    reference_role: Role = Role.TRUTH
 
     @property
     def layers(self) -> list[FloatArray]:
@@ -78,7 +84,8 @@ def choose_colors(panels: Sequence[Panel]) -> list[str]:
     """Return one colour a panel; estimates take theirs in order."""
     fixed = {Role.TRUTH: style.TRUTH_EDGE, Role.NOISY: style.NOISY}
     estimates = [panel for panel in panels if panel.role is Role.ESTIMATE]
-    return [fixed.get(panel.role) or style.ESTIMATES[estimates.index(panel) % len(style.ESTIMATES)] for panel in panels]
+    turns = {id(panel): style.ESTIMATES[place % len(style.ESTIMATES)] for place, panel in enumerate(estimates)}
+    return [panel.color or fixed.get(panel.role) or turns[id(panel)] for panel in panels]
 
 
 def share_label(role: Role) -> str:

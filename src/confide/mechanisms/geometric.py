@@ -62,7 +62,7 @@ class Geometric(UnboundedLineMechanism):
         self.refuse_strays(counts)
         clamped = tally(np.clip(counts.reports, low, high), counts.counts)
         log_ratio = clamped_log_ratio(self._ratio, counts.reports, low, high)
-        evidence = TruncatedGeometric(self.alphabet, self.epsilon).observe(clamped)
+        evidence = self._clamped.observe(clamped)
         return replace(evidence, log_offset=float(counts.counts @ log_ratio))
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
@@ -70,6 +70,11 @@ class Geometric(UnboundedLineMechanism):
             indices.size, bits
         )
         return reports
+
+    @cached_property
+    def _clamped(self) -> TruncatedGeometric:
+        """Kept, so that all groups of reports go through one channel."""
+        return TruncatedGeometric(self.alphabet, self.epsilon)
 
     @cached_property
     def _ratio(self) -> Fraction:

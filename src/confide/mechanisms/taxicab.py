@@ -74,9 +74,14 @@ class Taxicab(UnboundedPlaneMechanism):
         last = first + box.shape - 1
         clamped = np.clip(counts.reports, first, last)
         log_ratio = clamped_log_ratio(self._ratio, counts.reports, first, last).sum(axis=1)
-        truncated = TruncatedTaxicab(self.alphabet, self.epsilon, outputs=box)
-        evidence = truncated.observe(tally(clamped, counts.counts))
+        evidence = self._clamped.observe(tally(clamped, counts.counts))
         return replace(evidence, log_offset=float(counts.counts @ log_ratio))
+
+    @cached_property
+    def _clamped(self) -> TruncatedTaxicab:
+        """Kept, so that all groups of reports go through one channel."""
+        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
+        return TruncatedTaxicab(self.alphabet, self.epsilon, outputs=self.alphabet.box)
 
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
         return ProductNoise(self._ratio).draw(count, bits)

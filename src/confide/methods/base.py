@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -13,6 +13,10 @@ from confide.evidence import Evidence
 
 Monitor = Callable[[int, float], None]
 """Called with the iteration number and the log-likelihood reached, as a method goes along."""
+
+
+Progress = Callable[[int], None]
+"""Called with how many groups are done."""
 
 
 class Status(StrEnum):
@@ -55,3 +59,12 @@ class Method(ABC):
     @abstractmethod
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """Recover the distribution over values from the evidence."""
+
+    def solve_groups(self, groups: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
+        """Recover the distribution of each of several groups; a method that can do many at once does."""
+        solutions = []
+        for number, group in enumerate(groups, start=1):
+            solutions.append(self.solve(group))
+            if progress is not None:
+                progress(number)
+        return solutions

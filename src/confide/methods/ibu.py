@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -13,7 +14,8 @@ from confide.channels.base import FloatArray
 from confide.checks import as_distribution, check_choice, check_count, check_positive, read_only, size_of
 from confide.errors import InvalidDistributionError
 from confide.evidence import Evidence
-from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.base import Method, Monitor, Progress, Solution, Status
+from confide.methods.batches import Batch, Ending, climb, in_blocks, quickest
 from confide.methods.held_out import Folds, best_number_of_steps
 from confide.methods.stopping import EnoughSteps, GoodCertificate, SmallStep, StoppingRule
 
@@ -96,6 +98,36 @@ class IBU(Method):
                 return Solution(theta / theta.sum(), iteration, rule.status, rule.explain(iteration))
         return Solution(theta / theta.sum(), self.iteration_limit, Status.ITERATION_LIMIT, self._gave_up(rise))
 
+    def solve_groups(self, groups: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
+        """See :meth:`Method.solve_groups`; groups that share a channel go through it as one matrix."""
+        if self.stop == "held-out":
+            return super().solve_groups(groups, progress)
+        solutions: dict[int, Solution] = {}
+        for shared in _by_channel(groups):
+            channel, places = quickest(groups[shared[0]].channel), iter(shared)
+            for block in in_blocks([groups[place] for place in shared]):
+                for ending in self._climb(Batch.of(block, channel)):
+                    solutions[next(places)] = self._solution(ending)
+                if progress is not None:
+                    progress(len(solutions))
+        return [solutions[place] for place in range(len(groups))]
+
+    def _climb(self, batch: Batch) -> list[Ending]:
+        start = self._start(batch.channel.shape[0])
+        delta = self.delta if self.stop == "delta" else None
+        return climb(batch, start, self.iteration_limit, delta=delta, tolerance=self.tolerance)
+
+    def _solution(self, ending: Ending) -> Solution:
+        if not ending.is_met:
+            gave_up = self._gave_up(ending.rise)
+            return Solution(ending.distribution, ending.iterations, Status.ITERATION_LIMIT, gave_up)
+        if self.stop == "delta":
+            status, reason = Status.SMALL_STEP, SmallStep(self.delta).explain(ending.iterations)
+        else:
+            status = Status.CERTIFIED
+            reason = GoodCertificate.explain_tolerance(ending.iterations, self.tolerance)
+        return Solution(ending.distribution, ending.iterations, status, reason)
+
     def _rule(self, evidence: Evidence, start: FloatArray) -> StoppingRule:
         if self.stop == "delta":
             return SmallStep(self.delta)
@@ -123,6 +155,14 @@ class IBU(Method):
         }[self.stop]
         start = "" if self.start is None else ", start=..."
         return f"IBU({rule}{start}, iteration_limit={self.iteration_limit:,})"
+
+
+def _by_channel(groups: Sequence[Evidence]) -> list[list[int]]:
+    """Return the places of groups that have one channel, together."""
+    places: dict[int, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(id(group.channel), []).append(place)
+    return list(places.values())
 
 
 def _without_zero(start: FloatArray) -> FloatArray:

@@ -54,7 +54,12 @@ class GoodCertificate(StoppingRule):
 
     def explain(self, iteration: int) -> str:
         """See :meth:`StoppingRule.explain`."""
-        return f"after {iteration:,} iterations no distribution can be better by more than {self.tolerance:g} nats"
+        return self.explain_tolerance(iteration, self.tolerance)
+
+    @staticmethod
+    def explain_tolerance(iteration: int, tolerance: float) -> str:
+        """Say the same of any evidence."""
+        return f"after {iteration:,} iterations no distribution can be better by more than {tolerance:g} nats"
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ def show_distributions(story: Story) -> str:
 def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
     """Return panels side by side; of many pairs, each part on its own."""
     if not isinstance(alphabet, Pairs) or alphabet.size <= MOST_BARS:
-        return _arrange(alphabet, panels, story.survey.name if alphabet == story.alphabet else "report")
+        return arrange(alphabet, panels, story.survey.name if alphabet == story.alphabet else "report")
     parts = ((alphabet.first, "first", 1), (alphabet.second, "second", 0))
     shape = alphabet.first.size, alphabet.second.size
     return "\n".join(
-        paragraph(f"The {name} part on its own:") + _arrange(part, [_margin(one, shape, axis) for one in panels], name)
+        paragraph(f"The {name} part on its own:") + arrange(part, [_margin(one, shape, axis) for one in panels], name)
         for part, name, axis in parts
     )
 
@@ -89,7 +89,8 @@ def _legend(story: Story) -> str:
     return f"<p>{swatch(style.TRUTH)}The grey behind each distribution is the truth.</p>"
 
 
-def _arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:
+def arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:
+    """Return panels over one alphabet, each on its card."""
     sheet = draw_sheet(alphabet, panels, name)
     # Maps have a colour scale of their own, which a square in another colour would only confuse.
     colors = [None] * len(panels) if isinstance(alphabet, Grid) else sheet.colors

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import difflib
-import io
-import itertools
-import math
-import sys
-import zlib
-from array import array
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
+from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.errors import DataFileError
 from confide.metrics import Value
 from confide.reports import Counts, tally
 from confide.surveys import Survey
-
-COUNT_COLUMN = "count"
-"""A column of this name says how often a row's value occurs."""
+from confide.tables.sheets import Chunk, Layout, Sheet, name_of, open_sheet
 
 REPORT_COLUMN = "report"
 """What the column of a file of reports is called, unless a report has several parts."""
 
-STANDARD_STREAM = "-"
-"""In place of a path: standard input, or standard output."""
+PARQUET = (".parquet", ".pq")
+"""How the names of Parquet files end."""
 
 SHOWN_REJECTIONS = 10
 
@@ -43,6 +33,8 @@ LARGEST_COUNT = 2**53
 
 Entry = tuple[str, ...]
 """The texts of one row: the parts of its value and, in a counted file, its count."""
+
+_NO_ROWS: Indices = np.zeros(0, dtype=np.int64)
 
 
 class Reason(StrEnum):
@@ -68,8 +60,56 @@ class Rejection:
         return f"line {self.line:,}: {self.text!r} ({self.reason})"
 
 
+class Account(ABC):
+    """What became of the rows of a file: so many read, so many accepted, and the others rejected."""
+
+    source: str
+    columns: tuple[str, ...]
+    alphabet: Alphabet
+    read: int
+    rejected: Sequence[Rejection]
+
+    @property
+    @abstractmethod
+    def accepted(self) -> int:
+        """How many rows can be used."""
+
+    @property
+    @abstractmethod
+    def total_rejected(self) -> int:
+        """How many rows cannot be used."""
+
+    @property
+    @abstractmethod
+    def is_counted(self) -> bool:
+        """Whether the file says how many people each row stands for."""
+
+    def require_usable(self, cure: str = "Correct or remove them.") -> None:
+        """Refuse rejected rows, naming the first ten, with a cure."""
+        if not self.total_rejected:
+            return
+        rows = f"{self.total_rejected:,} of {self.read:,} rows"
+        raise DataFileError(f"{rows} of {self.source} cannot be used:\n{_list_rejections(self)}\n{cure}")
+
+    def require_any(self) -> None:
+        """Refuse a file of which no row could be used."""
+        if not self.accepted:
+            raise DataFileError(
+                f"None of the {self.read:,} rows of {self.source} can be used:\n{_list_rejections(self)}\n"
+                f"Do the file and the survey belong together? Values must lie in {self.alphabet!r}."
+            )
+
+    def require_rows(self) -> None:
+        """Refuse a file without a row."""
+        if not self.read:
+            raise DataFileError(f"{self.source} has a header line but no rows; it should hold one row a person.")
+
+    def __str__(self) -> str:
+        return f"{self.read:,} rows read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(Account):
     """What was read from a file of values or reports.
 
     Attributes
@@ -107,6 +147,16 @@ class Rows:
         return self.numbers.size
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the file says how many people each row stands for."""
+        return self.counts is not None
+
+    @property
+    def total_rejected(self) -> int:
+        """How many rows cannot be used."""
+        return len(self.rejected)
+
+    @property
     def people(self) -> int:
         """How many people stand behind the accepted rows."""
         return self.accepted if self.counts is None else int(self.counts.sum())
@@ -132,24 +182,6 @@ class Rows:
         if self.people == 0:
             raise DataFileError(f"The counts of {self.source} add up to 0; a distribution needs at least one person.")
         return self.histogram() / self.people
-
-    def require_usable(self, cure: str = "Correct or remove them.") -> None:
-        """Refuse rejected rows, naming the first ten, with a cure."""
-        if not self.rejected:
-            return
-        rows = f"{len(self.rejected):,} of {self.read:,} rows"
-        raise DataFileError(f"{rows} of {self.source} cannot be used:\n{_list_rejections(self)}\n{cure}")
-
-    def require_any(self) -> None:
-        """Refuse a file of which no row could be used."""
-        if not self.accepted:
-            raise DataFileError(
-                f"None of the {self.read:,} rows of {self.source} can be used:\n{_list_rejections(self)}\n"
-                f"Do the file and the survey belong together? Values must lie in {self.alphabet!r}."
-            )
-
-    def __str__(self) -> str:
-        return f"{self.read:,} rows read = {self.accepted:,} accepted + {len(self.rejected):,} rejected"
 
 
 def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
@@ -177,105 +209,51 @@ def read_reports(path: str | Path, survey: Survey, columns: Sequence[str] = ()) 
     return _read(str(path), survey.mechanism.report_alphabet, REPORT_COLUMN, columns)
 
 
-def _read(path: str, alphabet: Alphabet, name: str, asked: Sequence[str]) -> Rows:
-    source = "standard input" if path == STANDARD_STREAM else path
-    layout = _Layout(source, alphabet, _candidates(alphabet, name, asked), bool(asked))
-    with _explained(source), _opened(path) as stream:
-        sheet = _open_sheet(stream, source)
-        places = layout.choose(sheet.header)
-        scan = _scan(sheet, places)
-    return _judge(scan, source, tuple(sheet.header[place] for place in places), alphabet)
+def read_value_batches(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Iterator[Rows]:
+    """Read a file of true values as :func:`read_values` does, batch by batch, so that it need not fit into memory.
 
+    Parquet files are read too, with the package pyarrow.
+    """
+    layout = Layout(name_of(str(path)), survey.alphabet, survey.name, tuple(columns))
+    if str(path).lower().endswith(PARQUET):
+        from confide.tables.parquet import parquet_scans
 
-def _candidates(alphabet: Alphabet, name: str, asked: Sequence[str]) -> list[tuple[str, ...]]:
-    parts = alphabet.field_names
-    if asked and len(asked) != len(parts):
-        raise DataFileError(
-            f"A value of {alphabet!r} stands in {_number(len(parts), 'column')}, {' and '.join(parts)}; got "
-            f"{_number(len(asked), 'name')}, {', '.join(asked)}. Name one column for each part of a value."
-        )
-    if asked:
-        return [tuple(asked)]
-    return [(name,), parts] if len(parts) == 1 else [parts]
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """What to look for in a file: the columns to try, one after the other."""
-
-    source: str
-    alphabet: Alphabet
-    candidates: list[tuple[str, ...]]
-    is_asked: bool
-
-    def choose(self, header: list[str]) -> tuple[int, ...]:
-        """Return where the parts of a value stand, or say which columns there are instead."""
-        for names in self.candidates:
-            repeated = [name for name in names if header.count(name) > 1]
-            if repeated:
-                raise DataFileError(f"{self.source} has several columns called {repeated[0]!r}. Rename all but one.")
-            if all(name in header for name in names):
-                return tuple(header.index(name) for name in names)
-        self._refuse_headless(header)
-        others = [place for place, one in enumerate(header) if one != COUNT_COLUMN]
-        if self.is_asked or len(others) != 1 or len(self.alphabet.field_names) > 1:
-            raise DataFileError(self._no_column(header))
-        return (others[0],)
-
-    def _refuse_headless(self, header: list[str]) -> None:
-        """Refuse a first line of values: taken for names, it would be a row lost in silence."""
-        first = next((text for text in header if self._looks_like_a_value(text)), None)
-        if first is not None:
-            raise DataFileError(
-                f"{self.source} needs a header line of column names; its first line holds the value {first!r}. "
-                f"Put {','.join(self.candidates[0])!r} on a line above it."
-            )
-
-    def _looks_like_a_value(self, text: str) -> bool:
-        if text.lower() in ("", "na", "n/a", "null", "none"):
-            return True
-        with contextlib.suppress(ValueError):
-            return float(text) is not None
-        return len(self.alphabet.field_names) == 1 and _is_value(self.alphabet, (text,))
-
-    def _no_column(self, header: list[str]) -> str:
-        wanted = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in self.candidates))
-        names = [name for candidate in self.candidates for name in candidate]
-        close = [match for name in names for match in difflib.get_close_matches(name, header, n=1)]
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        return (
-            f"{self.source} has no column {wanted}{hint}. Its columns are {', '.join(map(repr, header))}. "
-            f"Name the one to read, with --column on the command line."
-        )
-
-
-@dataclass(frozen=True)
-class _Sheet:
-    """A CSV file opened past its header."""
-
-    reader: Any
-    header: list[str]
-    delimiter: str
-    blank_lines: int
-    """How many lines stand above the header; the reader does not count them."""
-
-
-def _open_sheet(stream: TextIO, source: str) -> _Sheet:
-    blank_lines = 0
-    for first in stream:
-        if first.strip():
-            break
-        blank_lines += 1
+        yield from (_judge(scan, layout, names) for names, scan in parquet_scans(str(path), layout))
     else:
-        raise DataFileError(f"{source} is empty; it should hold a header line and one row a person.")
-    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-    # A strict reader refuses an open quotation mark, which would swallow every row after it.
-    reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
-    return _Sheet(reader, [name.strip() for name in next(reader)], delimiter, blank_lines)
+        yield from _read_batches(str(path), layout)
 
 
-@dataclass(frozen=True)
-class _Scan:
+def read_report_batches(path: str, alphabet: Alphabet, columns: Sequence[str] = ()) -> Iterator[Rows]:
+    """Read a CSV file of reports as :func:`read_reports` does, batch by batch."""
+    return _read_batches(path, Layout(name_of(path), alphabet, REPORT_COLUMN, tuple(columns)))
+
+
+def _read(path: str, alphabet: Alphabet, name: str, asked: Sequence[str]) -> Rows:
+    layout = Layout(name_of(path), alphabet, name, tuple(asked))
+    with open_sheet(path) as sheet:
+        places, names, is_counted = _choose(sheet, layout)
+        rows = _judge(_scan(sheet.chunks(places), is_counted=is_counted), layout, names)
+    rows.require_rows()
+    return rows
+
+
+def _read_batches(path: str, layout: Layout) -> Iterator[Rows]:
+    with open_sheet(path) as sheet:
+        places, names, is_counted = _choose(sheet, layout)
+        for chunk in sheet.chunks(places):
+            yield _judge(_scan([chunk], is_counted=is_counted), layout, names)
+
+
+def _choose(sheet: Sheet, layout: Layout) -> tuple[tuple[int, ...], tuple[str, ...], bool]:
+    """Return where the value stands, and the count if there is one; what these columns are called; whether there is."""
+    places = layout.choose(sheet.header)
+    count = layout.find_count(sheet.header, places)
+    names = tuple(sheet.header[place] for place in places)
+    return (places if count is None else (*places, count)), names, count is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
     """The rows of a file as they stand there, each distinct entry kept once.
 
     Attributes
@@ -299,29 +277,28 @@ class _Scan:
     is_counted: bool
 
 
-def _scan(sheet: _Sheet, places: tuple[int, ...]) -> _Scan:
-    counted = [place for place, name in enumerate(sheet.header) if name == COUNT_COLUMN and place not in places]
-    pick = itemgetter(*places, *counted[:1])
-    reader, width, known = sheet.reader, len(sheet.header), dict[Any, int]()
-    codes, lines, strays = array("q"), array("q", [reader.line_num]), dict[int, str]()
-    for row in reader:
-        if len(row) == width:
-            codes.append(known.setdefault(pick(row), len(known)))
-        else:
-            strays[len(codes)] = sheet.delimiter.join(row)
-            codes.append(-1)
-        lines.append(reader.line_num)
-    while codes and strays.get(len(codes) - 1) == "":  # blank lines at the end of a file are not rows
-        del strays[len(codes) - 1]
-        codes.pop()
-    starts = np.array(lines[: len(codes)], dtype=np.int64) + sheet.blank_lines + 1
+class _Numbering(dict[Any, int]):
+    """Gives each new key the next number."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+def _scan(chunks: Iterable[Chunk], *, is_counted: bool) -> Scan:
+    known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+    for chunk in chunks:
+        codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
+        codes[-1][list(chunk.strays)] = -1
+        lines.append(chunk.lines)
+        strays |= {read + place: text for place, text in chunk.strays.items()}
+        read += len(chunk.keys)
     entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    return _Scan(entries, np.array(codes, dtype=np.int64), starts, strays, bool(counted))
+    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, is_counted)
 
 
-def _judge(scan: _Scan, source: str, columns: tuple[str, ...], alphabet: Alphabet) -> Rows:
-    if not scan.codes.size:
-        raise DataFileError(f"{source} has a header line but no rows; it should hold one row a person.")
+def _judge(scan: Scan, layout: Layout, columns: tuple[str, ...]) -> Rows:
+    alphabet = layout.alphabet
     fields = [entry[: len(columns)] for entry in scan.entries]
     counts = np.array([_parse_count(entry[-1]) if scan.is_counted else 1 for entry in scan.entries], dtype=np.int64)
     parsed = [_parse(alphabet, one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
@@ -330,7 +307,7 @@ def _judge(scan: _Scan, source: str, columns: tuple[str, ...], alphabet: Alphabe
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
     return Rows(
-        source=source,
+        source=layout.source,
         columns=columns,
         alphabet=alphabet,
         read=scan.codes.size,
@@ -341,42 +318,42 @@ def _judge(scan: _Scan, source: str, columns: tuple[str, ...], alphabet: Alphabe
     )
 
 
-def _reject(scan: _Scan, rows: list[int], alphabet: Alphabet, values: list[Entry]) -> tuple[Rejection, ...]:
+def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry]) -> tuple[Rejection, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
-    faults = {code: _find_fault(alphabet, values[code]) for code in codes}
+    faults = {code: find_fault(alphabet, values[code]) for code in codes}
     return tuple(_stray(scan, row) or _rejection(scan, row, faults) for row in rows)
 
 
-def _stray(scan: _Scan, row: int) -> Rejection | None:
+def _stray(scan: Scan, row: int) -> Rejection | None:
     if row not in scan.strays:
         return None
     text = scan.strays[row]
     return Rejection(int(scan.lines[row]), text, Reason.MISSHAPEN if text else Reason.MISSING)
 
 
-def _rejection(scan: _Scan, row: int, faults: dict[int, Reason]) -> Rejection:
+def _rejection(scan: Scan, row: int, faults: dict[int, Reason]) -> Rejection:
     code = int(scan.codes[row])
     return Rejection(int(scan.lines[row]), ",".join(scan.entries[code]), faults[code])
 
 
-def _find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
+def find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
+    """Return why the texts of a row are no value of the alphabet; or, if they are one, that its count is none."""
     if _is_value(alphabet, fields):
         return Reason.BAD_COUNT
     if not all(text.strip() for text in fields):
         return Reason.MISSING
     if isinstance(alphabet, Pairs):
         parts = zip((alphabet.first, alphabet.second), fields, strict=True)
-        return next(_find_fault(part, (text,)) for part, text in parts if not _is_value(part, (text,)))
+        return next(find_fault(part, (text,)) for part, text in parts if not _is_value(part, (text,)))
     if _parse(alphabet, fields) is not None:
         return Reason.OUTSIDE
-    return Reason.NOT_WHOLE if all(map(_is_number, fields)) else Reason.NOT_A_NUMBER
+    if isinstance(alphabet, Line | Plane):
+        return Reason.NOT_A_NUMBER
+    return Reason.NOT_WHOLE if all(map(looks_like_a_number, fields)) else Reason.NOT_A_NUMBER
 
 
 def _parse(alphabet: Alphabet, fields: Entry) -> Value | None:
-    try:
-        return alphabet.parse(fields)
-    except ValueError:  # Python refuses to convert numbers of more than 4,300 digits
-        return None
+    return alphabet.parse(fields)
 
 
 def _is_value(alphabet: Alphabet, fields: Entry) -> bool:
@@ -413,63 +390,15 @@ def _fits(value: Any) -> bool:
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
 def _parse_count(text: str) -> int:
     """Return a count, or -1 for what is none."""
-    try:
-        number = float(text)
-    except ValueError:
+    number = parse_real(text)
+    if number is None or not 0 <= number <= LARGEST_COUNT or not number.is_integer():
         return -1
-    return int(number) if 0 <= number <= LARGEST_COUNT and number.is_integer() else -1
+    return int(number)
 
 
-def _list_rejections(rows: Rows) -> str:
+def _list_rejections(rows: Account) -> str:
     shown = [f"  {one}" for one in rows.rejected[:SHOWN_REJECTIONS]]
-    left = len(rows.rejected) - len(shown)
+    left = rows.total_rejected - len(shown)
     return "\n".join([*shown, f"  ... and {left:,} more"] if left else shown)
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[TextIO]:
-    """Open a file, compressed or not, or standard input; a byte order mark is dropped and line ends are left alone."""
-    if path == STANDARD_STREAM:
-        stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
-        try:
-            yield stream
-        finally:
-            stream.detach()  # else standard input would be closed with the wrapper
-    elif path.lower().endswith(".gz"):
-        import gzip
-
-        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            yield stream
-    else:
-        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-            yield stream
-
-
-@contextlib.contextmanager
-def _explained(source: str) -> Iterator[None]:
-    """Turn what can go wrong with a file into one sentence."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise DataFileError(f"There is no file {source!r}.") from None
-    except UnicodeDecodeError as error:
-        raise DataFileError(f"{source} is not UTF-8 text ({error.reason}). Save it as CSV in UTF-8.") from None
-    except csv.Error as error:
-        raise DataFileError(f"{source} is not valid CSV: {error}. Is a quotation mark left open?") from None
-    except (EOFError, zlib.error) as error:
-        raise DataFileError(f"{source} is not a whole gzip file: {error}. Copy it again.") from None
-    except OSError as error:
-        raise DataFileError(f"{source} cannot be read: {error.strerror or error}.") from None
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

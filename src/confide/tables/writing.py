@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import math
+import os
 import secrets
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +24,21 @@ from confide.errors import DataFileError
 from confide.estimates import Estimate
 from confide.reports import Counts
 from confide.surveys import ALPHABETS, Survey
-from confide.tables.reading import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM, Rows
+from confide.tables.reading import REPORT_COLUMN, Rows
+from confide.tables.sheets import COUNT_COLUMN, STANDARD_STREAM
 from confide.theory.likely_subsets import LikelySubset
+
+REJECTION_COLUMNS = ("line", "text", "reason")
 
 
 def write_reports(path: str | Path, reports: Values, survey: Survey) -> None:
     """Write reports as CSV, one row a report, and nothing but the reports."""
-    alphabet = survey.mechanism.report_alphabet
-    write_text(path, _csv(_column_names(alphabet, REPORT_COLUMN), _as_lists(reports)))
+    write_text(path, _csv(report_columns(survey), _as_lists(reports)))
+
+
+def report_columns(survey: Survey) -> tuple[str, ...]:
+    """Return what the columns of a file of reports are called."""
+    return _column_names(survey.mechanism.report_alphabet, REPORT_COLUMN)
 
 
 def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], *, counted: bool = False) -> None:
@@ -45,15 +55,21 @@ def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int
 
 def write_rejections(path: str | Path, rows: Rows) -> None:
     """Write the rejected rows as CSV: line, text and reason."""
-    write_text(path, _csv(("line", "text", "reason"), ([one.line, one.text, one.reason] for one in rows.rejected)))
+    write_text(path, _csv(REJECTION_COLUMNS, ([one.line, one.text, one.reason] for one in rows.rejected)))
 
 
 def estimate_csv(survey: Survey, estimate: Estimate) -> str:
     """Return an estimate as CSV: each value and its probability, in the alphabet's order."""
     values = _as_lists(estimate.alphabet.decode(np.arange(estimate.alphabet.size)))
-    name = survey.name if survey.name != "probability" else "value"
-    header = (*_column_names(estimate.alphabet, name), "probability")
+    header = (*value_columns(survey), "probability")
     return _csv(header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True)))
+
+
+def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what the columns of a value are called beside its probability and other columns."""
+    return _column_names(
+        survey.alphabet, survey.name if survey.name not in ("probability", "reports", *taken) else "value"
+    )
 
 
 def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[str, Any]:
@@ -113,13 +129,26 @@ def to_json(record: dict[str, Any]) -> str:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a whole file or none of it; compressed if the name ends in ``.gz``, to standard output if it is ``-``."""
-    if str(path) == STANDARD_STREAM:
-        sys.stdout.write(text)
-        sys.stdout.flush()  # so that a full disk is noticed here and not at the end
-        return
+    with whole_file(path) as stream:
+        stream.write(_encoded(Path(path), text))
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that stands under its name when it is complete, and not before.
+
+    Whatever ends the work early, a full disk or a kill, there is either the old file or none. Standard output, ``-``,
+    gets everything at the end or nothing.
+    """
     check_writable(path)
     try:
-        _write_bytes(Path(path).resolve(), _encoded(Path(path), text))
+        if str(path) == STANDARD_STREAM:
+            with tempfile.TemporaryFile() as stream:
+                yield stream
+                _copy_to_standard_output(stream)
+        else:
+            with _written_aside(Path(path).resolve()) as stream:
+                yield stream
     except OSError as error:
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
 
@@ -143,17 +172,49 @@ def _encoded(path: Path, text: str) -> bytes:
     return gzip.compress(text.encode("utf-8"), mtime=0)  # the same text makes the same file
 
 
-def _write_bytes(path: Path, content: bytes) -> None:
+def _copy_to_standard_output(stream: BinaryIO) -> None:
+    stream.seek(0)
+    sys.stdout.flush()
+    target = getattr(sys.stdout, "buffer", None)
+    while block := stream.read(2**20):
+        # A test may have put a stream of text in its place.
+        sys.stdout.write(block.decode()) if target is None else target.write(block)
+    sys.stdout.flush()  # so that a full disk is noticed here and not at the end
+
+
+@contextlib.contextmanager
+def _written_aside(path: Path) -> Iterator[BinaryIO]:
     if path.exists() and not path.is_file():  # a device or a pipe cannot be renamed over
-        path.write_bytes(content)
+        with path.open("wb") as stream:
+            yield stream
         return
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with beside.open("xb") as stream:
-            stream.write(content)
+        with _nameless(beside) as stream:
+            yield stream
+            stream.flush()
+            if not beside.exists():
+                _give_name(stream, beside)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _give_name(stream: BinaryIO, path: Path) -> None:
+    folder = os.open("/proc/self/fd", os.O_RDONLY)
+    try:  # with a folder given, Python follows the link to the nameless file; without, it does not
+        os.link(str(stream.fileno()), path, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def _nameless(beside: Path) -> BinaryIO:
+    """Open a file without a name in the same folder, of which a kill leaves nothing; or one beside, if need be."""
+    try:
+        descriptor = os.open(beside.parent, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except (AttributeError, OSError):
+        return beside.open("x+b")
+    return os.fdopen(descriptor, "w+b")
 
 
 def _csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -1,0 +1,169 @@
+"""confide count: files of reports, however large, become counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide.cli.gathering import warn_of_values
+from confide.cli.options import AsJson, Columns, SurveyPath
+from confide.cli.screening import check_outputs
+from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
+from confide.counting import (
+    ENGINES,
+    Heading,
+    Ledger,
+    Request,
+    RowTotals,
+    name_rejects,
+    open_ledger,
+    plan_query,
+    refuse_rejects,
+    write_counts,
+    write_rejects,
+)
+from confide.errors import InvalidParameterError
+from confide.surveys import load_survey
+
+EXAMPLES = (
+    "confide count survey.toml reports.csv -o counts.parquet",
+    "confide count survey.toml 'reports/*.parquet' --by city,week -o counts.parquet --rejects rejects.csv",
+    "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
+    "confide count survey.toml --show-sql",
+)
+
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Count every group by itself: columns that name it, such as city,week.",
+        show_default=False,
+    ),
+]
+
+
+def count(  # noqa: PLR0913 - one argument an option
+    survey: SurveyPath,
+    reports: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="REPORTS...",
+            help="Files, folders or patterns in quotation marks: CSV (.gz or not), JSON lines (.jsonl), Parquet; - for "
+            "standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write the counts: .parquet, which carries the survey along, or plain .csv.",
+            show_default=False,
+        ),
+    ] = None,
+    column: Columns = None,
+    by: By = None,
+    engine: Annotated[
+        str, typer.Option(metavar="|".join(ENGINES), help="Where to count: on this machine, or on Spark.")
+    ] = "duckdb",
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the rows that cannot be used to this file: file, line, text, reason.",
+            show_default=False,
+        ),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first row that cannot be used.")] = False,
+    show_sql: Annotated[bool, typer.Option("--show-sql", help="Print the SQL that counts, and do nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count reports in files of any size, without loading them.
+
+    Every row is accepted or rejected, and both are told. Rows that cannot be used are left out and named; with
+    --strict they are an error. Only the report, its count and the columns of --by get into the output. A column called
+    'count' says how often a row's report was seen.
+    """
+    contract, paths = load_survey(survey), reports or []
+    request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names(by))
+    if show_sql:
+        say_exactly(plan_query(paths, request).explained_text)
+        return
+    if not paths or output is None:
+        raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
+    check_outputs([output, rejects], [survey, *(Path(path) for path in paths)])
+    Heading((contract,), request.by, RowTotals(0))  # refuses names that groups cannot have, before any work is done
+    with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine) as ledger:
+        refuse_rejects(ledger, is_strict=strict)
+        totals = ledger.totals
+        if rejects is not None:
+            write_rejects(rejects, ledger.rejects())
+        totals.require_any(_describe(paths), request.alphabet)
+        heading = Heading((contract,), request.by, totals)
+        found = _Found()
+        write_counts(output, found.watch(ledger.batches(), len(request.by)), heading)
+        columns = ledger.report_names
+        left_out = "" if rejects is not None else _left_out(ledger)
+    _summarize(heading, found, f"{_describe(paths)}, {_columns(columns)}", output, as_json=as_json)
+    warn_of_values(columns, _describe(paths), contract)
+    if totals.total_rejected:
+        warn(f"{totals.total_rejected:,} rows were left out ({totals.reasons}){left_out or f': see {rejects}'}")
+
+
+def split_names(names: list[str] | None) -> tuple[str, ...]:
+    """Return names that were given one by one, or with commas between them.
+
+    >>> split_names(["city,week", "sex"])
+    ('city', 'week', 'sex')
+    """
+    return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
+
+
+class _Found:
+    """What goes by on its way into a file of counts."""
+
+    def __init__(self) -> None:
+        self.people, self.rows, self.groups = 0, 0, set[tuple[Any, ...]]()
+
+    def watch(self, batches: Any, depth: int) -> Any:
+        for batch in batches:
+            self.people += int(batch.column(batch.num_columns - 1).to_numpy().sum())
+            self.rows += batch.num_rows
+            if depth:
+                self.groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))
+            yield batch
+
+
+def _left_out(ledger: Ledger) -> str:
+    if not ledger.totals.total_rejected:
+        return ""
+    return f":\n{name_rejects(ledger)}\nKeep them all with --rejects rejects.csv."
+
+
+def _describe(paths: list[str]) -> str:
+    return "standard input" if paths == ["-"] else paths[0] if len(paths) == 1 else f"{len(paths):,} files"
+
+
+def _columns(names: tuple[str, ...]) -> str:
+    return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(names)}"
+
+
+def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as_json: bool) -> None:
+    rows = heading.rows
+    if as_json:
+        rejected = {str(reason): number for reason, number in rows.rejected.items()}
+        record = {"reports": found.people, "distinct": found.rows, "output": str(output), "by": list(heading.by)}
+        tally = {"read": rows.read, "accepted": rows.accepted, "rejected": rows.total_rejected, "reasons": rejected}
+        show_json(record | {"groups": len(found.groups) if heading.by else None, "rows": tally})
+        return
+    is_piped = str(output) == "-"
+    say(f"Counted {found.people:,} reports into {'standard output' if is_piped else output}.", stderr=is_piped)
+    distinct = "pairs of a group and a report" if heading.by else "different reports"
+    pairs = [("Read", f"{source}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
+    groups = [("Groups", f"{len(found.groups):,}, by {', '.join(heading.by)}")] if heading.by else []
+    show_pairs(pairs + groups, stderr=is_piped)

@@ -1,0 +1,90 @@
+"""An estimate for each group of a file of counts: solved together, shown as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
+from confide.counting import CountsFile, label_group
+from confide.counting.estimating import GroupEstimates, estimate_file, groups_csv, groups_record
+from confide.explanations import label_value
+from confide.methods import Method, Status
+from confide.surveys import Survey
+from confide.tables import to_json, write_text
+
+FEW = 20
+"""Groups that are shown, the largest ones, unless all are asked for."""
+
+
+def estimate_each_group(
+    counts: CountsFile, survey: Survey, method: Method, outputs: list[Path], *, everything: bool, as_json: bool
+) -> None:
+    """Estimate every group, write what is asked for, and show the largest groups."""
+    with progress_bar(method.name, len(counts.groups)) as advance:
+        found = estimate_file(counts, survey, method, progress=advance)
+    contents = [_render(path, found) for path in outputs]
+    for path, content in zip(outputs, contents, strict=True):
+        write_text(path, content)
+    if as_json:
+        show_json(groups_record(found))
+    else:
+        _show(found, counts, everything=everything)
+        for path in outputs:
+            say_exactly(f"Wrote {path}")
+    _warn_of_endings(found, len(counts.groups))
+
+
+def _render(path: Path, found: GroupEstimates) -> str:
+    if path.suffix.lower() == ".csv":
+        return groups_csv(found)
+    if path.suffix.lower() == ".json":
+        return to_json(groups_record(found)) + "\n"
+    from confide.pages import groups_page
+
+    return groups_page(found)
+
+
+def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> None:
+    first = next(iter(found.estimates.values()))
+    endings = Counter(str(one.status) for one in found.estimates.values())
+    told = ", ".join(f"{number:,} by {status}" for status, number in endings.most_common())
+    show_pairs(
+        [
+            ("Survey", found.survey.title),
+            ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
+            ("Groups", f"{len(found.estimates):,}, by {', '.join(found.by)}"),
+            ("Method", f"{first.method!r}, each group on its own"),
+            ("Ended", told),
+        ]
+    )
+    shown = found.largest if everything else found.largest[:FEW]
+    _show_table(found, shown)
+    if len(shown) < len(found.estimates):
+        say(f"The {FEW} largest groups; --all shows all {len(found.estimates):,}.", style="dim")
+
+
+def _show_table(found: GroupEstimates, keys: list[tuple[str, ...]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(Text(", ".join(found.by)), max_width=40)
+    for heading in ("reports", f"most likely {found.survey.name}", "its share", "certificate"):
+        table.add_column(Text(heading), justify="right")
+    for key in keys:
+        one = found.estimates[key]
+        place = int(one.distribution.argmax())
+        value = label_value(found.survey.alphabet.decode([place]).tolist()[0])
+        numbers = (f"{found.reports[key]:,.10g}", value, f"{one.distribution[place]:.2%}", f"{one.certificate:.3g}")
+        table.add_row(*map(Text, (label_group(key), *numbers)))
+    show(table)
+
+
+def _warn_of_endings(found: GroupEstimates, groups: int) -> None:
+    early = sum(one.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) for one in found.estimates.values())
+    if early:
+        warn(f"{early:,} of {len(found.estimates):,} groups ended before their goal. Raise --iteration-limit.")
+    if groups > len(found.estimates):
+        warn(f"{groups - len(found.estimates):,} groups have no reports, and no estimate.")

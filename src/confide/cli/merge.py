@@ -1,0 +1,53 @@
+"""confide merge: counts of shards, days and machines add up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.cli.options import AsJson
+from confide.cli.screening import check_outputs
+from confide.cli.terminal import say, show_json, show_pairs
+from confide.counting import merge_files
+from confide.errors import InvalidParameterError
+
+EXAMPLES = (
+    "confide merge monday.parquet tuesday.parquet -o week.parquet",
+    "confide merge careful.parquet trusting.parquet --pool -o all.parquet",
+)
+
+
+def merge(
+    counts: Annotated[
+        list[Path], typer.Argument(metavar="COUNTS...", help="Files that confide count wrote.", show_default=False)
+    ],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the sum (.parquet).")],
+    pool: Annotated[
+        bool,
+        typer.Option(
+            "--pool", help="Keep counts of different surveys side by side, for one estimate from all of them."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add up files of counts.
+
+    Counts that were made under different surveys do not add up and are refused: each file carries its survey. With
+    --pool they are kept side by side, if they are about the same values, and confide estimate then makes one estimate
+    from all of them.
+    """
+    if output.suffix.lower() != ".parquet":
+        raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
+    check_outputs([output], counts)
+    heading = merge_files(counts, output, is_pool=pool)
+    if as_json:
+        record = {"files": len(counts), "output": str(output), "surveys": len(heading.surveys), "by": list(heading.by)}
+        show_json(record | {"rows": {"read": heading.rows.read, "accepted": heading.rows.accepted}})
+        return
+    say(f"Merged {len(counts):,} files of counts into {output}.")
+    pairs = [("Behind them", str(heading.rows))]
+    pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
+    show_pairs(pairs)

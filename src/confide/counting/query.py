@@ -1,0 +1,285 @@
+"""The SQL text that counts reports: the same one on DuckDB, on Spark, and on any other warehouse.
+
+It keeps to what these engines have in common: no backslash, no quoted identifier, ``TRY_CAST`` only of texts that a
+regular expression has found sound. It groups first, so that only distinct entries are judged, however many rows.
+
+>>> from confide import Integers
+>>> query = Query(Integers(0, 9), ("integer",))
+>>> "GROUP BY part0" in query.text
+True
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from confide.alphabets import Alphabet, Grid, Pairs
+from confide.alphabets.numerals import EMPTY, NUMBER_LIKE, REAL, WHOLE
+from confide.counting.fields import REAL_LIMIT, Field, fields_of
+from confide.tables import LARGEST_COUNT, REPORT_COLUMN, Reason
+
+Kind = Literal["text", "integer", "real"]
+"""What a column of the source holds: anything else is handed over as text."""
+
+ACCEPTED = "accepted"
+"""The outcome of a row that counts."""
+
+LARGEST_DOUBLE = "1.7976931348623157e308"
+
+
+@dataclass(frozen=True)
+class Query:
+    """How reports of an alphabet are counted in a table ``reports``.
+
+    Attributes
+    ----------
+    alphabet
+        What a report may be.
+    kinds
+        What the columns part0, part1, ... hold.
+    weight
+        What the column weight holds, which says how often a row counts; None where there is none.
+    by
+        How many columns by0, by1, ... name the group of a row.
+    """
+
+    alphabet: Alphabet
+    kinds: tuple[Kind, ...]
+    weight: Kind | None = None
+    by: int = 0
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The parts of a report."""
+        return fields_of(self.alphabet)
+
+    @property
+    def entry_columns(self) -> list[str]:
+        """The columns of ``reports`` that the query reads."""
+        return self.group_columns + self.part_columns
+
+    @property
+    def group_columns(self) -> list[str]:
+        """The columns that name a group."""
+        return [f"by{number}" for number in range(self.by)]
+
+    @property
+    def part_columns(self) -> list[str]:
+        """The columns of ``reports`` that decide whether a row is accepted."""
+        return [f"part{number}" for number in range(len(self.kinds))] + ([] if self.weight is None else ["weight"])
+
+    @property
+    def value_columns(self) -> list[str]:
+        """The columns of the answer that hold a report that was accepted."""
+        return [f"value{number}" for number in range(len(self.kinds))]
+
+    @property
+    def text(self) -> str:
+        """The whole query.
+
+        One row of its answer is an outcome, a group and a report with how many rows and people it stands for; of rows
+        that are not accepted it keeps what they say in place of group and report.
+        """
+        grouped, rejected = [*self.group_columns, *self.value_columns], self.part_columns
+        kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in grouped]
+        kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in rejected]
+        places = ", ".join(str(place) for place in range(1, len(kept) + 2))
+        return "\n".join(
+            (
+                "WITH entries AS (",
+                f"  SELECT {', '.join(self.entry_columns)}, COUNT(*) AS row_count",
+                f"  FROM reports GROUP BY {', '.join(self.entry_columns)}",
+                "), numerals AS (",
+                _select(self._numerals(), "entries"),
+                "), readings AS (",
+                _select(self._readings(), "numerals"),
+                "), judgements AS (",
+                _select(iter([f"{self._outcome()} AS outcome"]), "readings"),
+                ")",
+                "SELECT outcome,",
+                *(f"  {column}," for column in kept),
+                "  CAST(SUM(row_count) AS BIGINT) AS row_total,",
+                f"  CAST(SUM(CASE WHEN outcome = '{ACCEPTED}' THEN row_count * people ELSE 0 END) AS BIGINT) AS people",
+                "FROM judgements",
+                f"GROUP BY {places}",
+            )
+        )
+
+    @property
+    def explained_text(self) -> str:
+        """The query below a comment that says what it reads."""
+        groups = [
+            f"-- {name}: the group of a row, column {place + 1} of --by"
+            for place, name in enumerate(self.group_columns)
+        ]
+        names = self.alphabet.field_names if self.alphabet.parts > 1 else (REPORT_COLUMN,)
+        parts = [
+            f"-- part{place}: {name} ({kind})" for place, (name, kind) in enumerate(zip(names, self.kinds, strict=True))
+        ]
+        weight = [] if self.weight is None else ["-- weight: how often a row counts"]
+        return "\n".join(["-- reports is a table or a view with the columns", *groups, *parts, *weight, self.text])
+
+    def _numerals(self) -> Iterator[str]:
+        """Take the numbers out of texts."""
+        for place, (field, kind) in enumerate(zip(self.fields, self.kinds, strict=True)):
+            if kind == "text" and field.kind != "text":
+                yield f"{_extract(f'part{place}', WHOLE if field.kind == 'whole' else REAL)} AS numeral{place}"
+            if field.kind == "real":
+                yield f"{_finite(_number(f'part{place}', kind, REAL))} AS number{place}"
+        if self.weight is not None:
+            yield f"{_finite(_number('weight', self.weight, REAL))} AS counted"
+
+    def _readings(self) -> Iterator[str]:
+        """Turn numbers into values, and say of each part whether it could be read at all."""
+        for place, (field, kind) in enumerate(zip(self.fields, self.kinds, strict=True)):
+            value, is_read, is_number = _read(field, kind, place)
+            yield f"{value} AS value{place}"
+            yield f"COALESCE({is_read}, FALSE) AS read{place}"
+            yield f"COALESCE({is_number}, FALSE) AS number_like{place}"
+            yield f"{_is_missing(kind, f'part{place}')} AS missing{place}"
+        if self.weight is None:
+            yield "1 AS people"
+        else:
+            is_count = f"counted BETWEEN 0 AND {LARGEST_COUNT} AND {_is_whole('counted')}"
+            yield f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people"
+
+    def _outcome(self) -> str:
+        places = range(len(self.fields))
+        inside = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for place, field in enumerate(self.fields)]
+        counts = f"CASE WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
+        cases = [
+            f"WHEN {' AND '.join([*inside, *self._no_hole()])} THEN {counts}",
+            f"WHEN {' OR '.join(f'missing{place}' for place in places)} THEN '{Reason.MISSING}'",
+        ]
+        if isinstance(self.alphabet, Pairs):
+            cases += [f"WHEN NOT ({inside[0]}) THEN {_fault([0])}", f"ELSE {_fault([1])}"]
+        else:
+            cases += [f"ELSE {_fault(list(places))}"]
+        return "CASE " + "\n    ".join(cases) + " END"
+
+    def _no_hole(self) -> list[str]:
+        """Cells of a grid that are none, by their number in the box around all cells."""
+        grid = self.alphabet
+        if not isinstance(grid, Grid) or not grid.holes:
+            return []
+        numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
+        place = f"(value0 - {grid.first_row}) * {grid.columns} + value1 - {grid.first_column}"
+        return [f"{place} NOT IN ({', '.join(map(str, numbers))})"]
+
+
+def as_text(column: str, kind: Kind) -> str:
+    """Return a column as text; whole numbers as such, also where they are stored as decimals.
+
+    >>> as_text("part0", "integer")
+    'CAST(part0 AS STRING)'
+    """
+    if kind == "text":
+        return column
+    if kind == "integer":
+        return f"CAST({column} AS STRING)"
+    whole = f"CAST(TRY_CAST({column} AS BIGINT) AS STRING)"
+    return f"CASE WHEN {_is_whole(column)} THEN {whole} ELSE CAST({column} AS STRING) END"
+
+
+def _select(columns: Iterator[str], source: str) -> str:
+    listed = [f"{source}.*", *columns]
+    return "  SELECT\n    " + ",\n    ".join(listed) + f"\n  FROM {source}"
+
+
+def _read(field: Field, kind: Kind, place: int) -> tuple[str, str, str]:
+    """Return SQL for the value of a part, for whether it could be read, and for whether it was meant as a number."""
+    part, numeral = f"part{place}", f"numeral{place}"
+    if field.kind == "text":
+        return as_text(part, kind), "TRUE", "FALSE"
+    if field.kind == "real":
+        return _step(f"number{place}", field.resolution), f"number{place} IS NOT NULL", "FALSE"
+    if kind == "text":
+        return f"TRY_CAST({numeral} AS BIGINT)", f"{numeral} IS NOT NULL", _matches(part, NUMBER_LIKE)
+    if kind == "integer":
+        return f"CAST({part} AS BIGINT)", f"{part} IS NOT NULL", "TRUE"
+    is_finite = f"ABS({part}) <= {LARGEST_DOUBLE}"
+    return (
+        f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END",
+        f"{is_finite} AND (ABS({part}) >= {LARGEST_COUNT} OR {_is_whole(part)})",
+        is_finite,
+    )
+
+
+def _step(number: str, resolution: int) -> str:
+    """Return a real number as the nearest multiple of the resolution, halves to the even one, as a float64.
+
+    Numbers that lie too far out become nothing before they could overflow.
+    """
+    near = f"CASE WHEN ABS({number} * {resolution}) <= {REAL_LIMIT} THEN {number} * {resolution} END"
+    below = f"CAST(FLOOR({near}) AS BIGINT)"
+    rest = f"({near} - {below})"
+    up = f"CASE WHEN {rest} > 0.5 OR ({rest} = 0.5 AND {below} % 2 <> 0) THEN 1 ELSE 0 END"
+    return f"CAST({below} + {up} AS DOUBLE) / {resolution}"
+
+
+def _is_inside(field: Field, value: str) -> str:
+    if field.kind == "real":
+        return f"ABS({value}) < {REAL_LIMIT // field.resolution}"
+    if field.members is None:
+        return f"{value} BETWEEN {field.low} AND {field.high}"
+    return f"{value} IN ({', '.join(_literal(member) for member in field.members)})"
+
+
+def _is_missing(kind: Kind, part: str) -> str:
+    return f"{part} IS NULL" if kind != "text" else f"({part} IS NULL OR {_matches(part, EMPTY)})"
+
+
+def _is_whole(number: str) -> str:
+    return f"CAST(TRY_CAST({number} AS BIGINT) AS DOUBLE) = {number}"
+
+
+def _fault(places: list[int]) -> str:
+    """Return why parts that are not missing were not accepted."""
+    is_read = " AND ".join(f"read{place}" for place in places)
+    is_number = " AND ".join(f"number_like{place}" for place in places)
+    return (
+        f"CASE WHEN {is_read} THEN '{Reason.OUTSIDE}' WHEN {is_number} THEN '{Reason.NOT_WHOLE}' "
+        f"ELSE '{Reason.NOT_A_NUMBER}' END"
+    )
+
+
+def _number(column: str, kind: Kind, pattern: str) -> str:
+    return f"TRY_CAST({_extract(column, pattern)} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
+
+
+def _finite(number: str) -> str:
+    return f"CASE WHEN ABS({number}) <= {LARGEST_DOUBLE} THEN {number} END"
+
+
+def _extract(column: str, pattern: str) -> str:
+    """Return the number within a text that is sound, without the blanks around it, else nothing."""
+    found = f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 1)"
+    return f"CASE WHEN {_matches(column, pattern)} THEN NULLIF({found}, '') END"
+
+
+def _matches(column: str, pattern: str) -> str:
+    """Return whether a whole text matches. The comparison is needed: for some a $ may stand before a last line end."""
+    return f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 0) = {column}"
+
+
+def _literal(member: int | str) -> str:
+    """Return a number or a text in SQL; marks that engines read differently, or that nobody can see, by number.
+
+    >>> _literal("it's")
+    "'it' || CHR(39) || 's'"
+    """
+    if isinstance(member, int):
+        return str(member)
+    runs = itertools.groupby(member, key=_is_told_by_number)
+    pieces = [
+        " || ".join(f"CHR({ord(mark)})" for mark in run) if by_number else f"'{''.join(run)}'"
+        for by_number, run in runs
+    ]
+    return " || ".join(pieces) or "''"
+
+
+def _is_told_by_number(mark: str) -> bool:
+    return mark in "'\\" or ord(mark) < 32 or 127 <= ord(mark) <= 160

@@ -1,0 +1,279 @@
+"""Counting on Spark, for data that lives on a cluster: the same SQL text, and the same answer."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from confide.counting.extras import require_pyarrow, require_pyspark
+from confide.counting.query import ACCEPTED, Kind, Query
+from confide.counting.rejects import Reject, RowTotals
+from confide.counting.relations import Relation, common_kinds, text_relation
+from confide.counting.sources import Choice, Request, find_files, format_of
+from confide.errors import DataFileError, InvalidParameterError
+from confide.tables import Reason, find_fault
+
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+REALS = ("float", "double")
+TEXTS = ("string", "boolean", "decimal", "char", "varchar")
+
+LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+}
+"""A session of our own listens on this machine alone."""
+
+CLUSTER = "Spark"
+"""Where rejected rows stand: on a cluster they have no order, and hence no line."""
+
+
+class SparkLedger:
+    """Reports counted on Spark: what was accepted and what was rejected.
+
+    It takes the session that is running, or makes a local one and ends it with itself.
+    """
+
+    query: Query
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._closing = request, contextlib.ExitStack()
+        self._session = self._closing.enter_context(_session())
+        self._strays: list[tuple[str, Reason]] = []
+        self._counted: Any = None
+        self._totals = RowTotals(0)
+        self.report_names: tuple[str, ...] = ()
+
+    def __enter__(self) -> SparkLedger:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._closing.close()
+
+    def count(self, source: Any) -> None:
+        """Count a frame of Spark's, or files that Spark can reach."""
+        if hasattr(source, "createOrReplaceTempView"):
+            found = [self._typed(source, "the frame")]
+        else:
+            paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
+            found = self._files(_expanded(paths))
+        kinds, parts = common_kinds(found), len(self._request.alphabet.field_names)
+        weight = kinds[parts] if len(kinds) > parts else None
+        self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
+        views = " UNION ALL ".join(relation.select(kinds) for relation in found)
+        # The rows come first as a query of their own, so that no view of the session's is called reports.
+        text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
+        with _explained():
+            self._counted = self._session.sql(text).persist()
+            self._closing.callback(self._counted.unpersist)
+            self._totals = self._add_up()
+
+    @property
+    def totals(self) -> RowTotals:
+        """What became of the rows."""
+        return self._totals
+
+    def _add_up(self) -> RowTotals:
+        found = self._counted.groupBy("outcome").agg({"row_total": "sum"}).collect()
+        rows = Counter({outcome: int(number) for outcome, number in found})
+        rows.update(reason for _, reason in self._strays)
+        return RowTotals(rows[ACCEPTED], {reason: rows[reason] for reason in Reason if rows[reason]})
+
+    def batches(self) -> Any:
+        """Return groups, reports and counts as a stream of Arrow batches, in order."""
+        columns = [*self.query.group_columns, *self.query.value_columns]
+        accepted = self._counted.where(f"outcome = '{ACCEPTED}'").select(*columns, "people").orderBy(*columns)
+        return _to_arrow(accepted).to_reader()
+
+    def rejects(self) -> Iterator[Reject]:
+        """Return the rows that cannot be used, each as often as it stands there."""
+        refused = self._counted.where(f"outcome <> '{ACCEPTED}'").select(
+            "outcome", *self.query.part_columns, "row_total"
+        )
+        for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
+            text = ",".join("" if part is None else str(part) for part in texts)
+            yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
+        yield from (Reject(CLUSTER, None, text, reason) for text, reason in self._strays)
+
+    def _files(self, paths: Sequence[str]) -> list[Relation]:
+        found = []
+        for path_format in ("parquet", "json", "csv"):
+            chosen = [path for path in paths if format_of(path) == path_format]
+            if chosen and path_format == "parquet":
+                with _explained():
+                    found.append(self._typed(self._session.read.parquet(*chosen), chosen[0]))
+            elif chosen:
+                with _explained():
+                    lines = self._session.read.text(chosen)
+                    found.append(self._json(lines) if path_format == "json" else self._csv(lines, chosen))
+        return found
+
+    def _typed(self, frame: Any, name: str) -> Relation:
+        types = dict(frame.dtypes)
+        choice = self._choose(name, list(frame.columns), has_lines=False)
+        places = (*choice.parts, *(() if choice.count is None else (choice.count,)))
+        kinds = tuple(_kind(choice.header[place], types[choice.header[place]], name) for place in places)
+        columns = [
+            _quoted(choice.header[place]) if kind != "text" else f"CAST({_quoted(choice.header[place])} AS STRING)"
+            for place, kind in zip(places, kinds, strict=True)
+        ]
+        by = tuple(f"CAST({_quoted(choice.header[place])} AS STRING)" for place in choice.by)
+        count = None if choice.count is None else columns.pop()
+        return Relation(self._view(frame), by, tuple(columns), count, kinds)
+
+    def _json(self, lines: Any) -> Relation:
+        filled = lines.where("trim(value) <> ''")
+        first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
+        if first is None:
+            raise DataFileError("The files have no line that holds a JSON object.")
+        choice = self._choose("the JSON lines", list(first.names), has_lines=False)
+        return text_relation(self._view(filled), choice, _json_field, "NULL")
+
+    def _csv(self, lines: Any, paths: Sequence[str]) -> Relation:
+        """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
+        head = next((row.value for row in lines.where("trim(value) <> ''").take(1)), None)
+        if head is None:
+            raise DataFileError(f"{paths[0]} is empty; it should hold a header line and one row a report.")
+        delimiter = next((mark for mark in ",;\t" if mark in head), ",")
+        header = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+        choice = self._choose(paths[0], header)
+        rows = lines.where("value <> " + _literal(head))
+        self._refuse_what_cannot_be_split(lines, head, choice, paths)
+        width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
+        is_odd = f"(value = '' OR {width} <> {len(header) - 1})"
+        self._set_aside(rows.where(is_odd), paths)
+        sound = self._view(rows.where(f"NOT {is_odd}"))
+        return text_relation(sound, choice, _csv_field(header, delimiter), "NULL")
+
+    def _refuse_what_cannot_be_split(self, lines: Any, head: str, choice: Choice, paths: Sequence[str]) -> None:
+        quotes, heads, files = (
+            lines.selectExpr("value", "_metadata.file_path AS file")
+            .selectExpr(
+                "count_if(contains(value, '\"'))",
+                f"count_if(value = {_literal(head)})",
+                "count(DISTINCT CASE WHEN value <> '' THEN file END)",
+            )
+            .head()
+        )
+        if quotes:
+            raise DataFileError(
+                f"{quotes:,} lines hold quotation marks, and a cluster cannot tell where such rows end. Write the "
+                f"reports as Parquet, or count with --engine duckdb."
+            )
+        if heads < files:
+            raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
+        # A header that stands in the middle of a file again is a row like any other, and cannot be used.
+        names = choice.names[len(choice.by) :]
+        reason = find_fault(self._request.alphabet, names[: len(choice.parts)])
+        self._strays += [(",".join(names), reason)] * (heads - files)
+
+    def _set_aside(self, rows: Any, paths: Sequence[str]) -> None:
+        texts = [row.value for row in rows.toLocalIterator()]
+        blank_ends = sum(map(_blank_end, paths))  # blank lines at the end of a file are not rows
+        blanks = sum(not text for text in texts) - blank_ends
+        self._strays += [("", Reason.MISSING)] * max(0, blanks)
+        self._strays += [(text, Reason.MISSHAPEN) for text in texts if text]
+
+    def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Choice:
+        choice = self._request.choose(name, header, has_lines=has_lines)
+        self.report_names = choice.report_names
+        return choice
+
+    def _view(self, frame: Any) -> str:
+        name = f"confide_{secrets.token_hex(6)}"
+        frame.createOrReplaceTempView(name)
+        self._closing.callback(frame.sparkSession.catalog.dropTempView, name)
+        return name
+
+
+@contextlib.contextmanager
+def _session() -> Iterator[Any]:
+    builder = require_pyspark().SparkSession
+    running = builder.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    making = builder.builder.master("local[*]").appName("confide")
+    for key, value in LOCAL.items():
+        making = making.config(key, value)
+    try:
+        session = making.getOrCreate()
+    except Exception as error:  # what is raised where Java is missing is not one type
+        raise InvalidParameterError(
+            f"Spark could not be started ({str(error).splitlines()[0]}). It needs Java 17; or use --engine duckdb."
+        ) from None
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what Spark says into a sentence."""
+    require_pyspark()
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        sentence = str(error).strip().splitlines()[0].removesuffix(".")
+        raise DataFileError(f"The reports cannot be counted: {sentence}.") from None
+
+
+def _expanded(paths: Sequence[str]) -> list[str]:
+    """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
+    return [found for path in paths for found in ([path] if "://" in path else find_files([path]))]
+
+
+def _to_arrow(frame: Any) -> Any:
+    if hasattr(frame, "toArrow"):
+        return frame.toArrow()
+    pyarrow = require_pyarrow()
+    rows = frame.collect()
+    return pyarrow.table({name: [row[name] for row in rows] for name in frame.columns})
+
+
+def _csv_field(header: list[str], delimiter: str) -> Any:
+    return lambda name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})"
+
+
+def _json_field(name: str) -> str:
+    path = "$['" + name + "']"
+    return f"CASE WHEN get_json_object(value, '$') IS NULL THEN value ELSE get_json_object(value, {_literal(path)}) END"
+
+
+def _blank_end(path: str) -> int:
+    if "://" in path or path.lower().endswith(".gz") or not Path(path).is_file():
+        return 0
+    tail = Path(path).read_bytes()[-4096:].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return max(0, len(tail) - len(tail.rstrip(b"\n")) - 1)
+
+
+def _literal(text: str) -> str:
+    """Return a text as Spark writes it, where a backslash is an escape."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _kind(name: str, kind: str, source: str) -> Kind:
+    plain = kind.partition("(")[0]
+    for names, found in ((INTEGERS, "integer"), (REALS, "real"), (TEXTS, "text")):
+        if plain in names:
+            return found  # type: ignore[return-value]  # one of the three
+    raise DataFileError(
+        f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
+        f"Name another column, with --column on the command line."
+    )

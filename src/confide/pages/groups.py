@@ -1,0 +1,124 @@
+"""The page that shows an estimate for each group, as small multiples."""
+
+from __future__ import annotations
+
+import confide
+from confide.counting import Key, label_group
+from confide.counting.estimating import GroupEstimates
+from confide.explanations import describe_mechanism, explain_guarantee, label_value
+from confide.figures import Panel, Role, style
+from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
+from confide.pages.pictures import arrange
+from confide.pages.provenance import survey_text
+
+MOST_PANELS = 24
+"""Groups that have a picture: the largest ones."""
+
+MOST_ROWS = 1000
+"""Groups that stand in the table."""
+
+
+def groups_page(groups: GroupEstimates) -> str:
+    """Return one self-contained HTML document with a small picture of each of the largest groups.
+
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+    >>> counts = {("Oslo",): cf.tally(["yes", "no"], [60, 40]), ("Rome",): cf.tally(["yes", "no"], [30, 70])}
+    >>> found = cf.estimate_groups(counts, survey.mechanism, cf.IBU())
+    >>> page = groups_page(GroupEstimates(survey, ("town",), {key: 100.0 for key in counts}, found))
+    >>> page.splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    survey = groups.survey
+    return document(
+        title=text(f"{survey.title}, by {' and '.join(groups.by)}"),
+        summary=text(_summary(groups)),
+        facts=_facts(groups),
+        body="\n".join((_pictures(groups), _numbers(groups), _promise(groups))),
+        footer=_provenance(groups),
+    )
+
+
+def _summary(groups: GroupEstimates) -> str:
+    method = next(iter(groups.estimates.values())).method
+    return (
+        f"{groups.total:,.10g} reports came in from {len(groups.estimates):,} groups, each blurred by "
+        f"{describe_mechanism(groups.survey)} before it was sent. From these alone, {method.name} recovered how the "
+        f"true values are distributed in each group."
+    )
+
+
+def _facts(groups: GroupEstimates) -> str:
+    sizes = sorted(groups.reports.values())
+    facts = {
+        "Groups": f"{len(sizes):,}",
+        "Reports": f"{groups.total:,.10g}",
+        "Smallest group": f"{sizes[0]:,.10g} reports",
+        "Largest group": f"{sizes[-1]:,.10g} reports",
+    }
+    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def _pictures(groups: GroupEstimates) -> str:
+    shown, overall = groups.largest[:MOST_PANELS], groups.overall
+    has_reference = bool((overall >= 0).all())
+    panels = [
+        Panel(
+            label_group(key),
+            groups.estimates[key].distribution,
+            f"{groups.reports[key]:,.10g} reports",
+            overall if has_reference else None,
+            color=style.ESTIMATES[0],
+            reference_role=Role.ESTIMATE,
+        )
+        for key in shown
+    ]
+    left = len(groups.estimates) - len(shown)
+    few = [note(f"The {len(shown)} largest of {len(groups.estimates):,} groups.")] if left else []
+    drawn = arrange(groups.survey.alphabet, panels, groups.survey.name)
+    legend = f"<p>{swatch(style.TRUTH)}The grey behind each group is all groups together.</p>" if has_reference else ""
+    return section("The distribution in each group", *few, legend if "<svg" in drawn else "", drawn)
+
+
+def _numbers(groups: GroupEstimates) -> str:
+    names = [*groups.by, "Reports", "Most likely", "Its share", "Below the maximum by at most", "Ended by"]
+    shown = groups.largest[:MOST_ROWS]
+    rows = [_row(groups, key) for key in shown]
+    words = (*range(len(groups.by)), len(names) - 1)
+    few = [note(f"The {len(shown):,} largest groups; write the estimate as CSV for all {len(groups.estimates):,}.")]
+    remark = few if len(groups.estimates) > len(shown) else []
+    return section("The groups in numbers", *remark, table(names, rows, words=words))
+
+
+def _row(groups: GroupEstimates, key: Key) -> list[str]:
+    one = groups.estimates[key]
+    place = int(one.distribution.argmax())
+    certificate = f"{one.certificate:.3g}" if one.certificate < float("inf") else NONE
+    cells = (
+        *(part or "(none)" for part in key),
+        f"{groups.reports[key]:,.10g}",
+        label_value(groups.survey.alphabet.decode([place]).tolist()[0]),
+        f"{one.distribution[place]:.1%}",
+        certificate,
+        str(one.status),
+    )
+    return [text(cell) for cell in cells]
+
+
+def _promise(groups: GroupEstimates) -> str:
+    words = str(groups.survey.mechanism.guarantee)
+    promised = paragraph(f"{words[:1].upper()}{words[1:]}.")
+    return section("What each person was promised", promised, bullets(explain_guarantee(groups.survey)))
+
+
+def _provenance(groups: GroupEstimates) -> str:
+    method = next(iter(groups.estimates.values())).method
+    return "\n".join(
+        (
+            "<h2>Where this comes from</h2>",
+            paragraph(f"Made by confide {confide.__version__} with {method!r}, each group on its own."),
+            paragraph("The survey, which devices and curator both read:"),
+            f"<pre>{text(survey_text(groups.survey))}</pre>",
+        )
+    )

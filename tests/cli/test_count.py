@@ -1,0 +1,179 @@
+"""confide count and confide merge: what is shown, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import SURVEY, Call, assert_refused
+
+pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+
+BAD = "report,town\n3,Oslo\nx,Rome\n4,Rome\n70,Oslo\n,Rome\n3,Oslo\n"
+
+
+def test_the_whole_path(call: Call, folder: Path) -> None:
+    """Privatize, count, merge, estimate, as the README has it, and the same answer as from the reports themselves."""
+    for seed, day in (("1", "monday"), ("2", "tuesday")):
+        assert call("privatize", "survey.toml", "values.csv", "-o", f"{day}.csv", "--seed", seed).code == 0
+        assert call("count", "survey.toml", f"{day}.csv", "-o", f"{day}.parquet").code == 0
+    assert call("merge", "monday.parquet", "tuesday.parquet", "-o", "week.parquet").code == 0
+    both = (folder / "monday.csv").read_text() + "".join(
+        (folder / "tuesday.csv").read_text().splitlines(keepends=True)[1:]
+    )
+    (folder / "week.csv").write_text(both)
+    counted, read = (call("estimate", "survey.toml", name, "--json").record for name in ("week.parquet", "week.csv"))
+    assert counted["reports"] == read["reports"] == 400
+    np.testing.assert_allclose(counted["distribution"], read["distribution"], rtol=1e-12)
+
+
+def test_every_row_is_accounted_for(call: Call, folder: Path) -> None:
+    (folder / "bad.csv").write_text(BAD)
+    ending = call("count", "survey.toml", "bad.csv", "-o", "c.parquet")
+    assert ending.code == 0
+    assert "6 rows read = 3 accepted + 3 rejected" in ending.out
+    assert "bad.csv, line 3: 'x' (not a number)" in ending.err
+    assert parquet.read_table("c.parquet").to_pylist() == [{"report": 3, "count": 2}, {"report": 4, "count": 1}]
+
+
+def test_rejects_are_kept(call: Call, folder: Path) -> None:
+    (folder / "bad.csv").write_text(BAD)
+    assert call("count", "survey.toml", "bad.csv", "-o", "c.csv", "--rejects", "r.csv").code == 0
+    assert list(csv.reader((folder / "r.csv").read_text().splitlines())) == [
+        ["file", "line", "text", "reason"],
+        ["bad.csv", "3", "x", "not a number"],
+        ["bad.csv", "5", "70", "outside the alphabet"],
+        ["bad.csv", "6", "", "missing"],
+    ]
+    assert (folder / "c.csv").read_text() == "report,count\n3,2\n4,1\n"
+
+
+def test_strict_stops_and_writes_nothing(call: Call, folder: Path) -> None:
+    (folder / "bad.csv").write_text(BAD)
+    ending = call("count", "survey.toml", "bad.csv", "-o", "c.parquet", "--strict")
+    assert_refused(ending, 4, "3 of 6 rows", "bad.csv, line 3: 'x' (not a number)")
+    assert not (folder / "c.parquet").exists()
+
+
+def test_json(call: Call, folder: Path) -> None:
+    (folder / "bad.csv").write_text(BAD)
+    record = call("count", "survey.toml", "bad.csv", "-o", "c.parquet", "--by", "town", "--json").record
+    assert record["reports"] == 3
+    assert record["groups"] == 2
+    assert record["rows"] == {
+        "read": 6,
+        "accepted": 3,
+        "rejected": 3,
+        "reasons": {"missing": 1, "not a number": 1, "outside the alphabet": 1},
+    }
+
+
+def test_nothing_but_reports_and_groups_is_copied(call: Call, folder: Path) -> None:
+    (folder / "r.csv").write_text("who,when,town,report\nAnn,2026-01-01T10:00,Oslo,3\nBob,2026-01-02T11:00,Rome,4\n")
+    assert call("count", "survey.toml", "r.csv", "-o", "c.parquet", "--by", "town").code == 0
+    table = parquet.read_table("c.parquet")
+    assert table.column_names == ["town", "report", "count"]
+    assert not [word for word in ("Ann", "2026", "Bob") if word.encode() in (folder / "c.parquet").read_bytes()]
+
+
+def test_the_sql_is_printed_and_runs_elsewhere(call: Call, folder: Path) -> None:
+    import duckdb
+
+    text = call("count", "survey.toml", "reports.csv", "--show-sql").out
+    assert "GROUP BY part0" in text
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE reports AS SELECT unnest(['3', '3', 'x']) AS part0")
+        rows = connection.execute(text).fetchall()
+    assert sorted(str(row[0]) for row in rows) == ["accepted", "not a number"]
+    assert "part0: report (integer)" in call("count", "survey.toml", "--show-sql").out
+
+
+def test_a_pipe(call: Call, folder: Path) -> None:
+    assert call("count", "survey.toml", "-", "-o", "c.csv", stdin="report\n3\n3\n").code == 0
+    assert (folder / "c.csv").read_text() == "report,count\n3,2\n"
+    assert_refused(call("count", "survey.toml", "-", "-o", "d.csv", stdin="report\nx\n"), 4, "standard input")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["reports.csv"], 2, ["-o"]),
+        (["-o", "c.parquet"], 2, ["Name the reports"]),
+        (["reports.csv", "-o", "c.xlsx"], 2, [".parquet"]),
+        (["reports.csv", "-o", "reports.csv"], 2, ["also an input"]),
+        (["no.csv", "-o", "c.parquet"], 4, ["no file 'no.csv'"]),
+        (["reports.csv", "-o", "no/c.parquet"], 4, ["no folder"]),
+        (["reports.csv", "-o", "c.parquet", "--by", "city"], 4, ["no column 'city'"]),
+        (["reports.csv", "-o", "c.parquet", "--by", "report"], 2, ["'report'"]),
+        (["reports.csv", "-o", "c.parquet", "--column", "no"], 4, ["no column 'no'"]),
+        (["reports.csv", "-o", "c.parquet", "--engine", "abacus"], 2, ["engine must be one of"]),
+    ],
+)
+def test_wrong_usage(call: Call, folder: Path, arguments: list[str], code: int, words: list[str]) -> None:
+    before = sorted(folder.iterdir())
+    assert_refused(call("count", "survey.toml", *arguments), code, *words)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_counts_of_another_survey_are_refused(call: Call, folder: Path) -> None:
+    (folder / "other.toml").write_text(SURVEY.replace("1.0", "0.5"))
+    assert call("count", "survey.toml", "reports.csv", "-o", "a.parquet").code == 0
+    assert call("count", "other.toml", "reports.csv", "-o", "b.parquet").code == 0
+    assert_refused(call("merge", "a.parquet", "b.parquet", "-o", "all.parquet"), 4, "different surveys", "--pool")
+    assert_refused(call("estimate", "other.toml", "a.parquet"), 4, "another survey")
+    assert call("merge", "a.parquet", "b.parquet", "-o", "all.parquet", "--pool").code == 0
+    ending = call("estimate", "survey.toml", "all.parquet", "-o", "e.csv")
+    assert ending.code == 0
+    assert "of 2 surveys" in ending.out
+    assert_refused(call("estimate", "survey.toml", "all.parquet", "-o", "e.html"), 2, "one survey")
+    assert_refused(call("merge", "a.parquet", "reports.csv", "-o", "c.parquet"), 4, "reports.csv")
+    assert_refused(call("merge", "a.parquet", "-o", "c.csv"), 2, ".parquet")
+
+
+def test_an_estimate_for_each_group(call: Call, folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    towns = ("Oslo", "Rome", "<Bern>")
+    rows = "".join(f"{towns[place % 3]},{(place * place) % 7 + place % 3}\n" for place in range(300))
+    (folder / "g.csv").write_text("town,report\n" + rows)
+    assert call("count", "survey.toml", "g.csv", "-o", "g.parquet", "--by", "town").code == 0
+    ending = call("estimate", "survey.toml", "g.parquet", "-o", "e.csv", "-o", "e.json", "-o", "e.html")
+    assert ending.code == 0
+    assert "3, by town" in ending.out
+    table = list(csv.DictReader((folder / "e.csv").read_text().splitlines()))
+    assert [row["town"] for row in table] == [town for town in sorted(towns) for _ in range(10)]
+    assert sum(float(row["probability"]) for row in table) == pytest.approx(3)
+    alone = "report\n" + "".join(line.partition(",")[2] + "\n" for line in rows.splitlines() if line.startswith("Oslo"))
+    (folder / "oslo.csv").write_text(alone)
+    expected = call("estimate", "survey.toml", "oslo.csv", "--json").record["distribution"]
+    found = [float(row["probability"]) for row in table if row["town"] == "Oslo"]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    page = (folder / "e.html").read_text()
+    assert page.count("<svg ") == 3
+    assert "&lt;Bern&gt;" in page
+    assert "<Bern>" not in page
+    assert json.loads((folder / "e.json").read_text())["groups"][1]["group"] == {"town": "Oslo"}
+    assert_refused(call("estimate", "survey.toml", "g.parquet", "--truth", "values.csv"), 2, "--truth")
+
+
+def test_reports_in_other_formats_are_estimated_from(call: Call, folder: Path) -> None:
+    parquet.write_table(pyarrow.table({"report": [3, 4, 3, 70]}), "r.parquet")
+    (folder / "r.jsonl").write_text('{"report": 3}\n{"report": 4}\n{"report": 3}\n')
+    assert_refused(call("estimate", "survey.toml", "r.parquet"), 4, "1 of 4 rows", "'70'", "--rejects")
+    ending = call("estimate", "survey.toml", "r.parquet", "--rejects", "rejects.csv", "--json")
+    assert ending.record["distribution"] == call("estimate", "survey.toml", "r.jsonl", "--json").record["distribution"]
+
+
+def test_privatize_takes_and_makes_parquet(call: Call, folder: Path) -> None:
+    parquet.write_table(pyarrow.table({"age": [3, 4, None, 70], "name": list("abcd")}), "v.parquet")
+    assert_refused(call("privatize", "survey.toml", "v.parquet", "-o", "r.parquet"), 4, "2 of 4 rows", "line 3")
+    assert not (folder / "r.parquet").exists()
+    assert call("privatize", "survey.toml", "v.parquet", "-o", "r.parquet", "--rejects", "rejects.csv").code == 0
+    table = parquet.read_table("r.parquet")
+    assert table.column_names == ["report"]
+    assert table.num_rows == 2
+    assert call("count", "survey.toml", "r.parquet", "-o", "c.parquet").code == 0

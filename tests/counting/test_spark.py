@@ -1,0 +1,127 @@
+"""Spark gives what DuckDB gives, by the same SQL text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.surveys import FINITE, some_values, survey
+from tests.counting.conftest import AGES, COLOURS, Save, rows_of
+
+import confide as cf
+from confide.counting import open_ledger
+from confide.counting.sources import Request
+from confide.errors import DataFileError
+from confide.tables import report_columns
+
+if shutil.which("java") is None:
+    pytest.skip("Spark needs Java, which is not installed here", allow_module_level=True)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pytest.importorskip("pyspark.sql", reason="Spark needs the extra confide[spark]")
+pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SOME = ["randomized-response with holes", "rappor of 64 values", "product", "planar-laplace"]
+
+DAMAGED = (
+    "town,report,count\nOslo,3,1\nRome, 4 ,2\nOslo,x,1\nRome,,1\nOslo,3.0,1\nRome,99999999999999999999,1\nOslo,+5,1e1\n"
+    "Rome,3,-1\nOslo,\u0663,1\nRome,1_0,1\nBern\ntown,report,count\n\nOslo,\u00a07,1\nRome,nan,2\nOslo,70,1\n,8,1\n\n\n"
+)
+
+KINDS = {
+    "floats": pyarrow.array([3.0, 5.5, float("nan"), float("inf"), 1e300, None]),
+    "texts": pyarrow.array(["3", "4\n", " 5", "6 ", "1e3", None]),
+}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """One session for all of these, as a notebook would have it; it listens on this machine alone."""
+    from confide.counting.spark import _session
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with _session() as session:
+            assert session.conf.get("spark.driver.host") == "127.0.0.1"
+            yield session
+
+
+def digest(counts: cf.Counts) -> str:
+    """Return a hash of counts: reports and numbers, in order."""
+    return hashlib.sha256(json.dumps([counts.reports.tolist(), counts.counts.tolist()]).encode()).hexdigest()
+
+
+def test_both_engines_tell_the_same(spark: Any, save: Save, tmp_path: Path) -> None:
+    """All in one test, for every process that has a share of the tests would start a Spark of its own."""
+    for name in SOME:
+        check_a_survey(survey(FINITE[name]), tmp_path / "r.parquet")
+    check_damage(save(DAMAGED))
+    check_types(tmp_path / "types.parquet")
+    check_texts(tmp_path / "texts.parquet")
+    check_json(save('{"report": 3}\n{"report": "x"}\nnone\n\n{"report": null}\n{"report": 4}\n', "r.jsonl"))
+    check_refusals(save)
+    check_frames(spark)
+
+
+def check_a_survey(contract: cf.Survey, path: Path) -> None:
+    reports = contract.mechanism.privatize(some_values(contract.alphabet), rng=1)
+    columns = reports.reshape(len(reports), -1).T
+    names = report_columns(contract)
+    parquet.write_table(
+        pyarrow.table({name: column.tolist() for name, column in zip(names, columns, strict=True)}), path
+    )
+    found = {digest(cf.count(path, contract)), digest(cf.count(path, contract, engine="spark"))}
+    assert found == {digest(cf.tally(reports))}
+
+
+def check_damage(path: Path) -> None:
+    request = Request(AGES.mechanism.report_alphabet, by=("town",))
+    with open_ledger(path, request) as duck, open_ledger(path, request, "spark") as other:
+        assert other.query.text == duck.query.text
+        assert other.totals == duck.totals
+        assert other.batches().read_all().to_pylist() == duck.batches().read_all().to_pylist()
+        told = [sorted((one.text, one.reason) for one in ledger.rejects()) for ledger in (duck, other)]
+    assert told[0] == told[1]
+
+
+def check_types(path: Path) -> None:
+    parquet.write_table(pyarrow.table(KINDS), path)
+    for name in KINDS:
+        one, other = cf.count(path, AGES, columns=name), cf.count(path, AGES, columns=name, engine="spark")
+        assert (digest(one), rows_of(one)) == (digest(other), rows_of(other)), name
+
+
+def check_texts(path: Path) -> None:
+    table = pyarrow.table({"report": ["it's", "back\\slash", "red", "1", "1\n", "Red", None, ""]})
+    parquet.write_table(table, path)
+    one, other = cf.count(path, COLOURS), cf.count(path, COLOURS, engine="spark")
+    assert digest(one) == digest(other)
+    assert rows_of(one) == rows_of(other) == (8, 4, {"missing": 2, "outside the alphabet": 2})
+
+
+def check_json(path: Path) -> None:
+    assert rows_of(cf.count(path, AGES, engine="spark")) == rows_of(cf.count(path, AGES))
+
+
+def check_refusals(save: Save) -> None:
+    with pytest.raises(DataFileError, match="quotation marks"):
+        cf.count(save('report,who\n3,"Ann\nLee"\n', "quoted.csv"), AGES, engine="spark")
+    with pytest.raises(DataFileError, match="no column 'report'"):
+        cf.count(save("a,b\n3,4\n", "other.csv"), AGES, engine="spark")
+
+
+def check_frames(spark: Any) -> None:
+    frame = spark.createDataFrame([(3, "Oslo"), (5, "Rome"), (3, "Oslo")], ["report", "town"])
+    frame.createOrReplaceTempView("reports")
+    assert cf.count(frame, AGES, by="town")[("Oslo",)] == cf.tally([3, 3])
+    assert [view.name for view in spark.catalog.listTables()] == ["reports"], "what is the session's is left alone"

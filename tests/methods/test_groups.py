@@ -1,0 +1,73 @@
+"""Many groups at once: the same answer as one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.cli.surveys import FINITE, survey
+
+import confide as cf
+from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.methods import METHODS, Method
+
+
+def towns(mechanism: cf.Mechanism, number: int = 7) -> dict[int, cf.Counts]:
+    """Return groups of several sizes, each with a distribution of its own."""
+    generator = np.random.default_rng(3)
+    groups = {}
+    for town in range(number):
+        shares = generator.dirichlet(np.full(mechanism.alphabet.size, 0.5))
+        values = generator.choice(mechanism.alphabet.size, size=40 * (town + 1), p=shares)
+        groups[town] = cf.tally(mechanism.privatize(mechanism.alphabet.decode(values), rng=town))
+    return groups
+
+
+@pytest.mark.parametrize("name", FINITE)
+@pytest.mark.parametrize("method", [cf.IBU(), cf.IBU(stop="certificate", tolerance=2.0)], ids=["delta", "certificate"])
+def test_groups_are_estimated_as_if_they_were_alone(name: str, method: Method) -> None:
+    mechanism = survey(FINITE[name]).mechanism
+    groups = towns(mechanism)
+    found = cf.estimate_groups(groups, mechanism, method)
+    assert list(found) == list(groups)
+    for town, counts in groups.items():
+        alone = cf.estimate(counts, mechanism, method)
+        assert (found[town].status, found[town].iterations) == (alone.status, alone.iterations)
+        assert found[town].explanation == alone.explanation
+        np.testing.assert_allclose(found[town].distribution, alone.distribution, rtol=1e-9, atol=1e-12)
+        assert found[town].log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["mle", "ibu-held-out", "inversion-project"])
+def test_other_methods_take_groups_one_by_one(method: str) -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    groups, done = towns(mechanism, 3), list[int]()
+    found = cf.estimate_groups(groups, mechanism, METHODS[method], progress=done.append)
+    assert done == [1, 2, 3]
+    for town, counts in groups.items():
+        alone = cf.estimate(counts, mechanism, METHODS[method])
+        np.testing.assert_allclose(found[town].distribution, alone.distribution)
+
+
+def test_groups_go_in_blocks_and_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.methods.batches.BLOCK", 40)
+    mechanism, done = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), list[int]()
+    groups = towns(mechanism)
+    found = cf.estimate_groups(groups, mechanism, cf.IBU(), progress=done.append)
+    assert done == [4, 7]
+    np.testing.assert_allclose(found[6].distribution, cf.estimate(groups[6], mechanism, cf.IBU()).distribution)
+
+
+def test_a_limit_ends_every_group() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    found = cf.estimate_groups(towns(mechanism), mechanism, cf.IBU(iteration_limit=3, delta=1e-9))
+    assert {(one.status, one.iterations) for one in found.values()} == {(cf.Status.ITERATION_LIMIT, 3)}
+
+
+def test_what_cannot_be_estimated() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    with pytest.raises(InvalidParameterError, match="at least one"):
+        cf.estimate_groups({}, mechanism, cf.IBU())
+    with pytest.raises(InvalidParameterError, match="method must be a Method"):
+        cf.estimate_groups(towns(mechanism), mechanism, "ibu")  # type: ignore[arg-type]
+    with pytest.raises(InvalidCountsError, match="no reports"):
+        cf.estimate_groups({"none": cf.tally([])}, mechanism, cf.IBU())
