@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.solvers.problems import Array, drawn, run
@@ -11,15 +13,19 @@ from confide.evidence import Evidence
 from confide.mechanisms import (
     Exponential,
     Mechanism,
+    Product,
+    RandomizedResponse,
     TruncatedGeometric,
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
+    TruncatedTaxicab,
 )
 from confide.methods import MLE
 from confide.solvers import curvature, dispatch
 from confide.solvers.accelerated_em import climb
 from confide.solvers.clock import Clock
 from confide.solvers.curvature import FromPlane, FromRows, choose_curvature, curvature_of
+from confide.solvers.landscape import overlap
 from confide.solvers.newton_cg import newton_cg
 from confide.solvers.stationary import StationaryPlane
 from confide.solvers.support_newton import Support, support_newton
@@ -28,6 +34,7 @@ PLANES: dict[str, Mechanism] = {
     "laplace": TruncatedPlanarLaplace(Grid(27, 27), 0.3),
     "geometric": TruncatedPlanarGeometric(Grid(27, 27), 0.6),
     "exponential": Exponential(Grid(27, 27), 0.8),
+    "taxicab": TruncatedTaxicab(Grid(27, 27), 0.5),
 }
 every_plane = pytest.mark.parametrize("mechanism", PLANES.values(), ids=PLANES.keys())
 
@@ -96,6 +103,8 @@ def test_every_output_of_the_rim_is_in_one_group() -> None:
 def test_only_planes_that_are_wide_enough_have_a_model() -> None:
     assert StationaryPlane.of(TruncatedGeometric(Integers(0, 99), 0.1).channel) is None
     assert StationaryPlane.of(TruncatedPlanarLaplace(Grid(100, 3), 0.1).channel) is None
+    uneven = Product(RandomizedResponse(Integers(0, 19), 1.0), TruncatedGeometric(Integers(0, 19), 0.5))
+    assert StationaryPlane.of(uneven.channel) is None  # the one part keeps its value, whatever it is
     with pytest.raises(TypeError, match="newton_cg needs a plane"):
         run(newton_cg, drawn(TruncatedGeometric(Integers(0, 9), 0.1).channel, 100, 1))
 
@@ -152,3 +161,19 @@ def test_weights_and_composite_stay_in_step() -> None:
     assert support.values.size == 9
     assert support.curvature.hessian(evidence, outputs).shape == (10, 10)
     assert curvature_of(evidence, outputs).min() >= 0
+
+
+def test_rows_of_neighbours_overlap_by_what_the_noise_is_worth() -> None:
+    """Across a row's end cells are no neighbours, however their numbers follow each other."""
+    wide, narrow = (TruncatedPlanarLaplace(Grid(40, 40), epsilon).channel for epsilon in (0.1, 3.0))
+    assert overlap(wide) > 0.99
+    assert overlap(narrow) < 0.6
+
+
+@every_plane
+def test_weak_noise_on_a_plane_is_certified(mechanism: Mechanism) -> None:
+    sharp = replace(mechanism, alphabet=Grid(34, 34), epsilon=3.0)  # type: ignore[type-var]
+    evidence = drawn(sharp.channel, 20_000, 2)
+    answer = MLE().solve(evidence)
+    assert answer.status == "certified"
+    assert evidence.certificate(answer.distribution) <= 1e-6

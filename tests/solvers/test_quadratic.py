@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.solvers.problems import Array
 
-from confide.solvers.quadratic import follow_central_path, nonnegative_step
+from confide.solvers.quadratic import NonnegativeProgramme, follow_central_path
 
 
 def value(hessian: Array, slope: Array, step: Array) -> float:
@@ -42,7 +42,7 @@ def problem(seed: int, rank: int) -> tuple[Array, Array, Array]:
 def test_steps_are_the_best_there_are(rank: int) -> None:
     for seed in range(60):
         hessian, slope, point = problem(seed, rank)
-        step = nonnegative_step(hessian.copy(), slope, point)
+        step = NonnegativeProgramme(hessian.copy()).step(slope, point)
         assert (point + step >= -1e-12).all(), seed
         best = best_by_enumeration(hessian, slope, point)
         assert value(hessian, slope, step) >= best - 1e-6 * max(1.0, abs(best)), seed
@@ -62,5 +62,5 @@ def test_the_slower_way_is_as_good(rank: int) -> None:
 
 def test_entries_whose_curvature_is_nothing_do_no_harm() -> None:
     hessian = np.array([[1.0, 0.0], [0.0, 0.0]])
-    step = nonnegative_step(hessian, np.array([0.5, -1.0]), np.array([0.0, 0.0]))
+    step = NonnegativeProgramme(hessian).step(np.array([0.5, -1.0]), np.array([0.0, 0.0]))
     np.testing.assert_allclose(step, [0.5, 0.0], atol=1e-12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +12,10 @@ from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.solvers.clock import Clock, Found, Progress
 from confide.solvers.interior_point import interior_point
+from confide.solvers.landscape import LITTLE_OVERLAP, overlap
 from confide.solvers.newton_cg import can_run_newton_cg, newton_cg
 from confide.solvers.newton_systems import DenseSystem, LineSystem
-from confide.solvers.support_newton import support_newton
+from confide.solvers.support_newton import MOST_FIRST_ATOMS, support_newton
 from confide.solvers.water_filling import fill_water
 
 Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
@@ -29,20 +30,32 @@ LARGEST_MATRIX = 50_000_000
 
 
 def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
-    """Find the maximum of the likelihood by the solver that suits the channel."""
+    """Find the maximum of the likelihood by the solver that suits the channel; let others go on where it ends short."""
     channel = evidence.channel
-    start = np.full(channel.shape[0], 1.0 / channel.shape[0])
     if isinstance(channel, RandomizedResponseChannel):
         return Found.of(evidence, fill_water(evidence.frequencies, channel.keep, channel.other), 0)
-    if is_line(channel) and channel.shape[0] > LONG_LINE:
-        return follow_path(evidence, start, clock, progress)
-    found = support_newton(evidence, start, clock, progress)
-    for can_run, solver in ((can_follow_path, follow_path), (can_run_newton_cg, newton_cg)):
+    found = Found.of(evidence, np.full(channel.shape[0], 1.0 / channel.shape[0]), 0)
+    for solver in _suitable(evidence):
+        found = _go_on(solver, found, evidence, clock, progress)
         if found.certificate <= clock.tolerance or clock.is_over:
             break
-        if can_run(evidence):
-            found = _go_on(solver, found, evidence, clock, progress)
     return found
+
+
+def _suitable(evidence: Evidence) -> Iterator[Solver]:
+    """Name the solvers that fit, the best one first; what a later one needs is only looked at when its turn comes."""
+    channel = evidence.channel
+    if is_line(channel) and channel.shape[0] > LONG_LINE:
+        yield follow_path
+        return
+    is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
+    if is_sharp and can_run_newton_cg(evidence):
+        yield newton_cg
+    yield support_newton
+    if can_follow_path(evidence):
+        yield follow_path
+    if not is_sharp and can_run_newton_cg(evidence):
+        yield newton_cg
 
 
 def _go_on(solver: Solver, found: Found, evidence: Evidence, clock: Clock, progress: Progress) -> Found:

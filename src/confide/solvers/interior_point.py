@@ -18,9 +18,8 @@ import numpy as np
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.solvers.clock import Clock, Found, Progress
-
-TO_THE_BORDER = 0.995
-"""How much of the way to the border of the positive numbers a step may take."""
+from confide.solvers.curvature import curvature_of
+from confide.solvers.line_search import longest_step
 
 SMALLEST_STEP = 1e-12
 
@@ -74,7 +73,7 @@ def interior_point(
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
         step, slack_step = _direction(evidence, system, point, lowest)
-        length, slack_length = _longest(point.theta, step), _longest(point.slack, slack_step)
+        length, slack_length = longest_step(point.theta, step), longest_step(point.slack, slack_step)
         if not (np.isfinite(step).all() and np.isfinite(slack_step).all() and length > SMALLEST_STEP):
             break
         point = Point.of(evidence, point.theta + length * step, point.slack + slack_length * slack_step)
@@ -87,7 +86,7 @@ def interior_point(
 def _direction(evidence: Evidence, system: NewtonSystem, point: Point, lowest: float) -> tuple[FloatArray, FloatArray]:
     """Predict how far mu can be lowered, and correct for the bend of theta s = mu on the way."""
     theta, slack = point.theta, point.slack
-    curvature, diagonal = _curvature(evidence, point.outputs), slack / theta
+    curvature, diagonal = curvature_of(evidence, point.outputs), slack / theta
     system.factor(curvature, diagonal)
 
     def solve(right: FloatArray) -> FloatArray:
@@ -98,22 +97,9 @@ def _direction(evidence: Evidence, system: NewtonSystem, point: Point, lowest: f
 
     predicted = solve(point.gain - 1)
     predicted_slack = -slack - diagonal * predicted
-    ahead = theta + _longest(theta, predicted) * predicted
-    ahead_slack = slack + _longest(slack, predicted_slack) * predicted_slack
+    ahead = theta + longest_step(theta, predicted) * predicted
+    ahead_slack = slack + longest_step(slack, predicted_slack) * predicted_slack
     lowered = (float(ahead @ ahead_slack) / theta.size / point.centre) ** 3 * point.centre
     bend = (max(lowered, lowest) - predicted * predicted_slack) / theta
     step = solve(point.gain - 1 + bend)
     return step, bend - slack - diagonal * step
-
-
-def _curvature(evidence: Evidence, outputs: FloatArray) -> FloatArray:
-    ratio = evidence.ratio(outputs)
-    return np.divide(ratio, outputs, out=np.zeros_like(outputs), where=ratio > 0)
-
-
-def _longest(point: FloatArray, step: FloatArray) -> float:
-    """Return how far a step may go, at most 1, for the point to stay positive."""
-    falling = step < 0
-    if not falling.any():
-        return 1.0
-    return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min()))

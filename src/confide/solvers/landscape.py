@@ -1,14 +1,30 @@
-"""Local maxima of a function over the values, where the values have neighbours."""
+"""Values and their neighbours: local maxima of a function over the values, and how much rows overlap."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.base import FloatArray, Indices, Layout
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 
 MOST_WITHOUT_NEIGHBOURS = 100
 """How many of the highest values stand in for local maxima where nothing is known of neighbours."""
+
+LITTLE_OVERLAP = 0.8
+"""Below it noise is weak: rows of neighbours are no near copies of each other, and most values carry the maximum."""
+
+STANDING = 1e-4
+"""Where noise is weak, values with this share of an equal one count as left standing by EM."""
+
+
+def overlap(channel: Channel) -> float:
+    """Return the cosine between the rows of a value in the middle and of the one before it."""
+    layout, value = channel.layout, channel.shape[0] // 2
+    if layout is not None and layout.places is None and len(layout.shape) == 2:
+        value = layout.shape[0] // 2 * layout.shape[1] + layout.shape[1] // 2  # not at a border, where rows break off
+    first, second = channel.select(np.array([value, max(value - 1, 0)]))
+    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / sizes if sizes > 0 else 1.0
 
 
 def peaks(heights: FloatArray, layout: Layout | None) -> Indices:

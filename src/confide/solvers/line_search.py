@@ -9,6 +9,9 @@ from confide.evidence import Evidence
 
 SMALLEST_STEP = 2.0**-30
 
+TO_THE_BORDER = 0.995
+"""How much of the way to the border of the positive numbers a step may take."""
+
 FAIR_SHARE = 1e-4
 """Of what the slope promises, the part that a step must gain."""
 
@@ -29,3 +32,9 @@ def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: fl
                 return length
         length /= 2
     return 0.0
+
+
+def longest_step(point: FloatArray, step: FloatArray) -> float:
+    """Return how far a step may go, at most 1, for a positive point to stay positive."""
+    falling = step < 0
+    return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min(initial=np.inf)))

@@ -17,12 +17,13 @@ from confide.evidence import Evidence
 from confide.solvers.accelerated_em import climb
 from confide.solvers.clock import Clock, Found, Progress
 from confide.solvers.curvature import curvature_of
-from confide.solvers.landscape import peaks
+from confide.solvers.landscape import LITTLE_OVERLAP, STANDING, overlap, peaks
 from confide.solvers.line_search import search
 from confide.solvers.stationary import StationaryPlane
 
 Mask = NDArray[np.bool_]
 
+WARM_UP_CYCLES = 15
 SETTLING_CYCLES = 5
 MOST_EXCHANGES = 12
 MOST_PRODUCTS = 300
@@ -41,7 +42,7 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
     plane = StationaryPlane.of(evidence.channel)
     if plane is None:
         raise TypeError(f"newton_cg needs a plane; got {evidence.channel!r}.")
-    theta, outputs = _thin_out(evidence, theta, clock)
+    theta, outputs = _first_point(evidence, theta, clock)
     gain = evidence.gain(outputs)
     found, accuracy = Found.of(evidence, theta, 0), LOOSEST
     for number in range(1, clock.iteration_limit + 1):
@@ -61,12 +62,15 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
     return found
 
 
-def _thin_out(evidence: Evidence, theta: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray]:
-    """Leave only the local maxima of a distribution, and let EM settle their weights.
+def _first_point(evidence: Evidence, theta: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray]:
+    """Warm up by EM, leave only the local maxima, and let EM settle their weights.
 
-    Neighbours are near copies of each other, and among copies conjugate gradients and bounds both go astray.
+    Neighbours are near copies of each other, and among copies conjugate gradients and bounds both go astray. Where
+    rows overlap little they are not, and all that EM leaves standing may stay.
     """
-    found = peaks(theta, evidence.channel.layout)
+    theta, _ = climb(evidence, theta, WARM_UP_CYCLES, clock)
+    is_sharp = overlap(evidence.channel) < LITTLE_OVERLAP
+    found = np.flatnonzero(theta > STANDING / theta.size) if is_sharp else peaks(theta, evidence.channel.layout)
     thin = np.zeros_like(theta)
     thin[found] = theta[found]
     if not evidence.explains(evidence.channel.push(thin)):

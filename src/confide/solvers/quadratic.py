@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from confide.channels.base import FloatArray
+from confide.solvers.line_search import longest_step
 
 Mask = NDArray[np.bool_]
 
@@ -22,30 +23,21 @@ PATIENCE = 3
 MOST_CENTRAL_STEPS = 60
 
 
-def nonnegative_step(hessian: FloatArray, slope: FloatArray, point: FloatArray) -> FloatArray:
-    """Return the d that maximises slope . d - d' H d / 2 with point + d >= 0.
-
-    >>> nonnegative_step(np.eye(2), np.array([1.0, -3.0]), np.array([0.0, 2.0]))
-    array([ 1., -2.])
-    """
-    return NonnegativeProgramme(hessian).step(slope, point)
-
-
 @dataclass
 class NonnegativeProgramme:
-    """The programme for one Hessian, to be solved with several slopes and points.
+    """Maximise slope . d - d' H d / 2 with point + d >= 0, for one H and several slopes and points.
+
+    >>> programme = NonnegativeProgramme(np.eye(2))
+    >>> programme.step(np.array([1.0, -3.0]), np.array([0.0, 2.0]))
+    array([ 1., -2.])
 
     Attributes
     ----------
     hessian
-        Positive semidefinite. It is overwritten: equilibrated to a diagonal of ones.
-    tolerated
-        The share of entries that may end on the wrong side of their bound, where the Hessian is a model that the
-        caller corrects anyway. They are brought to the bound.
+        H, positive semidefinite. It is overwritten: equilibrated to a diagonal of ones.
     """
 
     hessian: FloatArray
-    tolerated: float = 0.0
     _scale: FloatArray = field(init=False)
     _free: Mask = field(init=False)
     _factor: FloatArray | None = field(init=False, default=None)
@@ -56,33 +48,39 @@ class NonnegativeProgramme:
         self.hessian *= self._scale
         self._free = np.zeros(self._scale.size, dtype=bool)
 
-    def step(self, slope: FloatArray, point: FloatArray) -> FloatArray:
-        """Return the best d; see :func:`nonnegative_step`."""
+    def step(self, slope: FloatArray, point: FloatArray, tolerated: float = 0.0) -> FloatArray:
+        """Return the best d.
+
+        A share of `tolerated` entries may be wrong about which side of the bound they belong to, where H is a model
+        that the caller corrects anyway; they are brought to the bound.
+        """
         target, start = slope * self._scale, point / self._scale
         first_guess = (start > 0) | (target > 0) if self._factor is None else self._free
-        step = self._exchange_blocks(target, start, first_guess)
+        step = self._exchange_blocks(target, start, first_guess, tolerated)
         if step is None:
-            step = self._cross_over(target, start)
+            step = self._cross_over(target, start, tolerated)
         return np.maximum(step, -start) * self._scale
 
-    def _exchange_blocks(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray | None:
+    def _exchange_blocks(
+        self, target: FloatArray, start: FloatArray, free: Mask, tolerated: float
+    ) -> FloatArray | None:
         """Let all wrong entries change sides at once (Judice and Pires, 1994); None if that leads nowhere."""
         fewest, patience = start.size + 1, PATIENCE
         while patience >= 0:
             step = self._solve(target, start, free)
             wrong = np.where(free, start + step < 0, self._wants_to_grow(target, step))
             count = int(wrong.sum())
-            if count <= self.tolerated * start.size:
+            if count <= tolerated * start.size:
                 return step
             patience = PATIENCE if count < fewest else patience - 1
             fewest = min(fewest, count)
             free = free ^ wrong
         return None
 
-    def _cross_over(self, target: FloatArray, start: FloatArray) -> FloatArray:
+    def _cross_over(self, target: FloatArray, start: FloatArray, tolerated: float) -> FloatArray:
         """Follow the central path, which is sure to lead there; then exchange blocks from where it ends."""
         end, slack = follow_central_path(self.hessian, target, start)
-        step = self._exchange_blocks(target, start, end > slack)
+        step = self._exchange_blocks(target, start, end > slack, tolerated)
         return end - start if step is None else step
 
     def _wants_to_grow(self, target: FloatArray, step: FloatArray) -> Mask:
@@ -124,21 +122,15 @@ def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArr
         factor = factor_positive(hessian + np.diag(ratio))
         ahead = dpotrs(factor, left, lower=1)[0]
         ahead_slack = -slack - ratio * ahead
-        reached = weights + _longest(weights, ahead) * ahead
-        reached_slack = slack + _longest(slack, ahead_slack) * ahead_slack
+        reached = weights + longest_step(weights, ahead) * ahead
+        reached_slack = slack + longest_step(slack, ahead_slack) * ahead_slack
         aim = (float(reached @ reached_slack) / weights.size / centre) ** 3 * centre
         bend = (aim - ahead * ahead_slack) / weights
         change = dpotrs(factor, left + bend, lower=1)[0]
         slack_change = bend - slack - ratio * change
-        weights = weights + _longest(weights, change) * change
-        slack = slack + _longest(slack, slack_change) * slack_change
+        weights = weights + longest_step(weights, change) * change
+        slack = slack + longest_step(slack, slack_change) * slack_change
     return weights, slack
-
-
-def _longest(point: FloatArray, step: FloatArray) -> float:
-    """Return how far a step may go, at most 1, for the point to stay positive."""
-    falling = step < 0
-    return min(1.0, 0.995 * float((point[falling] / -step[falling]).min(initial=np.inf)))
 
 
 def factor_positive(matrix: FloatArray) -> FloatArray:

@@ -21,7 +21,6 @@ import numpy as np
 
 from confide.channels import Channel
 from confide.channels.base import FloatArray, Indices
-from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
 
 SMALLEST_SIDE = 16
 """Rows and columns below which a plane is mostly border."""
@@ -60,20 +59,23 @@ class StationaryPlane:
     @classmethod
     def of(cls, channel: Channel) -> StationaryPlane | None:
         """Read the tables off a channel; None if it is no such plane, or too narrow a one."""
-        if not isinstance(channel, PlanarConvolution | ClampedPlanarConvolution) or min(channel.grid) < SMALLEST_SIDE:
+        layout = channel.layout
+        if layout is None or layout.places is not None or len(layout.shape) != 2:
             return None
-        kernel = channel.kernel.cells
-        correlation = _autocorrelation(kernel)
-        padded = _padded(kernel.shape)
-        side = _alike(correlation)
-        groups = _rim(*channel.grid, side)
-        scale = channel.rows if isinstance(channel, PlanarConvolution) else np.ones(kernel.size)
+        shape = layout.shape[0], layout.shape[1]
+        if min(shape) < SMALLEST_SIDE or channel.shape[0] != channel.shape[1]:
+            return None
+        kernel = _kernel_of(channel, shape)
+        if not _is_stationary(channel, kernel, shape):
+            return None
+        correlation, padded = _autocorrelation(kernel), _padded(shape)
+        groups = _rim(*shape, _alike(correlation))
         return cls(
-            channel.grid,
+            shape,
             correlation,
             _spectrum(correlation, padded),
             _spectrum(kernel**2, padded),
-            scale,
+            _scale_of(channel, kernel, shape),
             np.concatenate(groups),
             np.repeat(np.arange(len(groups)), [group.size for group in groups]),
             np.array([group[group.size // 2] for group in groups]),
@@ -104,11 +106,41 @@ class StationaryPlane:
         return np.bincount(self.rim_group, curvature[self.rim]).astype(np.float64)
 
     def _laid_over(self, weights: FloatArray, spectrum: FloatArray) -> FloatArray:
-        padded = _padded(self.shape)
-        transformed = _fft().rfft2(weights.reshape(self.shape), padded)
-        transformed *= spectrum
-        laid: FloatArray = _fft().irfft2(transformed, padded)[: self.shape[0], : self.shape[1]].reshape(-1)
-        return laid
+        return _laid_over(weights, spectrum, self.shape)
+
+
+def _kernel_of(channel: Channel, shape: tuple[int, int]) -> FloatArray:
+    """Return the kernel by how many rows and columns away an output is: the row of the first cell inside the rim."""
+    picture = channel.select(np.array([shape[1] + 1])).reshape(shape)
+    kernel = np.zeros(shape)
+    kernel[:-2, :-2] = picture[1:-1, 1:-1]
+    return kernel
+
+
+def _is_stationary(channel: Channel, kernel: FloatArray, shape: tuple[int, int]) -> bool:
+    """Whether the row of the central cell is the same kernel, up to a factor."""
+    row, column = shape[0] // 2, shape[1] // 2
+    picture = channel.select(np.array([row * shape[1] + column])).reshape(shape)[1:-1, 1:-1]
+    down, along = np.abs(np.arange(1, shape[0] - 1) - row), np.abs(np.arange(1, shape[1] - 1) - column)
+    moved = kernel[np.ix_(down, along)] * (picture[row - 1, column - 1] / kernel[0, 0])
+    return bool(np.allclose(picture, moved, rtol=1e-6, atol=1e-12 * float(picture.max())))
+
+
+def _scale_of(channel: Channel, kernel: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    """Return what each row is, times the kernel: from the share of it that stays inside the rim."""
+    inside = np.zeros(shape)
+    inside[1:-1, 1:-1] = 1.0
+    expected = _laid_over(inside.reshape(-1), _spectrum(kernel, _padded(shape)), shape)
+    return channel.pull(inside.reshape(-1)) / np.maximum(expected, 1e-300)
+
+
+def _laid_over(weights: FloatArray, spectrum: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    """Return the convolution of weights with a table whose transform is given."""
+    padded = _padded(shape)
+    transformed = _fft().rfft2(weights.reshape(shape), padded)
+    transformed *= spectrum
+    laid: FloatArray = _fft().irfft2(transformed, padded)[: shape[0], : shape[1]].reshape(-1)
+    return laid
 
 
 def _autocorrelation(kernel: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from confide.evidence import Evidence
 from confide.solvers.accelerated_em import climb
 from confide.solvers.clock import Clock, Found, Progress
 from confide.solvers.curvature import Curvature, FromRows, choose_curvature, curvature_of
-from confide.solvers.landscape import highest, peaks
+from confide.solvers.landscape import LITTLE_OVERLAP, STANDING, highest, overlap, peaks
 from confide.solvers.line_search import search
 from confide.solvers.quadratic import NonnegativeProgramme
 
@@ -53,11 +53,7 @@ MOST_REPEATS = 3
 MUCH_NEARER = 0.1
 """A curvature is used again if what the last step promised is at most this share of what the one before did."""
 
-STANDING = 1e-4
-"""Where noise is weak, values with this share of an equal one count as left standing by EM."""
-
 LARGEST_ROWS = 100_000_000
-LITTLE_OVERLAP = 0.8
 
 
 @dataclass
@@ -121,11 +117,6 @@ class Support:
         self.curvature.begin(self.composite, self.composite_outputs)
 
     @property
-    def tolerated(self) -> float:
-        """The share of weights that may end on the wrong side of their bound, where corrections follow."""
-        return 0.0 if self.curvature.is_exact else TOLERATED
-
-    @property
     def most_new_atoms(self) -> int:
         """How many values may join at a time: without rows to compute they come cheaply."""
         return MOST_NEW_ATOMS if self.curvature.is_exact else MOST_NEW_ATOMS_ON_PLANES
@@ -163,7 +154,7 @@ class Support:
 
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
-    is_sharp = theta.size <= MOST_FIRST_ATOMS and _overlap(evidence) < LITTLE_OVERLAP
+    is_sharp = theta.size <= MOST_FIRST_ATOMS and overlap(evidence.channel) < LITTLE_OVERLAP
     theta, outputs = climb(evidence, theta, SHARP_WARM_UP_CYCLES if is_sharp else WARM_UP_CYCLES, clock)
     theta = theta / float(theta.sum())
     found = Found.of(evidence, theta, 0)
@@ -207,14 +198,6 @@ def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray, *
     return support
 
 
-def _overlap(evidence: Evidence) -> float:
-    """Return the cosine between the rows of a value in the middle and of the one before it."""
-    value = evidence.channel.shape[0] // 2
-    first, second = evidence.channel.select(np.array([value, max(value - 1, 0)]))
-    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return float(first @ second) / sizes if sizes > 0 else 1.0
-
-
 def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
     """Return the values that promise the most: local maxima of the gain above one."""
     found = peaks(gain, evidence.channel.layout)
@@ -224,7 +207,7 @@ def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
 def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray, clock: Clock) -> bool:
     """Take one Newton step on the weights, and cheap ones after it; say whether any progress was possible."""
     take = _exact_step if support.curvature.is_exact else _corrected_step
-    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs), support.tolerated)
+    programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs))
     has_moved, promise = False, np.inf
     for _ in range(1 + MOST_REPEATS):
         slope = support.slope(evidence, outputs, gain)
@@ -263,16 +246,16 @@ def _corrected_step(
     """
     curvature = curvature_of(evidence, outputs)
     step, bent, change = np.zeros_like(slope), np.zeros_like(slope), np.zeros_like(outputs)
-    first = 0.0
+    first, tolerated = 0.0, TOLERATED
     for _ in range(MOST_CORRECTIONS):
-        move = programme.step(slope - bent, support.weights + step)
+        move = programme.step(slope - bent, support.weights + step, tolerated)
         pushed = evidence.channel.push(support.distribution(move))
         curved = support.collect(evidence.channel.pull(curvature * pushed))
         promise, bend = float((slope - bent) @ move), float(move @ curved)
         length = min(1.0, promise / bend) if bend > 0 else 1.0
         step, bent, change = step + length * move, bent + length * curved, change + length * pushed
         gained = length * promise - length**2 * bend / 2
-        first, programme.tolerated = max(first, gained), programme.tolerated / 10
+        first, tolerated = max(first, gained), tolerated / 10
         if gained <= CORRECTED * first:
             break
     return step, change
