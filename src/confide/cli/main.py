@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, datasets, demo, estimate, init, privatize, show
+from confide.cli import audit, datasets, demo, estimate, init, privatize, reproduce, show
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
 from confide.errors import ConfideError
@@ -76,6 +76,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "privatize": (privatize.privatize, privatize.EXAMPLES),
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
+    "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
 }
 """Every command with examples for its help; a new one joins by standing here."""
 

@@ -5,8 +5,8 @@ its own (a line, a map, bars) and joins by standing in :func:`confide.figures.di
 """
 
 from confide.figures.distributions import Sheet, draw_distributions, draw_sheet
-from confide.figures.output import to_png, to_svg
+from confide.figures.output import to_pdf, to_png, to_svg
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
 
-__all__ = ["Panel", "Role", "Sheet", "draw_distributions", "draw_path", "draw_sheet", "to_png", "to_svg"]
+__all__ = ["Panel", "Role", "Sheet", "draw_distributions", "draw_path", "draw_sheet", "to_pdf", "to_png", "to_svg"]
