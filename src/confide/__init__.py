@@ -43,6 +43,7 @@ from confide.mechanisms import (
 from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.likely_subsets import LikelySubset, likely_subset
 
 __version__ = "0.1.0"
 
@@ -65,6 +66,7 @@ __all__ = [
     "Inversion",
     "Laplace",
     "Lattice",
+    "LikelySubset",
     "LocalDP",
     "Mechanism",
     "Method",
@@ -92,6 +94,7 @@ __all__ = [
     "estimate",
     "hellinger",
     "kl_divergence",
+    "likely_subset",
     "load_survey",
     "merge",
     "parse_survey",

@@ -45,6 +45,8 @@ def assess(
 ) -> Outcome:
     """Estimate with one method, keep the path, and measure the distance from the truth.
 
+    Where the alphabet has no end, the truth is a distribution over that of :func:`confide.likely_subset`.
+
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 2), epsilon=1.0)
     >>> counts = cf.tally([0, 1, 2], counts=[50, 30, 20])
@@ -52,7 +54,8 @@ def assess(
     >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
     (True, True)
     """
-    known = None if truth is None else as_distribution(truth, mechanism.alphabet.size, "truth")
+    if truth is not None and mechanism.alphabet.is_finite:
+        as_distribution(truth, mechanism.alphabet.size, "truth")  # refused now rather than after a long search
     path: list[float] = []
 
     def follow(iteration: int, log_likelihood: float) -> None:
@@ -61,7 +64,8 @@ def assess(
             monitor(iteration, log_likelihood)
 
     answer = estimate(counts, mechanism, method, monitor=follow)
+    known = None if truth is None else as_distribution(truth, answer.alphabet.size, "truth")
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)
-    moved = emd(answer.distribution, known, mechanism.alphabet) if has_emd(mechanism.alphabet) else None
+    moved = emd(answer.distribution, known, answer.alphabet) if has_emd(answer.alphabet) else None
     return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known))

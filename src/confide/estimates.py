@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.checks import read_only
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
+from confide.mechanisms.premises import Premise
 from confide.methods.base import Method, Monitor, Solution, Status
 from confide.reports import Counts
+from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
+
+LARGE = 2000
+"""Values from which on a likely subset is looked for; below, the whole alphabet costs next to nothing."""
+
+WORTH_IT = 0.5
+"""A likely subset of a finite alphabet is used if it holds no more than this part of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +33,7 @@ class Estimate:
     Attributes
     ----------
     alphabet
-        The values.
+        The values. Where the mechanism's alphabet has no end, those among which the answer was looked for.
     distribution
         The probability of each value. Only raw inversion may leave negative entries here.
     log_likelihood
@@ -42,6 +50,8 @@ class Estimate:
         The method with its settings.
     seconds
         How long it took.
+    considered
+        Among which values the answer was looked for, and why no other matters; None if among all.
     """
 
     alphabet: Alphabet
@@ -53,6 +63,7 @@ class Estimate:
     explanation: str
     method: Method
     seconds: float
+    considered: LikelySubset | None = None
 
     @property
     def is_distribution(self) -> bool:
@@ -117,10 +128,47 @@ def estimate(
     _check_groups(groups)
     if not isinstance(chosen, Method):
         raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(chosen)}.")
-    evidence = Evidence.pool([one.observe(reports) for one, reports in _by_mechanism(groups).items()])
+    return _estimate(_by_mechanism(groups), chosen, monitor)
+
+
+def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
+    subset = _choose_subset(groups, method)
+    if subset is None:
+        evidence = Evidence.pool([one.observe(counts) for one, counts in groups.items()])
+    else:
+        evidence = Evidence.pool([one.observe_within(counts, subset.alphabet) for one, counts in groups.items()])
     began = time.perf_counter()
-    solution = chosen.solve(evidence, monitor)
-    return _judge(groups[0][1].alphabet, evidence, solution, chosen, time.perf_counter() - began)
+    solution = method.solve(evidence, monitor)
+    answer = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
+    return answer if subset is None else _put_back(answer, subset)
+
+
+def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
+    """Return among which values to look; None for all of them.
+
+    On an endless alphabet there is no other way. On a finite one only a method that reaches the maximum may leave
+    values out: IBU's steps depend on all values that it starts from.
+    """
+    first = next(iter(groups))
+    if not first.alphabet.is_finite:
+        if not method.climbs:
+            raise NotInvertibleError(
+                f"{method.name} inverts a matrix, and {first.alphabet!r} has no end of rows. Use IBU() or MLE(), or "
+                f"give an alphabet with an end."
+            )
+        return likely_subset_of(groups)
+    is_known = all(one.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
+    if not (method.reaches_maximum and is_known and first.alphabet.size >= LARGE):
+        return None
+    subset = likely_subset_of(groups)
+    return subset if subset.alphabet.size <= WORTH_IT * first.alphabet.size else None
+
+
+def _put_back(answer: Estimate, subset: LikelySubset) -> Estimate:
+    """Return an answer over the likely values as one over the whole alphabet, if that has an end."""
+    if not subset.whole.is_finite:
+        return replace(answer, alphabet=subset.alphabet, considered=subset)
+    return replace(answer, distribution=read_only(subset.spread(answer.distribution)), considered=subset)
 
 
 def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:

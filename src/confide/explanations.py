@@ -102,7 +102,7 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
     ('cell (row 1, column 2)', 'age 13')
     """
-    if isinstance(alphabet, PlaneAlphabet):
+    if alphabet.field_names == PlaneAlphabet.field_names:
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
     return f"{name} {_quoted(_value(alphabet, index))}"

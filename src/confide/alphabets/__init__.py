@@ -14,6 +14,7 @@ from confide.alphabets.integers import Integers
 from confide.alphabets.pairs import Pairs
 from confide.alphabets.planes import Grid, Lattice
 from confide.alphabets.reals import Line, Plane
+from confide.alphabets.selection import Selection
 
 __all__ = [
     "Alphabet",
@@ -28,6 +29,7 @@ __all__ = [
     "Pairs",
     "Plane",
     "PlaneAlphabet",
+    "Selection",
     "Values",
     "as_values",
     "unbounded",

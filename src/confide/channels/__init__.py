@@ -5,6 +5,7 @@ from confide.channels.bits import BitChannel
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
 from confide.channels.kronecker import Kronecker
+from confide.channels.piled import Piled
 from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
 from confide.channels.scattered import ScatteredExponential
@@ -21,6 +22,7 @@ __all__ = [
     "Indices",
     "Kronecker",
     "Layout",
+    "Piled",
     "PlanarConvolution",
     "RandomizedResponseChannel",
     "ScatteredExponential",

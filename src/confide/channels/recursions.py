@@ -7,17 +7,22 @@ import numpy as np
 from confide.channels.base import FloatArray
 
 
-def running_sums(vectors: FloatArray, ratio: float) -> FloatArray:
+def running_sums(vectors: FloatArray, ratio: float | FloatArray) -> FloatArray:
     """Return the fading sums from the left, along the last axis; on non-negative input fully accurate.
+
+    One ratio serves every step; an array has one for each step from an entry to the next.
 
     >>> running_sums(np.array([1.0, 0.0, 2.0]), 0.5)
     array([1.  , 0.5 , 2.25])
+    >>> running_sums(np.array([1.0, 0.0, 2.0]), np.array([0.5, 0.1]))
+    array([1.  , 0.5 , 2.05])
     """
     from scipy.linalg.lapack import dtbtrs
 
     size = vectors.shape[-1]
     bands = np.empty((2, size), order="F")
-    bands[0], bands[1] = 1.0, -ratio
+    bands[0], bands[1, -1] = 1.0, 0.0
+    bands[1, :-1] = np.negative(ratio)
     columns = np.asfortranarray(vectors.reshape(-1, size).T)
     solution, _ = dtbtrs(bands, columns, uplo="L", diag="U")
     sums: FloatArray = solution.T.reshape(vectors.shape)

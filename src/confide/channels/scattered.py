@@ -1,4 +1,4 @@
-"""alpha^|z - x| between integers x and reports z anywhere on the line, in O(values + reports)."""
+"""alpha^|z - x| between values x and reports z anywhere on the line, in O(values + reports)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from confide.checks import read_only
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScatteredExponential(Channel):
-    """Columns proportional to alpha^|z - x|, for values 0 .. size - 1 and distinct reports z between them.
+    """Columns proportional to alpha^|z - x|, for values x in a row and distinct reports z between them.
 
-    The part of a push that comes from values up to floor(z) is alpha^(z - floor(z)) times a running sum from the left,
-    the rest likewise from the right, so one recursion each way serves all reports.
+    The part of a push that comes from values up to f, the last one below z, is alpha^(z - f) times a running sum from
+    the left, the rest likewise from the right, so one recursion each way serves all reports.
 
     Parameters
     ----------
@@ -27,7 +27,9 @@ class ScatteredExponential(Channel):
     decay
         -log alpha.
     positions
-        Where the reports lie, within 0 and size - 1.
+        Where the reports lie, between the first and the last value.
+    places
+        Where the values lie, in increasing order; 0 .. size - 1 if left out.
 
     >>> channel = ScatteredExponential(2, np.log(2), np.array([0.0, 1.0]))
     >>> channel.dense()
@@ -38,11 +40,17 @@ class ScatteredExponential(Channel):
     size: int
     decay: float
     positions: FloatArray
+    places: FloatArray | None = None
     _floor: Indices = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "positions", read_only(np.array(self.positions, dtype=np.float64)))
-        object.__setattr__(self, "_floor", np.minimum(self.positions.astype(np.int64), self.size - 1))
+        if self.places is None:
+            floor = np.minimum(self.positions.astype(np.int64), self.size - 1)
+        else:
+            object.__setattr__(self, "places", read_only(np.array(self.places, dtype=np.float64)))
+            floor = np.clip(np.searchsorted(self.places, self.positions, side="right") - 1, 0, self.size - 1)
+        object.__setattr__(self, "_floor", floor)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -51,14 +59,19 @@ class ScatteredExponential(Channel):
 
     @cached_property
     def _from_left(self) -> FloatArray:
-        """alpha^(z - floor(z)): how a running sum from the left fades on the way to z."""
-        return np.exp(-self.decay * (self.positions - self._floor))
+        """alpha^(z - f): how a running sum from the left fades on the way from the last value f to z."""
+        faded: FloatArray = np.exp(-self.decay * (self.positions - self._place_of(self._floor)))
+        return faded
 
     @cached_property
     def _from_right(self) -> FloatArray:
-        """alpha^(floor(z) + 1 - z), or nothing where no value lies to the right."""
-        faded: FloatArray = np.exp(-self.decay * (self._floor + 1 - self.positions))
+        """alpha^(c - z) for the next value c, or nothing where no value lies to the right."""
+        faded: FloatArray = np.exp(-self.decay * (self._place_of(self._next) - self.positions))
         return np.where(self._floor + 1 < self.size, faded, 0.0)
+
+    @cached_property
+    def _next(self) -> Indices:
+        return np.minimum(self._floor + 1, self.size - 1)
 
     @property
     def layout(self) -> Layout:
@@ -68,26 +81,40 @@ class ScatteredExponential(Channel):
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        left = self._sums(distribution)
-        right = self._sums(distribution[..., ::-1])[..., ::-1]
-        neighbour = np.minimum(self._floor + 1, self.size - 1)
-        pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., neighbour] * self._from_right
+        left, right = self._sums_from_left(distribution), self._sums_from_right(distribution)
+        pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
         return pushed
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         to_left = self._gather(weights * self._from_left, self._floor)
-        to_right = self._gather(weights * self._from_right, np.minimum(self._floor + 1, self.size - 1))
-        return self._sums(to_left[..., ::-1])[..., ::-1] + self._sums(to_right)
+        to_right = self._gather(weights * self._from_right, self._next)
+        return self._sums_from_right(to_left) + self._sums_from_left(to_right)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
-        selected: FloatArray = np.exp(-self.decay * np.abs(values[:, None] - self.positions))
+        selected: FloatArray = np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
         return selected
 
-    def _sums(self, vectors: FloatArray) -> FloatArray:
-        return running_sums(vectors, math.exp(-self.decay))
+    def _place_of(self, values: Indices) -> FloatArray:
+        placed: FloatArray = values.astype(np.float64) if self.places is None else self.places[values]
+        return placed
+
+    @cached_property
+    def _ratios(self) -> float | FloatArray:
+        """How much fades from a value to the next."""
+        if self.places is None:
+            return math.exp(-self.decay)
+        ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))
+        return ratios
+
+    def _sums_from_left(self, vectors: FloatArray) -> FloatArray:
+        return running_sums(vectors, self._ratios)
+
+    def _sums_from_right(self, vectors: FloatArray) -> FloatArray:
+        ratios = self._ratios if isinstance(self._ratios, float) else self._ratios[::-1]
+        return running_sums(vectors[..., ::-1], ratios)[..., ::-1]
 
     def _gather(self, weights: FloatArray, places: Indices) -> FloatArray:
         flat = weights.reshape(-1, self.positions.size)

@@ -86,6 +86,18 @@ class TwoSidedExponential(Channel):
         """See :attr:`Channel.shape`."""
         return self.columns.size, self.columns.size
 
+    def piece(self, start: int, stop: int) -> TwoSidedExponential:
+        """Return the rows and columns from `start` up to, and not with, `stop`.
+
+        >>> TwoSidedExponential(0.5, 0.5, np.array([2, 1, 2]) / 3).piece(1, 3).dense().round(4)
+        array([[0.3333, 0.3333],
+               [0.1667, 0.6667]])
+        """
+        cut = slice(start, stop)
+        rows = None if self.rows is None else self.rows[cut]
+        diagonal = None if self.diagonal is None else self.diagonal[cut]
+        return TwoSidedExponential(self.ratio, self.complement, self.columns[cut], rows, diagonal)
+
     @property
     def layout(self) -> Layout:
         """See :attr:`Channel.layout`."""

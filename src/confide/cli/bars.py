@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.estimates import Estimate
 from confide.explanations import label_value
-from confide.surveys import Survey
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -40,17 +40,17 @@ class Bar:
 
 
 def show_distribution(
-    console: Console, survey: Survey, distribution: FloatArray, truth: FloatArray | None, *, everything: bool = False
+    console: Console, name: str, answer: Estimate, truth: FloatArray | None, *, everything: bool = False
 ) -> None:
-    """Print a distribution in the shape that suits its alphabet."""
-    alphabet = survey.alphabet
+    """Print an estimated distribution in the shape that suits its alphabet."""
+    alphabet, distribution = answer.alphabet, answer.distribution
     if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
         console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
     if isinstance(alphabet, Pairs) and not everything and alphabet.size > SMALL:
         notes = _show_margins(console, alphabet, distribution, truth)
     else:
         bars, note = choose_bars(alphabet, distribution, truth, everything=everything)
-        console.print(_table(console, survey.name, bars))
+        console.print(_table(console, name, bars))
         notes = [note]
     for line in filter(None, notes):
         console.print(line, style="dim", soft_wrap=not console.is_terminal)

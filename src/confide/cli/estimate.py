@@ -32,6 +32,7 @@ from confide.tables import (
     to_json,
     write_text,
 )
+from confide.theory.likely_subsets import likely_subset
 
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
@@ -99,12 +100,12 @@ def estimate(  # noqa: PLR0913 - one argument an option
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
-    _require_end(contract)
-    known = None if truth is None else _read_truth(truth, contract)
+    true_rows = None if truth is None else _read_truth(truth, contract)
     rows = read_reports(reports, contract, column or ())
     screen(rows, rejects)
     _warn_of_values(rows, contract)
     counts = rows.tally()
+    known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
         outcome = assess(counts, contract.mechanism, chosen, truth=known, monitor=monitor)
     # All are rendered before the first is written, so that a missing package leaves none behind.
@@ -134,18 +135,6 @@ def describe_certificate(certificate: float) -> str:
     return f"no distribution has a log-likelihood more than {certificate:.3g} above this one"
 
 
-def _require_end(survey: Survey) -> None:
-    """Refuse an alphabet without an end: there would be no end of probabilities to estimate."""
-    alphabet = survey.alphabet
-    if alphabet.is_finite:
-        return
-    bounds = 'kind = "grid" with rows and columns' if isinstance(alphabet, Lattice) else "low and high"
-    raise NoAnswerError(
-        f"An estimate needs values that have an end; {alphabet!r} has none. Make a copy of the survey whose [alphabet] "
-        f"has {bounds}, wide enough for everyone. The reports need not be made again: the noise is the same."
-    )
-
-
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
     check_choice("--method", name, tuple(METHODS))
     method = METHODS[name]
@@ -166,10 +155,26 @@ def _check_formats(outputs: list[Path]) -> None:
             raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
 
 
-def _read_truth(path: Path, survey: Survey) -> NDArray[np.float64]:
+def _read_truth(path: Path, survey: Survey) -> Rows:
     rows = read_values(path, survey)
     rows.require_usable("These are the true values; correct or remove them.")
-    return rows.distribution()
+    return rows
+
+
+def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np.float64]:
+    """Return the truth over the values that the estimate will be over."""
+    if survey.alphabet.is_finite:
+        return rows.distribution()
+    likely = likely_subset(survey.mechanism, counts).alphabet
+    missed = int((~likely.contains(likely.as_array(rows.tally().reports))).sum())
+    if missed:
+        bounds = 'kind = "grid" with rows and columns' if isinstance(survey.alphabet, Lattice) else "low and high"
+        raise NoAnswerError(
+            f"{missed:,} of the distinct true values lie beyond all reports, where the estimate is not looked for, so "
+            f"its distance from the truth is not known. Leave out --truth, or make a copy of the survey whose "
+            f"[alphabet] has {bounds}; the reports need not be made again."
+        )
+    return replace(rows, alphabet=likely).distribution()
 
 
 def _warn_of_values(rows: Rows, survey: Survey) -> None:
@@ -205,10 +210,11 @@ def _show_in_words(
             ("Status", f"{answer.status}: {answer.explanation}"),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             ("Certificate", describe_certificate(answer.certificate)),
+            *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
             *_distances(survey, outcome, truth),
         ]
     )
-    show_distribution(target, survey, answer.distribution, truth, everything=everything)
+    show_distribution(target, survey.name, answer, truth, everything=everything)
 
 
 def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | None) -> list[tuple[str, str]]:

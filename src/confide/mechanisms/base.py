@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Indices
-from confide.channels import Channel
+from confide.channels import Channel, Embedded
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
+from confide.mechanisms.premises import Premise
 from confide.reports import Counts, as_histogram, tally
 from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
 
@@ -53,6 +54,24 @@ class Mechanism(ABC):
     def report_alphabet(self) -> Alphabet:
         """What a report may be; the alphabet itself unless the mechanism says otherwise."""
         return self.alphabet
+
+    @property
+    def premise(self) -> Premise:
+        """What is known of which values make a report likely: what :func:`confide.likely_subset` may rest on."""
+        return Premise.NOTHING
+
+    @property
+    def decay(self) -> float | None:
+        """The rate r, where P(report | value) is exactly a constant times e^(-r distance) in steps; else None."""
+        return None
+
+    def peaks(self, counts: Counts) -> NDArray[np.float64]:
+        """Return places that hold the peaks of all reports between them, one row a place.
+
+        That is where the reports lie, unless the mechanism says otherwise.
+        """
+        self.refuse_strays(counts)
+        return counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
 
     def privatize(self, values: ArrayLike, *, rng: Any = None) -> Any:
         """Blur values, each on its own.
@@ -122,6 +141,18 @@ class Mechanism(ABC):
         per_output = self.lay_out(counts)
         self._refuse_impossible(per_output)
         return Evidence(self.channel, per_output)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """Do as :meth:`observe`, for people who have one of the values in `part`.
+
+        The log-likelihoods are those of the whole alphabet's distributions that are zero elsewhere. Mechanisms that
+        can, override this to cost what the part costs.
+        """
+        evidence = self.observe(counts)
+        values = self.alphabet.encode(part.decode(np.arange(part.size)))
+        outputs = evidence.channel.shape[1]
+        channel = Embedded(evidence.channel, values, np.arange(outputs), outputs)
+        return Evidence(channel, evidence.counts, evidence.log_offset)
 
     def refuse_strays(self, counts: Counts) -> None:
         """Refuse reports that are none of the outputs.

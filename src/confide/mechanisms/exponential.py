@@ -27,6 +27,7 @@ from confide.mechanisms.base import Mechanism, settle_epsilon
 from confide.mechanisms.geometric import power_weights
 from confide.mechanisms.line import LARGEST_TABLE, require_finite
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
+from confide.mechanisms.premises import Premise
 from confide.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
 
 
@@ -58,6 +59,19 @@ class Exponential(Mechanism):
     def guarantee(self) -> MetricPrivacy:
         """See :attr:`Mechanism.guarantee`."""
         return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
+
+    @property
+    def premise(self) -> Premise:
+        """See :attr:`Mechanism.premise`.
+
+        The normaliser N(x) differs from value to value, so a nearer value need not make a report likelier: between
+        two sides of it, or on a plane, nothing is known. On one side of a report z on a line it does, though: moving
+        from y to x, farther out, N shrinks by e^(-rate |x - y|) at most, by the triangle inequality, while the
+        weight shrinks by just that. Categories are all at distance one, as in k-RR.
+        """
+        if isinstance(self.alphabet, Integers):
+            return Premise.LINE
+        return Premise.OWN_VALUE if isinstance(self.alphabet, Categories) else Premise.NOTHING
 
     @cached_property
     def channel(self) -> Channel:

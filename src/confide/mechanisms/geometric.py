@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets import Indices, Integers
 from confide.channels import TwoSidedExponential
 from confide.evidence import Evidence
-from confide.mechanisms.line import LineMechanism, TruncatedLineMechanism
+from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
 from confide.reports import Counts, tally
 from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
-class Geometric(LineMechanism):
+class Geometric(UnboundedLineMechanism):
     """Add two-sided geometric noise to a whole number.
 
     P(z | x) = (1 - alpha) / (1 + alpha) alpha^|z - x| with alpha = e^(-epsilon spacing) (paper, eq. linearGeometric).
@@ -42,6 +42,15 @@ class Geometric(LineMechanism):
     def report_alphabet(self) -> Integers:
         """See :attr:`Mechanism.report_alphabet`."""
         return replace(self.alphabet, low=None, high=None)
+
+    @property
+    def decay(self) -> float:
+        """See :attr:`Mechanism.decay`."""
+        return -log_of(self._ratio)
+
+    @property
+    def _log_peak(self) -> float:
+        return math.log(float((1 - self._ratio) / (1 + self._ratio)))
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`.

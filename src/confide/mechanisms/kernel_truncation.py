@@ -26,8 +26,8 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
     def _kernel(self) -> PlanarKernel:
         return self._make_kernel(self._box.shape)
 
-    def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:  # noqa: ARG002 (the kernel has it)
-        return ClampedPlanarConvolution(self._kernel)
+    def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:
+        return ClampedPlanarConvolution(self._kernel if shape == self._box.shape else self._make_kernel(shape))
 
     @cached_property
     def _quadrant(self) -> NDArray[np.float64]:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from confide.alphabets import Indices, Integers, Line
 from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.evidence import Evidence
-from confide.mechanisms.line import LineMechanism, TruncatedLineMechanism
+from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
 from confide.reports import Counts
 from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
-class Laplace(LineMechanism):
+class Laplace(UnboundedLineMechanism):
     """Add Laplace noise to a whole number and report the real number that results.
 
     No computer draws a real number. Reports are multiples of a step/2^16, and the noise is exactly geometric among
@@ -44,17 +44,23 @@ class Laplace(LineMechanism):
         """See :attr:`Mechanism.report_alphabet`."""
         return Line(self.alphabet.spacing, self.alphabet.unit)
 
+    @property
+    def decay(self) -> float:
+        """See :attr:`Mechanism.decay`."""
+        return -log_of(self._fine_ratio) * Line.RESOLUTION
+
+    @property
+    def _log_peak(self) -> float:
+        return math.log(float((1 - self._fine_ratio) / (1 + self._fine_ratio)))
+
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`; beyond the alphabet a report is worth what the border is."""
         low, high = self.alphabet.span
         self.refuse_strays(counts)
         clamped = np.clip(counts.reports.astype(np.float64), low, high)
-        decay = -log_of(self._fine_ratio) * Line.RESOLUTION
         beyond = np.abs(counts.reports - clamped)
-        ratio = self._fine_ratio
-        peak = math.log(float((1 - ratio) / (1 + ratio)))
-        channel = ScatteredExponential(self.alphabet.size, decay, clamped - low)
-        offset = float(counts.counts @ (peak - decay * beyond))
+        channel = ScatteredExponential(self.alphabet.size, self.decay, clamped - low)
+        offset = float(counts.counts @ (self._log_peak - self.decay * beyond))
         return Evidence(channel, counts.counts, offset)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers
-from confide.channels import Channel, Embedded
+from confide.alphabets import Alphabet, Indices, Integers, Selection
+from confide.channels import Channel, Embedded, ScatteredExponential, TwoSidedExponential
 from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
 from confide.mechanisms.base import Mechanism, merge_weights, require_alphabet, settle_epsilon
+from confide.mechanisms.premises import Premise
+from confide.reports import Counts
 from confide.sampling import Bits
 
 LARGEST_TABLE = 256
@@ -33,6 +37,11 @@ class LineMechanism(Mechanism):
         return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
 
     @property
+    def premise(self) -> Premise:
+        """See :attr:`Mechanism.premise`."""
+        return Premise.LINE
+
+    @property
     def _rate(self) -> Fraction:
         """The promised log-ratio between neighbours, exactly."""
         return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
@@ -40,6 +49,38 @@ class LineMechanism(Mechanism):
     def _check(self) -> None:
         require_integers(self.alphabet, type(self).__name__)
         settle_epsilon(self, self.alphabet.spacing)
+
+
+@dataclass(frozen=True, repr=False)
+class UnboundedLineMechanism(LineMechanism):
+    """Noise on a line, with no end of reports: P(z | x) is a constant times e^(-decay |z - x|)."""
+
+    alphabet: Integers
+    epsilon: float
+
+    @property
+    @abstractmethod
+    def decay(self) -> float:
+        """See :attr:`Mechanism.decay`."""
+
+    @property
+    @abstractmethod
+    def _log_peak(self) -> float:
+        """The log-probability of reporting the value itself."""
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
+        if isinstance(part, Integers):
+            return replace(self, alphabet=part).observe(counts)
+        self.refuse_strays(counts)
+        places = part.coordinates[:, 0]
+        if not isinstance(part, Selection) or (np.diff(places) <= 0).any():
+            raise InvalidParameterError(f"A part of {self.alphabet!r} must be in increasing order; got {part!r}.")
+        reports = counts.reports.astype(np.float64)
+        inside = np.clip(reports, places[0], places[-1])
+        channel = ScatteredExponential(part.size, self.decay, inside, places)
+        offset = counts.counts @ (self._log_peak - self.decay * np.abs(reports - inside))
+        return Evidence(channel, counts.counts, float(offset))
 
 
 class TruncatedLineMechanism(LineMechanism):
@@ -56,11 +97,38 @@ class TruncatedLineMechanism(LineMechanism):
         """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet if self.outputs is None else self.outputs
 
+    @property
+    def premise(self) -> Premise:
+        """See :attr:`Mechanism.premise`; one single output says nothing."""
+        return Premise.LINE if self.report_alphabet.size > 1 else Premise.NOTHING
+
+    def peaks(self, counts: Counts) -> NDArray[np.float64]:
+        """See :meth:`Mechanism.peaks`; an end collects all beyond it, so it is likeliest from the alphabet's end."""
+        self.refuse_strays(counts)
+        (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
+        reports = counts.reports.astype(np.float64)
+        places = np.where(reports == first, float(low), np.where(reports == last, float(high), reports))
+        return places[:, None]
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; a range that holds all reports has a piece of the channel."""
+        channel = self.channel
+        if not isinstance(channel, TwoSidedExponential) or not isinstance(part, Integers):
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        places = part.locate(counts.reports)
+        if (places < 0).any():
+            return super().observe_within(counts, part)
+        per_output: NDArray[np.float64] = np.zeros(part.size)
+        per_output[places] = counts.counts
+        start = part.span[0] - self.alphabet.span[0]
+        return Evidence(channel.piece(start, start + part.size), per_output)
+
     @cached_property
     def channel(self) -> Channel:
         """See :attr:`Mechanism.channel`."""
         channel = self._box_channel(self._box.size)
-        if self._box.span == self.alphabet.span == self.report_alphabet.span:
+        if self._is_plain:
             return channel
         return Embedded(channel, self._values, self._remap, self.report_alphabet.size)
 
@@ -80,6 +148,11 @@ class TruncatedLineMechanism(LineMechanism):
     @abstractmethod
     def _noise(self, count: int, bits: Bits) -> Indices:
         """Draw noise over all whole numbers."""
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether values and outputs are the same."""
+        return self.alphabet.span == self.report_alphabet.span
 
     @cached_property
     def _box(self) -> Integers:

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice
+from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
 from confide.mechanisms.base import Mechanism, merge_weights, settle_epsilon
 from confide.mechanisms.line import require_finite
+from confide.mechanisms.premises import Premise
 from confide.reports import Counts
 from confide.sampling import Bits
 
@@ -44,6 +46,11 @@ class PlaneMechanism(Mechanism):
     def _rate(self) -> Fraction:
         """The promised log-ratio between neighbours, exactly."""
         return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
+
+    @property
+    def premise(self) -> Premise:
+        """See :attr:`Mechanism.premise`."""
+        return Premise.COORDINATES
 
     @abstractmethod
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
@@ -86,13 +93,60 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet if self.outputs is None else self.outputs
 
+    def peaks(self, counts: Counts) -> NDArray[np.float64]:
+        """See :meth:`Mechanism.peaks`; an output that stands for holes beside it is likely from all of them."""
+        return self._cells_reported(counts)[0].astype(np.float64)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; computed on a window around the part and the reports.
+
+        Noise is clamped to the window, whose rim then collects what lies beyond: so one more row or column is taken
+        where the box goes on, which nobody reported.
+        """
+        if not isinstance(part, Grid):
+            return super().observe_within(counts, part)
+        cells, numbers = self._cells_reported(counts)
+        window = self._window(part, cells)
+        channel = self._box_channel(window.shape)
+        if window.size <= LARGEST_DENSE:
+            channel = Dense(channel.dense(), channel.layout)
+        remap = np.full(window.size, -1, dtype=np.int64)
+        remap[window.encode(cells)] = numbers
+        values = window.encode(part.decode(np.arange(part.size)))
+        return Evidence(Embedded(channel, values, remap, counts.counts.size), counts.counts)
+
+    def _cells_reported(self, counts: Counts) -> tuple[NDArray[np.int64], Indices]:
+        """Return the cells of the box that lead to a report that was seen, and the number of that report."""
+        self.refuse_strays(counts)
+        if self._is_plain:
+            return counts.reports.astype(np.int64), np.arange(counts.counts.size)
+        number_of = np.full(self.report_alphabet.size, -1, dtype=np.int64)
+        number_of[self.report_alphabet.locate(counts.reports)] = np.arange(counts.counts.size)
+        numbers = number_of[self._remap]
+        seen = np.flatnonzero(numbers >= 0)
+        return self._box.decode(seen), numbers[seen]
+
+    def _window(self, part: Grid, cells: NDArray[np.int64]) -> Grid:
+        """Return the box of some values and cells, one wider where the mechanism's own box goes on."""
+        box, corner = self._box, np.array([part.first_row, part.first_column])
+        start = np.array([box.first_row, box.first_column])
+        first = np.maximum(np.minimum(cells.min(axis=0), corner) - 1, start)
+        last = np.minimum(np.maximum(cells.max(axis=0), corner + part.shape - 1) + 1, start + box.shape - 1)
+        rows, columns = (last - first + 1).tolist()
+        return replace(box, rows=rows, columns=columns, first_row=int(first[0]), first_column=int(first[1]))
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether values and outputs are the same, without a hole."""
+        return self.alphabet == self.report_alphabet and not self.alphabet.holes
+
     @cached_property
     def channel(self) -> Channel:
         """See :attr:`Mechanism.channel`."""
         channel = self._box_channel(self._box.shape)
         if self._box.size <= LARGEST_DENSE:
             channel = Dense(channel.dense(), channel.layout)
-        if self._box == self.alphabet == self.report_alphabet:
+        if self._is_plain:
             return channel
         embedded = Embedded(channel, self._values, self._remap, self.report_alphabet.size)
         return Dense(embedded.dense(), embedded.layout) if self._box.size <= LARGEST_DENSE else embedded
@@ -160,23 +214,45 @@ def shaded(rate: Fraction) -> float:
     return float(rate) * (1 - 1e-9) - 1e-12
 
 
-def scattered_evidence(alphabet: Grid, counts: Counts, rate: float, peak: float) -> Evidence:
+def scattered_evidence(alphabet: Grid | Selection, counts: Counts, rate: float, peak: float) -> Evidence:
     """Store a column e^(-rate distance) for each distinct report, scaled to the value nearest to it.
 
     Scaling keeps reports far outside from underflowing; what it takes away goes into the offset.
     """
     if alphabet.size * counts.reports.shape[0] > LARGEST_SCATTER:
-        raise InvalidParameterError(
-            f"{alphabet.size:,} values times {counts.reports.shape[0]:,} distinct reports do not fit. "
-            f"Use the truncated mechanism, or round the reports to cells."
-        )
-    points = alphabet.coordinates
-    difference = points[:, None, :] - counts.reports[None, :, :]
-    exponents = rate * np.hypot(difference[..., 0], difference[..., 1])
+        raise too_scattered(alphabet, counts)
+    exponents = rate * distances_between(alphabet.coordinates, counts.reports)
     nearest = exponents.min(axis=0)
     offset = float(counts.counts @ (peak - nearest))
-    layout = Layout(alphabet.shape, alphabet.places)
-    return Evidence(Dense(np.exp(nearest - exponents), layout), counts.counts, offset)
+    return Evidence(Dense(np.exp(nearest - exponents), layout_of(alphabet)), counts.counts, offset)
+
+
+def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:
+    """Return the error that says that a matrix of values and scattered reports does not fit."""
+    return InvalidParameterError(
+        f"{alphabet.size:,} values times {counts.reports.shape[0]:,} distinct reports do not fit. "
+        f"Use the truncated mechanism, or round the reports to cells."
+    )
+
+
+def distances_between(points: NDArray[np.float64], reports: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Euclidean distances in steps, one row a point and one column a report."""
+    difference = points[:, None, :] - reports[None, :, :]
+    distances: NDArray[np.float64] = np.hypot(difference[..., 0], difference[..., 1])
+    return distances
+
+
+def layout_of(cells: Grid | Selection) -> Layout | None:
+    """Return how cells lie; those far apart as if the rows and columns between them, which are empty, were not there.
+
+    None where even that takes more than LARGEST_SCATTER / 10 places.
+    """
+    if isinstance(cells, Grid):
+        return Layout(cells.shape, cells.places)
+    (rows, row), (columns, column) = (np.unique(part, return_inverse=True) for part in cells.values.T)
+    if rows.size * columns.size > LARGEST_SCATTER // 10:
+        return None
+    return Layout((rows.size, columns.size), row * columns.size + column)
 
 
 def nearest_cells(box: Grid, outputs: Grid) -> Indices:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices, Lattice, Plane, unbounded
+from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.mechanisms.kernel_truncation import TruncatedKernelMechanism
 from confide.mechanisms.planar import PlaneMechanism, scattered_evidence, shaded
+from confide.mechanisms.premises import Premise
 from confide.reports import Counts
 from confide.sampling import Bits, PlanarGeometricNoise
 
@@ -42,14 +43,36 @@ class PlanarLaplace(PlaneMechanism):
         """See :attr:`Mechanism.report_alphabet`."""
         return Plane(self.alphabet.spacing, self.alphabet.unit)
 
+    @property
+    def premise(self) -> Premise:
+        """See :attr:`Mechanism.premise`."""
+        return Premise.DISTANCE
+
+    @property
+    def decay(self) -> float:
+        """See :attr:`Mechanism.decay`."""
+        return float(self._rate)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
+        if isinstance(part, Grid):
+            return replace(self, alphabet=part).observe(counts)
+        if not isinstance(part, Selection):
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        return scattered_evidence(part, counts, self.decay, self._log_peak)
+
+    @property
+    def _log_peak(self) -> float:
+        fine = self.decay / Plane.RESOLUTION
+        return math.log(float(planar_geometric_kernel((1, 1), fine).cells[0, 0]))
+
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
         if not isinstance(self.alphabet, Grid):
             raise unbounded(self.alphabet, "Grid(rows, columns)")
         self.refuse_strays(counts)
-        fine = float(self._rate) / Plane.RESOLUTION
-        peak = math.log(float(planar_geometric_kernel((1, 1), fine).cells[0, 0]))
-        return scattered_evidence(self.alphabet, counts, float(self._rate), peak)
+        return scattered_evidence(self.alphabet, counts, self.decay, self._log_peak)
 
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
         return PlanarGeometricNoise(self._rate / Plane.RESOLUTION).draw(count, bits)

@@ -14,6 +14,7 @@ from confide.channels import RandomizedResponseChannel
 from confide.errors import InvalidParameterError
 from confide.guarantees import LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
+from confide.mechanisms.premises import Premise
 from confide.sampling import Bits, WeightRows, ratio_above, uniform_below
 
 
@@ -44,6 +45,11 @@ class RandomizedResponse(Mechanism):
     def guarantee(self) -> LocalDP:
         """See :attr:`Mechanism.guarantee`."""
         return LocalDP(self.epsilon)
+
+    @property
+    def premise(self) -> Premise:
+        """See :attr:`Mechanism.premise`."""
+        return Premise.OWN_VALUE
 
     @cached_property
     def channel(self) -> RandomizedResponseChannel:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices, Lattice, unbounded
-from confide.channels import Kronecker
+from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
+from confide.channels import Embedded, Kronecker, ScatteredExponential
 from confide.evidence import Evidence
 from confide.mechanisms.geometric import clamped_channel, clamped_log_ratio, clamped_weights
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
 from confide.reports import Counts, tally
-from confide.sampling import Bits, ProductNoise, WeightRows, over_root_two, ratio_above
+from confide.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +38,27 @@ class Taxicab(UnboundedPlaneMechanism):
 
     def __post_init__(self) -> None:
         self._check()
+
+    @property
+    def decay(self) -> float:
+        """See :attr:`Mechanism.decay`; the distance is the taxicab one."""
+        return -log_of(self._ratio)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
+        if isinstance(part, Grid):
+            return replace(self, alphabet=part).observe(counts)
+        if not isinstance(part, Selection):
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        axes = [_Axis.of(places, reports) for places, reports in zip(part.values.T, counts.reports.T, strict=True)]
+        (down, along), log_peak = axes, 2 * math.log(float((1 - self._ratio) / (1 + self._ratio)))
+        channel = Kronecker(down.channel(self.decay), along.channel(self.decay))
+        remap = np.full(channel.shape[1], -1, dtype=np.int64)
+        remap[down.report * along.reports.size + along.report] = np.arange(counts.counts.size)
+        cells = Embedded(channel, down.value * along.values.size + along.value, remap, counts.counts.size)
+        beyond = self.decay * (down.beyond + along.beyond)
+        return Evidence(cells, counts.counts, float(counts.counts @ (log_peak - beyond)))
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`.
@@ -61,6 +84,30 @@ class Taxicab(UnboundedPlaneMechanism):
     @cached_property
     def _ratio(self) -> Fraction:
         return ratio_above(over_root_two(self._rate))
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """The rows, or the columns, that some values and reports have, and which of them each has."""
+
+    values: NDArray[np.int64]
+    value: Indices
+    reports: NDArray[np.int64]
+    report: Indices
+    beyond: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: NDArray[np.int64], reports: NDArray[np.int64]) -> _Axis:
+        """Gather one coordinate; reports beyond the values are moved to their border, and by how much is kept."""
+        inside = np.clip(reports, values.min(), values.max())
+        parts = *np.unique(values, return_inverse=True), *np.unique(inside, return_inverse=True)
+        return cls(*parts, np.abs(reports - inside))
+
+    def channel(self, decay: float) -> ScatteredExponential:
+        """Return the channel of this coordinate alone."""
+        return ScatteredExponential(
+            self.values.size, decay, self.reports.astype(np.float64), self.values.astype(np.float64)
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
@@ -38,6 +39,12 @@ class Solution:
 
 class Method(ABC):
     """How to recover a distribution: a frozen value that holds its settings and nothing else."""
+
+    climbs: ClassVar[bool] = False
+    """Whether the method climbs the likelihood, so that it may look for the maximum among the likely values alone."""
+
+    reaches_maximum: ClassVar[bool] = False
+    """Whether the answer is the maximum itself, wherever the search began, so that unlikely values may be left out."""
 
     @property
     @abstractmethod

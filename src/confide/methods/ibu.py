@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +50,8 @@ class IBU(Method):
     >>> cf.estimate(counts, mechanism, cf.IBU()).distribution.round(2)
     array([0.71, 0.29])
     """
+
+    climbs: ClassVar[bool] = True
 
     delta: float = 0.01
     start: ArrayLike | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class MLE(Method):
     >>> answer.status, answer.certificate <= 1e-6
     (<Status.CERTIFIED: 'certified'>, True)
     """
+
+    climbs: ClassVar[bool] = True
+    reaches_maximum: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     time_limit: float = 600.0

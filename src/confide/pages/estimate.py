@@ -89,8 +89,15 @@ def _ways(story: Story) -> str:
     return section(
         "How the answer was reached",
         bullets(endings),
+        _looked_among(story),
         show_path(story),
     ) + section("How to read the certificate", paragraph(CERTIFICATE_MEANING))
+
+
+def _looked_among(story: Story) -> str:
+    """Say among which values the answers were looked for, where not among all."""
+    subsets = [outcome.estimate.considered for outcome in story.outcomes]
+    return "".join(paragraph(subset.explain()) for subset in dict.fromkeys(subsets) if subset is not None)
 
 
 def _provenance(story: Story) -> str:

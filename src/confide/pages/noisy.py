@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, BitVectors, Grid, Indices, Integers, LineAlphabet, PlaneAlphabet
+from confide.alphabets import Alphabet, BitVectors, Grid, Indices, Integers, LineAlphabet, PlaneAlphabet, Selection
 from confide.checks import as_distribution
 from confide.figures.panels import FloatArray
 from confide.mechanisms.planar import nearest_cells
@@ -47,9 +47,15 @@ class Noisy:
     remark: str = ""
 
 
-def summarise_reports(survey: Survey, counts: Counts, given: ArrayLike | None = None) -> Noisy | None:
-    """Return what was sent, or None where reports are so unlike values that they cannot be drawn."""
-    values, outputs = survey.alphabet, survey.mechanism.report_alphabet
+def summarise_reports(
+    survey: Survey, counts: Counts, given: ArrayLike | None = None, considered: Alphabet | None = None
+) -> Noisy | None:
+    """Return what was sent, or None where reports are so unlike values that they cannot be drawn.
+
+    The values are those `considered`, where the survey's own have no end.
+    """
+    values = survey.alphabet if considered is None else considered
+    outputs = survey.mechanism.report_alphabet
     if isinstance(outputs, BitVectors):
         return Noisy(values, _bit_shares(outputs, counts), "Bits set", f"among {_reports(counts)}", BIT_VECTORS)
     if outputs.is_finite:
@@ -88,4 +94,9 @@ def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indi
         cells = np.rint(counts.reports).clip(first, first + values.shape - 1)
         nearest: Indices = nearest_cells(values.box, values)[values.box.encode(cells)]
         return nearest
+    if isinstance(values, Selection) and isinstance(outputs, LineAlphabet | PlaneAlphabet):
+        from scipy.spatial import cKDTree
+
+        points = counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
+        return np.asarray(cKDTree(values.coordinates).query(points)[1], dtype=np.int64)
     return None

@@ -33,8 +33,8 @@ class Story:
 
     @property
     def alphabet(self) -> Alphabet:
-        """The values a person may have."""
-        return self.survey.alphabet
+        """The values that the estimates are over: all that a person may have, or the likely ones of no end of them."""
+        return self.outcomes[0].estimate.alphabet
 
     @property
     def is_comparable(self) -> bool:
@@ -93,5 +93,7 @@ def gather(
     """Check the parts of a page and put them together."""
     if not outcomes:
         raise InvalidParameterError("A page needs at least one outcome; got none. Call confide.assess first.")
-    known = None if truth is None else as_distribution(truth, survey.alphabet.size, "truth")
-    return Story(survey, counts, tuple(outcomes), known, summarise_reports(survey, counts, noisy), seed)
+    alphabet = outcomes[0].estimate.alphabet
+    known = None if truth is None else as_distribution(truth, alphabet.size, "truth")
+    sent = summarise_reports(survey, counts, noisy, alphabet)
+    return Story(survey, counts, tuple(outcomes), known, sent, seed)

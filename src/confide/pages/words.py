@@ -45,7 +45,7 @@ def list_facts(story: Story) -> dict[str, str]:
     """Return what to see at a glance."""
     facts = {
         "Reports": f"{story.counts.total:,.10g}",
-        "Possible values": f"{story.alphabet.size:,}",
+        "Possible values" if story.survey.alphabet.is_finite else "Likely values": f"{story.alphabet.size:,}",
         "Promise": _promise_in_short(story.survey.mechanism.guarantee),
     }
     if not story.closest:

@@ -22,6 +22,7 @@ from confide.estimates import Estimate
 from confide.reports import Counts
 from confide.surveys import ALPHABETS, Survey
 from confide.tables.reading import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM, Rows
+from confide.theory.likely_subsets import LikelySubset
 
 
 def write_reports(path: str | Path, reports: Values, survey: Survey) -> None:
@@ -49,9 +50,9 @@ def write_rejections(path: str | Path, rows: Rows) -> None:
 
 def estimate_csv(survey: Survey, estimate: Estimate) -> str:
     """Return an estimate as CSV: each value and its probability, in the alphabet's order."""
-    values = _as_lists(survey.alphabet.decode(np.arange(survey.alphabet.size)))
+    values = _as_lists(estimate.alphabet.decode(np.arange(estimate.alphabet.size)))
     name = survey.name if survey.name != "probability" else "value"
-    header = (*_column_names(survey.alphabet, name), "probability")
+    header = (*_column_names(estimate.alphabet, name), "probability")
     return _csv(header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True)))
 
 
@@ -60,8 +61,8 @@ def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[st
     answer = outcome.estimate
     return {
         "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet)
-        | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
+        "alphabet": alphabet_record(answer.alphabet)
+        | {"values": answer.alphabet.decode(np.arange(answer.alphabet.size)).tolist()},
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": counts.total,
@@ -76,6 +77,16 @@ def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[st
         "emd": outcome.emd,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
+        "considered": None if answer.considered is None else _considered_record(answer.considered),
+    }
+
+
+def _considered_record(subset: LikelySubset) -> dict[str, Any]:
+    return {
+        "values": subset.alphabet.size,
+        "of": repr(subset.whole),
+        "proof": subset.proof,
+        "reason": subset.reason,
     }
 
 

@@ -1,0 +1,1 @@
+"""What can be known from a mechanism and its reports, by the paper's theorems."""
