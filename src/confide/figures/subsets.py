@@ -42,8 +42,8 @@ class PlaneSubset:
 def draw_subsets(line: LineSubset, plane: PlaneSubset) -> Figure:
     """Draw both pictures, one above the other."""
     with style.styled():
-        figure = style.new_figure(8.4, 7.6)
-        above, below = figure.subplots(2, 1, height_ratios=(1, 4.4))
+        figure = style.new_figure(9.2, 6.4)
+        above, below = figure.subplots(2, 1, height_ratios=(1, 4.6))
         _add_line(above, line)
         _add_plane(below, plane)
     return figure
@@ -53,12 +53,14 @@ def _add_line(axes: Axes, line: LineSubset) -> None:
     left = (line.values >= line.first) & (line.values <= line.last)
     axes.axvspan(line.first, line.last, color=style.SKY, alpha=0.25, linewidth=0, label="likely subset")
     axes.plot(line.values[left], np.zeros(left.sum()), "+", color=style.BLUE, markersize=11, label="value kept")
-    axes.plot(line.values[~left], np.zeros((~left).sum()), "+", color=style.FAINT, markersize=9, label="value ruled out")
+    axes.plot(
+        line.values[~left], np.zeros((~left).sum()), "+", color=style.FAINT, markersize=9, label="value ruled out"
+    )
     axes.plot(line.reports, np.zeros(line.reports.size), "o", color=style.NOISY, markersize=5, label="report")
     axes.set(title="On a line: between the values that enclose all reports", yticks=[], ylim=(-1, 1), xlabel="value")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
-    axes.legend(loc="upper left", ncols=4, fontsize=9, bbox_to_anchor=(0, 1.02))
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
 
 
 def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
@@ -68,9 +70,13 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
     axes.plot(*plane.kept.T, ".", color=style.SKY, markersize=3.4, label="value kept")
     around = Polygon(outline(plane.corners, plane.widening), fill=False, edgecolor=style.BLUE, linewidth=1.8)
     around.set_label(f"hull widened by δ′ = {plane.widening:.2f} {plane.unit}")
-    hull = Polygon(plane.corners, fill=False, edgecolor=style.INK, linewidth=1.4, linestyle="--", label="hull of reports")
+    hull = Polygon(plane.corners, fill=False, edgecolor=style.INK, linewidth=1.4, linestyle="--")
+    hull.set_label("hull of reports")
     axes.add_patch(around)
     axes.add_patch(hull)
+    ends = _farthest(plane.corners)
+    length = float(np.linalg.norm(ends[1] - ends[0]))
+    axes.plot(*ends.T, ":", color=style.NOISY, label=f"largest distance {length:.2f} {plane.unit}")
     axes.plot(*plane.reports.T, "o", color=style.NOISY, markersize=4.5, label="report")
     axes.set(
         title="On a plane: the hull of all reports, widened",
@@ -80,6 +86,12 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
     )
     axes.grid(visible=False)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+
+
+def _farthest(corners: FloatArray) -> FloatArray:
+    """Return the two corners that are farthest apart."""
+    apart = np.linalg.norm(corners[:, None] - corners[None], axis=-1)
+    return corners[list(np.unravel_index(int(apart.argmax()), apart.shape))]
 
 
 def outline(corners: FloatArray, distance: float) -> FloatArray:
