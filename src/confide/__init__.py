@@ -43,6 +43,7 @@ from confide.mechanisms import (
 from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.diagnosis import Diagnosis, diagnose
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 
 __version__ = "0.1.0"
@@ -56,6 +57,7 @@ __all__ = [
     "Categories",
     "ConfideError",
     "Counts",
+    "Diagnosis",
     "Estimate",
     "Exponential",
     "FromMatrix",
@@ -90,6 +92,7 @@ __all__ = [
     "assess",
     "audit",
     "datasets",
+    "diagnose",
     "emd",
     "estimate",
     "hellinger",

@@ -69,7 +69,7 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
     axes.plot(*plane.dropped.T, ".", color=style.TRUTH, markersize=2.2, label="value ruled out")
     axes.plot(*plane.kept.T, ".", color=style.SKY, markersize=3.4, label="value kept")
     around = Polygon(outline(plane.corners, plane.widening), fill=False, edgecolor=style.BLUE, linewidth=1.8)
-    around.set_label(f"hull widened by δ′ = {plane.widening:.2f} {plane.unit}")
+    around.set_label(f"hull widened by delta' = {plane.widening:.2f} {plane.unit}")
     hull = Polygon(plane.corners, fill=False, edgecolor=style.INK, linewidth=1.4, linestyle="--")
     hull.set_label("hull of reports")
     axes.add_patch(around)

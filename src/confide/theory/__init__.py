@@ -1,1 +1,1 @@
-"""What can be known from a mechanism and its reports, by the paper's theorems."""
+"""What can be known: from a mechanism alone, and from the reports at hand. The paper's theory, one noun a file."""

@@ -129,8 +129,8 @@ EXPERIMENT = Computation(
     pictures=(
         Picture(
             "likely-subsets",
-            "Values that the reports rule out have probability zero in every maximum-likelihood estimate, so an endless "
-            "alphabet can be cut to the rest. The reports are those of the paper's drawings.",
+            "Values that the reports rule out have probability zero in every maximum-likelihood estimate, so an "
+            "endless alphabet can be cut to the rest. The reports are those of the paper's drawings.",
             draw,
         ),
     ),

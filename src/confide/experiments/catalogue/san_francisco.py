@@ -8,8 +8,9 @@ import numpy as np
 
 from confide.alphabets import Grid
 from confide.channels.base import FloatArray
-from confide.datasets import san_francisco
+from confide.datasets import Dataset, san_francisco
 from confide.distances import emd
+from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.experiments.base import RESULTS, Claim, Computation, Picture, Tables, judge
 from confide.experiments.declarations import seed_of
@@ -42,9 +43,7 @@ def compute() -> dict[str, Table]:
     from confide.theory.maximum_set import maximum_set_of
 
     people = san_francisco()
-    mechanism = truncated(PlanarGeometric(people.alphabet, EPSILON), OUTPUTS)
-    # As the paper does, the reports are those of infinitely many people: their distribution is exact.
-    evidence = Evidence(mechanism.channel, mechanism.channel.push(people.distribution) * people.total)
+    evidence = _evidence(people)
     best = maximum_set_of(evidence, people.alphabet)
     rows = []
     for name, shares in {"original": people.distribution, **_estimates(evidence)}.items():
@@ -52,6 +51,14 @@ def compute() -> dict[str, Table]:
         ends = zip(shares.tolist(), best.lowest.tolist(), best.highest.tolist(), strict=True)
         rows += [(name, cell, *shares_and_ends, certificate, distance) for cell, shares_and_ends in enumerate(ends)]
     return {RESULTS: Table(COLUMNS, tuple(rows))}
+
+
+def _evidence(people: Dataset) -> Evidence:
+    """Return the reports of infinitely many people, as the paper does: their distribution is exact."""
+    if not isinstance(people.alphabet, Grid):
+        raise InvalidParameterError(f"San Francisco should be a grid; got {people.alphabet!r}.")
+    channel = truncated(PlanarGeometric(people.alphabet, EPSILON), OUTPUTS).channel
+    return Evidence(channel, channel.push(people.distribution) * people.total)
 
 
 def _estimates(evidence: Evidence) -> dict[str, FloatArray]:

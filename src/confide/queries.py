@@ -1,0 +1,355 @@
+"""Questions about a distribution, such as how likely it is that a value is one of these.
+
+A query is a text, a function of a value, or one weight for each value. Texts are read by a small grammar of their own,
+nothing is evaluated as code:
+
+    query       term or term ...
+    term        factor and factor ...
+    factor      not factor | ( query ) | comparison
+    comparison  name < literal (also <=, >, >=, ==, =, !=), or literal <= name < literal
+                name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
+    literal     a number, a word, a text in quotation marks, or for cells a pair (row, column)
+
+A number or a category may go by any one name, that of the survey where there is one. The parts of a pair are called
+``first`` and ``second``, and those of a cell ``row`` and ``column``; ``cell`` is both, and a box of cells is written
+``cell in (2, 3)..(4, 5)``.
+
+>>> from confide import Categories, Grid, Integers
+>>> as_weights("18 <= age < 21", Integers(16, 22))
+array([0., 0., 1., 1., 1., 0., 0.])
+>>> as_weights("answer in {yes, 'not yet'}", Categories(["yes", "no", "not yet"]))
+array([1., 0., 1.])
+>>> as_weights("row >= 1 and not column == 0", Grid(2, 2))
+array([0., 0., 0., 1.])
+>>> as_weights(lambda age: age % 2 == 0, Integers(0, 4))
+array([1., 0., 1., 0., 1.])
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets import Alphabet, Pairs, PlaneAlphabet, unbounded
+from confide.errors import InvalidParameterError
+
+Query = str | ArrayLike | Callable[[Any], Any]
+"""A text, one weight for each value, or a function of a value."""
+
+FloatArray = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
+Literal = int | float | str | tuple[int, ...]
+
+LONGEST = 2000
+DEEPEST = 50
+"""A text may not be longer, nor parentheses in it deeper; nobody writes such a query by hand."""
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
+WORDS = ("and", "or", "not", "in")
+
+TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
+    | (?P<text>"[^"]*"|'[^']*')
+    | (?P<name>[^\W\d]\w*)
+    | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
+    )""",
+    re.VERBOSE,
+)
+
+
+def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
+    """Return one weight for each value: 1 for what a query asks for and 0 for the rest, or the weights as given.
+
+    Parameters
+    ----------
+    query
+        A text, a function that returns true or false or a number, or an array of weights.
+    alphabet
+        The values.
+    name
+        What a value is called in a text, such as ``age``. Any one name will do if left out.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the query cannot be read, names what is not there, or asks for none of the values.
+    """
+    if not alphabet.is_finite:
+        raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+    if isinstance(query, str):
+        chosen = _Reader(query, alphabet, name).read()
+        if not chosen.any():
+            raise InvalidParameterError(f"The query {query!r} asks for none of the values of {alphabet!r}.")
+        return chosen.astype(np.float64)
+    weights = _call(query, alphabet) if callable(query) else query
+    return _check_weights(weights, alphabet)
+
+
+def describe_query(query: Query) -> str:
+    """Return what a query is called in a table."""
+    if isinstance(query, str):
+        return " ".join(query.split())
+    return str(getattr(query, "__name__", "a function")) if callable(query) else "given weights"
+
+
+def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:
+    values = alphabet.decode(np.arange(alphabet.size)).tolist()
+    return [function(tuple(value) if isinstance(value, list) else value) for value in values]
+
+
+def _check_weights(weights: Any, alphabet: Alphabet) -> FloatArray:
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"A query is a text such as 'age >= 65', a function of a value, or numbers; got {type(weights).__name__}."
+        ) from None
+    if array.shape != (alphabet.size,):
+        raise InvalidParameterError(
+            f"A query over {alphabet!r} needs one weight for each of {alphabet.size:,} values; got shape {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        raise InvalidParameterError(f"The weights of a query must be finite; got {array[~np.isfinite(array)][0]}.")
+    return array
+
+
+@dataclass
+class _Reader:
+    """Reads one text from left to right; every method takes what it understands and returns which values it means."""
+
+    text: str
+    alphabet: Alphabet
+    name: str | None
+    tokens: list[tuple[str, str]] = field(init=False)
+    place: int = 0
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        self.tokens = self._cut()
+
+    def read(self) -> Chosen:
+        chosen = self._query()
+        if self._peek() is not None:
+            raise self._unexpected("the end")
+        return chosen
+
+    def _cut(self) -> list[tuple[str, str]]:
+        if len(self.text) > LONGEST:
+            raise InvalidParameterError(f"A query may have {LONGEST:,} characters at most; got {len(self.text):,}.")
+        tokens, place, end = [], 0, len(self.text.rstrip())
+        while place < end:
+            match = TOKEN.match(self.text, place)
+            if match is None or match.lastgroup is None:
+                raise self._error(f"it cannot be read from {self.text[place:].strip()[:20]!r} on")
+            tokens.append((match.lastgroup, match[match.lastgroup]))
+            place = match.end()
+        return tokens
+
+    def _query(self) -> Chosen:
+        chosen = self._term()
+        while self._take_word("or"):
+            chosen = chosen | self._term()
+        return chosen
+
+    def _term(self) -> Chosen:
+        chosen = self._factor()
+        while self._take_word("and"):
+            chosen = chosen & self._factor()
+        return chosen
+
+    def _factor(self) -> Chosen:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self._error(f"it is nested more than {DEEPEST} deep")
+        if self._take_word("not"):
+            chosen = ~self._factor()
+        elif self._peek() == ("sign", "(") and not self._is_pair():
+            self.place += 1
+            chosen = self._query()
+            self._expect(")")
+        else:
+            chosen = self._comparison()
+        self.depth -= 1
+        return chosen
+
+    def _comparison(self) -> Chosen:
+        kind, _ = self._peek() or ("", "")
+        if kind == "name":
+            part = self._part()
+            return self._after(part)
+        literal = self._literal()
+        sign = self._sign()
+        part = self._part()
+        chosen = self._compare(part, MIRRORED[sign], literal)
+        if (self._peek() or ("", ""))[1] in COMPARISONS:
+            chosen = chosen & self._compare(part, self._sign(), self._literal())
+        return chosen
+
+    def _after(self, part: str) -> Chosen:
+        """Read what follows a name."""
+        if self._take_word("in"):
+            return self._in(part)
+        if self._take_word("not"):
+            if not self._take_word("in"):
+                raise self._unexpected("'in'")
+            return ~self._in(part)
+        return self._compare(part, self._sign(), self._literal())
+
+    def _in(self, part: str) -> Chosen:
+        opening = (self._peek() or ("", ""))[1]
+        closing = {"{": "}", "[": "]"}.get(opening)
+        if closing is None:
+            return self._range(part)
+        self.place += 1
+        chosen = self._compare(part, "==", self._literal())
+        while self._take_sign(","):
+            chosen = chosen | self._compare(part, "==", self._literal())
+        self._expect(closing)
+        return chosen
+
+    def _range(self, part: str) -> Chosen:
+        low = self._literal()
+        self._expect("..")
+        high = self._literal()
+        return self._compare(part, ">=", low) & self._compare(part, "<=", high)
+
+    def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
+        if part == "cell":
+            return self._compare_cells(sign, literal)
+        values = self._values(part)
+        if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
+            raise self._error(f"{part!r} cannot be compared with {literal!r}")
+        if isinstance(literal, str):
+            self._check_category(part, sign, literal, values)
+        chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
+        return chosen
+
+    def _compare_cells(self, sign: str, literal: Literal) -> Chosen:
+        if not isinstance(literal, tuple):
+            raise self._error(f"'cell' is compared with a pair (row, column), not with {literal!r}")
+        if sign in ("<", ">"):
+            raise self._error("cells have no order; a box is written 'cell in (2, 3)..(4, 5)'")
+        rows, columns = (COMPARISONS[sign](self._values(part), literal[axis]) for axis, part in enumerate(self._parts))
+        either: Chosen = rows | columns
+        both: Chosen = rows & columns
+        return either if sign == "!=" else both
+
+    def _check_category(self, part: str, sign: str, literal: str, values: NDArray[Any]) -> None:
+        if sign not in ("=", "==", "!="):
+            raise self._error(f"{part!r} has no order; compare it with == or in")
+        if literal not in values:
+            known = [str(value) for value in dict.fromkeys(values.tolist())]
+            close = difflib.get_close_matches(literal, known, n=1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            raise self._error(f"{literal!r} is none of the values{meant}; known: {', '.join(known[:8])}")
+
+    def _values(self, part: str) -> NDArray[Any]:
+        """Return that part of all values, as plain numbers or texts."""
+        values = self.alphabet.decode(np.arange(self.alphabet.size))
+        if self.alphabet.parts == 1:
+            return values
+        return np.array(values[:, self._parts.index(part)].tolist())
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return self.alphabet.field_names if isinstance(self.alphabet, Pairs | PlaneAlphabet) else ()
+
+    def _part(self) -> str:
+        """Take the name of a part of a value."""
+        kind, word = self._peek() or ("", "")
+        if kind != "name" or word in WORDS:
+            raise self._unexpected("a name")
+        self.place += 1
+        known = self._known_names()
+        if known and word not in known:
+            raise self._error(f"{word!r} is no name here; known: {', '.join(known)}")
+        if not known:
+            self.name = word  # one name for one thing, whatever it is
+        return word
+
+    def _known_names(self) -> tuple[str, ...]:
+        if isinstance(self.alphabet, PlaneAlphabet):
+            return (*self._parts, "cell")
+        if self._parts:
+            return self._parts
+        # A name that is no word, such as "home town", cannot be written in a query; then any word stands for it.
+        is_word = self.name is not None and re.fullmatch(r"[^\W\d]\w*", self.name) is not None
+        return tuple(dict.fromkeys((str(self.name), "value"))) if is_word else ()
+
+    def _literal(self) -> Literal:
+        kind, word = self._peek() or ("", "")
+        if kind == "sign" and word == "(":
+            return self._pair()
+        if kind not in ("number", "text", "name") or (kind == "name" and word in WORDS):
+            raise self._unexpected("a value")
+        self.place += 1
+        if kind == "number":
+            return float(word) if "." in word else int(word)
+        return word[1:-1] if kind == "text" else word
+
+    def _pair(self) -> tuple[int, ...]:
+        self._expect("(")
+        row = self._literal()
+        self._expect(",")
+        column = self._literal()
+        self._expect(")")
+        if not isinstance(row, int) or not isinstance(column, int):
+            raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
+        return row, column
+
+    def _is_pair(self) -> bool:
+        """Whether a parenthesis opens a cell rather than a query."""
+        after = self.tokens[self.place + 1 : self.place + 3]
+        return [kind for kind, _ in after] == ["number", "sign"] and after[1][1] == ","
+
+    def _sign(self) -> str:
+        _, sign = self._peek() or ("", "")
+        if sign not in COMPARISONS:
+            raise self._unexpected("a comparison such as >=")
+        self.place += 1
+        return sign
+
+    def _peek(self) -> tuple[str, str] | None:
+        return self.tokens[self.place] if self.place < len(self.tokens) else None
+
+    def _take_word(self, word: str) -> bool:
+        return self._take(("name", word))
+
+    def _take_sign(self, sign: str) -> bool:
+        return self._take(("sign", sign))
+
+    def _take(self, token: tuple[str, str]) -> bool:
+        is_there = self._peek() == token
+        self.place += is_there
+        return is_there
+
+    def _expect(self, sign: str) -> None:
+        if not self._take_sign(sign):
+            raise self._unexpected(repr(sign))
+
+    def _unexpected(self, wanted: str) -> InvalidParameterError:
+        found = self._peek()
+        return self._error(f"expected {wanted}, found {'the end' if found is None else repr(found[1])}")
+
+    def _error(self, what: str) -> InvalidParameterError:
+        return InvalidParameterError(
+            f"The query {self.text!r} makes no sense: {what}. Write for example: age >= 65, answer in {{yes, no}}, "
+            f"or row in 2..4 and column < 3."
+        )

@@ -1,0 +1,228 @@
+"""Can this answer be right? Everything that the theory knows of a mechanism, and of the reports at hand.
+
+>>> import confide as cf
+>>> mechanism = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 0.05], [0.45, 0.1, 0.45]])
+>>> answer = diagnose(mechanism, cf.tally([2, 2, 2, 2, 1, 3]))
+>>> answer.identification.verdict, answer.uniqueness.verdict
+(<Verdict.NO: 'no'>, <Verdict.NO: 'no'>)
+>>> print(answer.query("answer == 1"))
+between 0 and 0.2917; not identified by any number of reports
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from confide.alphabets import Alphabet
+from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
+from confide.mechanisms import Mechanism, Rappor
+from confide.mechanisms.base import require_mechanism
+from confide.queries import Query, as_weights, describe_query
+from confide.reports import Counts
+from confide.theory.concavity import Concavity, concavity_of, people_for_concavity, rappor_concavity_bound
+from confide.theory.consistency import Consistency, consistency
+from confide.theory.identification import Identification, identification
+from confide.theory.identified_queries import query_identification
+from confide.theory.inversion_error import InversionError, inversion_error
+from confide.theory.maximum_set import MaximumSet, maximum_set_of
+from confide.theory.partitions import Partition, partition
+from confide.theory.uniqueness import from_concavity, uniqueness_of
+from confide.theory.verdicts import Finding, Verdict
+
+NEARLY_SURE = 0.99
+"""The probability for which the number of people that RAPPOR needs is given."""
+
+
+@dataclass(frozen=True)
+class QueryAnswer:
+    """What is known of the answer to one query.
+
+    Attributes
+    ----------
+    query
+        The query in words.
+    identification
+        Whether enough reports would reveal the answer.
+    lowest, highest
+        The answers that the best explanations of the reports at hand give; None without reports.
+    """
+
+    query: str
+    identification: Finding
+    lowest: float | None = None
+    highest: float | None = None
+
+    def __str__(self) -> str:
+        known = {
+            Verdict.YES: "identified: enough reports reveal it",
+            Verdict.NO: "not identified by any number of reports",
+        }.get(self.identification.verdict, f"whether it is identified is {self.identification.verdict}")
+        if self.lowest is None or self.highest is None:
+            return known
+        low, high = f"{self.lowest:.4g}", f"{self.highest:.4g}"
+        return f"{low if low == high else f'between {low} and {high}'}; {known}"
+
+
+@dataclass(frozen=True)
+class RapporBound:
+    """What is known of RAPPOR's likelihood before any report (proposition strictlyConcaverappor).
+
+    Attributes
+    ----------
+    people
+        How many people make it strictly concave with a probability of 0.99.
+    reports, probability
+        How many reports there are, and the probability that so many do; None without reports.
+    """
+
+    people: int
+    reports: int | None = None
+    probability: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What can be known from a mechanism and, where there are any, from reports; print it for all of it in words.
+
+    Attributes
+    ----------
+    mechanism, counts
+        What was asked about; counts is None without reports.
+    identification
+        Whether the mechanism can reveal the distribution at all.
+    consistency
+        Whether the maximum-likelihood estimate comes closer to the truth as reports come in.
+    partition
+        Which values cannot be told apart; None for endless values.
+    inversion
+        How wrong matrix inversion would be, for a uniform truth.
+    concavity, uniqueness
+        Whether the likelihood of the reports is strictly concave, and whether it has a single maximum; None without
+        reports, and for endless values.
+    rappor
+        What is known of RAPPOR before any report; None for other mechanisms.
+    """
+
+    mechanism: Mechanism
+    counts: Counts | None
+    identification: Identification
+    consistency: Consistency
+    partition: Partition | None
+    inversion: InversionError
+    concavity: Concavity | None = None
+    uniqueness: Finding | None = None
+    rappor: RapporBound | None = None
+    known_maximum: MaximumSet | None = None
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The values."""
+        return self.mechanism.alphabet
+
+    @property
+    def has_reports(self) -> bool:
+        """Whether there are reports, and they could be used."""
+        return self.concavity is not None
+
+    @cached_property
+    def maximum_set(self) -> MaximumSet:
+        """All maximum-likelihood estimates for the reports; an error where there are no reports to have any."""
+        if self.known_maximum is not None:
+            return self.known_maximum
+        if self.counts is None or not self.has_reports:
+            raise InvalidParameterError("There are no maximum-likelihood estimates without reports. Give counts.")
+        return maximum_set_of(self.mechanism.observe(self.counts), self.alphabet)
+
+    def query(self, query: Query, name: str | None = None) -> QueryAnswer:
+        """Return what is known of the answer to a query, such as ``"age >= 65"``.
+
+        Parameters
+        ----------
+        query
+            A text, a function of a value, or one weight for each value; see :mod:`confide.queries`.
+        name
+            What a value is called in a text; any name if left out.
+        """
+        weights = as_weights(query, self.alphabet, name)
+        known = query_identification(self.mechanism, weights, known=self.identification)
+        if not self.has_reports:
+            return QueryAnswer(describe_query(query), known)
+        low, high = self.maximum_set.bounds(weights).tolist()
+        return QueryAnswer(describe_query(query), known, low, high)
+
+    def __str__(self) -> str:
+        from confide.theory.words import evidence_in_words, verdict_in_words
+
+        evidence = [f"  {question}: {answer}" for question, answer in evidence_in_words(self)]
+        return "\n".join([*verdict_in_words(self), "", *evidence])
+
+
+def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
+    """Say what can be known from a mechanism and, if given, from the reports at hand.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    counts
+        What :func:`confide.tally` made of the reports.
+
+    >>> import confide as cf
+    >>> print(cf.diagnose(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
+    yes
+    """
+    require_mechanism("mechanism", mechanism)
+    if counts is not None and not isinstance(counts, Counts):
+        raise InvalidParameterError(
+            f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
+        )
+    known = identification(mechanism)
+    evidence = _observe(mechanism, counts)
+    concavity, unique, best = (None, None, None) if evidence is None else _judge(mechanism, evidence, known)
+    return Diagnosis(
+        mechanism=mechanism,
+        counts=counts,
+        identification=known,
+        consistency=consistency(mechanism, known),
+        partition=partition(mechanism) if mechanism.alphabet.is_finite else None,
+        inversion=inversion_error(mechanism, None if counts is None else counts.total),
+        concavity=concavity,
+        uniqueness=unique,
+        rappor=_rappor_bound(mechanism, counts),
+        known_maximum=best,
+    )
+
+
+def _observe(mechanism: Mechanism, counts: Counts | None) -> Evidence | None:
+    if counts is None:
+        return None
+    if not mechanism.alphabet.is_finite:
+        mechanism.refuse_strays(counts)
+        return None
+    return mechanism.observe(counts)
+
+
+def _judge(
+    mechanism: Mechanism, evidence: Evidence, known: Identification
+) -> tuple[Concavity, Finding, MaximumSet | None]:
+    """Decide what depends on the reports; the set of best explanations only where strict concavity leaves it open."""
+    concavity = concavity_of(mechanism, evidence, known)
+    if concavity.is_yes:
+        return concavity, from_concavity(concavity), None
+    try:
+        best = maximum_set_of(evidence, mechanism.alphabet)
+    except InvalidParameterError as error:
+        return concavity, Finding(Verdict.TOO_CLOSE, str(error), "size"), None
+    return concavity, uniqueness_of(best), best
+
+
+def _rappor_bound(mechanism: Mechanism, counts: Counts | None) -> RapporBound | None:
+    if not isinstance(mechanism, Rappor):
+        return None
+    people = people_for_concavity(mechanism, NEARLY_SURE)
+    if counts is None:
+        return RapporBound(people)
+    reports = int(counts.total)
+    return RapporBound(people, reports, rappor_concavity_bound(mechanism, reports))

@@ -1,0 +1,94 @@
+"""Which questions have an answer although the distribution has none.
+
+A query c is identified if all distributions that give the same reports give it the same answer. These differ by a w
+with w M = 0, so c must be orthogonal to all such w: it must lie in the span of the columns of M. Beyond the paper.
+
+>>> from confide import Categories, FromMatrix
+>>> mechanism = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
+>>> [query_identification(mechanism, query).verdict.value for query in ("x == 2", "x == 1", "x in {1, 3}")]
+['yes', 'no', 'yes']
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from confide.alphabets import unbounded
+from confide.channels.base import Channel, FloatArray
+from confide.mechanisms import Mechanism
+from confide.queries import Query, as_weights
+from confide.theory.identification import Identification, identification
+from confide.theory.spectra import Spectrum, is_storable, left_vectors
+from confide.theory.verdicts import Finding, Verdict
+
+SOURCE = "column space of the mechanism"
+
+INSIDE = 1e-9
+"""A query is in the span where no more than this share of its length lies outside it."""
+
+OUTSIDE = 1e-6
+"""And not in it where more than this share does."""
+
+
+def query_identification(
+    mechanism: Mechanism, query: Query, name: str | None = None, known: Identification | None = None
+) -> Finding:
+    """Decide whether reports reveal the answer to a query, given enough of them.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    query
+        See :func:`confide.queries.as_weights`.
+    name
+        What a value is called in a text.
+    known
+        What is known of the mechanism's identification, where that was asked before.
+    """
+    if not mechanism.alphabet.is_finite:
+        raise unbounded(mechanism.alphabet, "Integers(low, high) or Grid(rows, columns)")
+    weights = as_weights(query, mechanism.alphabet, name)
+    whole = known or identification(mechanism)
+    if whole.is_yes:
+        return Finding(Verdict.YES, f"The whole distribution is identified. {whole.reason}", whole.source)
+    return channel_query(mechanism.channel, weights)
+
+
+def channel_query(channel: Channel, weights: FloatArray) -> Finding:
+    """Decide the same from a channel and the query's weights."""
+    # The sum of all probabilities is known, so a constant may be taken off; what remains is what is asked.
+    asked = weights - float(weights.mean())
+    length = float(np.linalg.norm(asked))
+    if length <= 1e-15 * float(np.abs(weights).max(initial=0.0)) * weights.size:
+        return Finding(Verdict.YES, "It asks for the same of every value, and probabilities sum to 1.", SOURCE)
+    if not is_storable(channel):
+        return Finding(Verdict.TOO_CLOSE, "The matrix is too large to decide it.", SOURCE)
+    vectors, spectrum = left_vectors(channel.dense())
+    return _decide(vectors.T @ (asked / length), spectrum)
+
+
+def _decide(parts: FloatArray, spectrum: Spectrum) -> Finding:
+    """Split a query into what lies along clear columns, and along what is zero for sure."""
+    singular = np.zeros(parts.size)
+    singular[: spectrum.singular_values.size] = spectrum.singular_values
+    unclear = float(np.linalg.norm(parts[singular <= spectrum.clear]))
+    hidden = float(np.linalg.norm(parts[singular <= spectrum.rounding]))
+    numbers = {"share outside the column space": unclear}
+    if unclear <= INSIDE:
+        return Finding(Verdict.YES, "It is a combination of the mechanism's columns.", SOURCE, numbers)
+    if hidden > OUTSIDE and _has_gap(singular, spectrum):
+        reason = f"A share of {hidden:.3g} of it lies outside the mechanism's columns."
+        return Finding(Verdict.NO, reason, SOURCE, numbers)
+    return Finding(
+        Verdict.TOO_CLOSE, "Double precision cannot tell whether it is in the column space.", SOURCE, numbers
+    )
+
+
+def _has_gap(singular: FloatArray, spectrum: Spectrum) -> bool:
+    """Whether what counts as zero is zero for sure: more values than outputs, or a clear gap."""
+    if spectrum.columns < spectrum.rows and bool((spectrum.singular_values > spectrum.clear).all()):
+        return True
+    return spectrum.independence is Verdict.NO and not bool(
+        ((singular > spectrum.rounding) & (singular <= spectrum.clear)).any()
+    )

@@ -1,0 +1,204 @@
+"""Singular values, and whether rows are linearly independent: yes, no, or too close to call.
+
+A matrix in float64 is known to about one part in 10^16, so a singular value below that may be zero or not, and nobody
+can tell. Rows are called independent where the smallest singular value stands far above rounding, dependent where all
+that is not well above rounding is at rounding level, and anything between is too close to call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.channels.base import Channel, FloatArray
+from confide.checks import read_only
+from confide.theory.verdicts import Verdict
+
+ROUNDING = float(np.finfo(np.float64).eps)
+
+CLEARLY_ABOVE = 1e-11
+"""Singular values above this share of the largest are not rounding: channels are computed to about 1e-13."""
+
+CLEARLY_KEPT = 1e-6
+"""Where rows are called dependent, the singular values that stay are at least this share of the largest."""
+
+LARGEST_DENSE = 2000
+"""Values up to which a matrix is stored and all its singular values are computed: a few seconds."""
+
+LARGEST_MATRIX = 40_000_000
+"""Entries up to which a matrix is stored for that: 320 MB."""
+
+RESOLVED = 1e-6
+"""The smallest singular value, as a share of the largest, that can be found through products with M M' alone."""
+
+FEWEST_STEPS, MOST_STEPS = 25, 2000
+WORK = 20_000_000
+"""Steps of the iteration: between these numbers, and else so many that this many values are passed through in all."""
+
+Step = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The singular values of a matrix with one row a value, as far as they were computed.
+
+    Attributes
+    ----------
+    singular_values
+        From largest to smallest; where only the ends were computed, the largest and the few smallest.
+    rows, columns
+        The shape of the matrix.
+    is_complete
+        Whether these are all of them.
+    is_settled
+        Whether the iteration that found them came to rest; else the smallest is merely an upper bound.
+
+    >>> round(Spectrum.of(np.array([[0.75, 0.25], [0.25, 0.75]])).condition, 6)
+    2.0
+    """
+
+    singular_values: FloatArray
+    rows: int
+    columns: int
+    is_complete: bool = True
+    is_settled: bool = True
+
+    @classmethod
+    def of(cls, matrix: FloatArray) -> Spectrum:
+        """Compute all singular values of a stored matrix."""
+        rows, columns = matrix.shape
+        singular = np.linalg.svd(_without_width(matrix), compute_uv=False).astype(np.float64)
+        return cls(read_only(singular), rows, columns)
+
+    @property
+    def largest(self) -> float:
+        """The largest singular value."""
+        return float(self.singular_values[0])
+
+    @property
+    def smallest(self) -> float:
+        """The singular value that must not be zero if rows are independent."""
+        return float(self.singular_values[-1]) if self.columns >= self.rows else 0.0
+
+    @property
+    def condition(self) -> float:
+        """The ratio of the two: by how much errors can grow on the way back."""
+        return self.largest / self.smallest if self.smallest > 0 else float("inf")
+
+    @property
+    def rounding(self) -> float:
+        """What a singular value of zero may look like."""
+        return ROUNDING * max(self.rows, self.columns) * self.largest
+
+    @property
+    def rank(self) -> int:
+        """How many singular values stand above rounding."""
+        return int((self.singular_values > self.rounding).sum())
+
+    @property
+    def clear(self) -> float:
+        """What a singular value must exceed to be no rounding for sure."""
+        return max(1e3 * self.rounding, CLEARLY_ABOVE * self.largest)
+
+    @property
+    def independence(self) -> Verdict:
+        """Whether the rows are linearly independent."""
+        if self.columns < self.rows:
+            return Verdict.NO
+        if not self.is_complete:
+            resolved = self.is_settled and self.smallest > RESOLVED * self.largest
+            return Verdict.YES if resolved else Verdict.TOO_CLOSE
+        if self.smallest > self.clear:
+            return Verdict.YES
+        kept = self.singular_values[self.singular_values > self.rounding]
+        has_gap = self.smallest <= self.rounding and bool(kept.min() > CLEARLY_KEPT * self.largest)
+        return Verdict.NO if has_gap else Verdict.TOO_CLOSE
+
+    def numbers(self) -> dict[str, float]:
+        """Return what to show of it."""
+        shown = {"smallest singular value": self.smallest, "largest singular value": self.largest}
+        return shown | {"condition number": self.condition}
+
+
+def is_storable(channel: Channel) -> bool:
+    """Whether a channel may be stored as a matrix here."""
+    values, outputs = channel.shape
+    return values <= LARGEST_DENSE and values * outputs <= LARGEST_MATRIX
+
+
+def spectrum_of(channel: Channel) -> Spectrum:
+    """Return the singular values of a channel: all of them if it is small, else the ends, by iteration."""
+    if is_storable(channel):
+        return Spectrum.of(channel.dense())
+    return ends_of(channel.push, channel.pull, channel.shape)
+
+
+def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
+    """Return the largest and the smallest singular value of an operator through its two products alone.
+
+    Lanczos on M M', whose eigenvalues are the squares. It starts from a fixed random vector and keeps no other. What it
+    has found at the lower end is an upper bound at any time; a singular value of zero, if there were one, would come
+    out at the rate of :func:`steps_to_find`, and after so many steps it is taken that there is none.
+    """
+    size = shape[0]
+    diagonal: list[float] = []
+    beside: list[float] = []
+    vector, previous, norm = _start(size), np.zeros(size), 0.0
+    ends, is_settled, next_look = (0.0, 0.0), False, FEWEST_STEPS
+    for step in range(1, int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS)) + 1):
+        image = pull(push(vector)) - norm * previous
+        diagonal.append(float(image @ vector))
+        image -= diagonal[-1] * vector
+        norm, previous = float(np.linalg.norm(image)), vector
+        is_over = norm <= ROUNDING * max(map(abs, diagonal))
+        if step == next_look or is_over:
+            ends, next_look = _ends(diagonal, beside), step + step // 3
+            is_settled = is_over or step >= steps_to_find(ends[1] / ends[0], size)
+        if is_settled:
+            break
+        beside.append(norm)
+        vector = image / norm
+    return Spectrum(read_only(np.array(ends)), *shape, is_complete=False, is_settled=is_settled)
+
+
+def steps_to_find(share: float, size: int) -> float:
+    """Return after how many steps Lanczos finds a zero, if no other singular value is below this share of the largest.
+
+    By Kaniel and Paige the squared error falls below 4 tan^2 e^(-4 steps share) of the largest; the tangent is that of
+    the angle between the start and what is sought, here taken ten times worse than typical.
+    """
+    return math.log(400 * size / share**2) / (4 * share) if share > 0 else math.inf
+
+
+def _start(size: int) -> FloatArray:
+    vector = np.random.default_rng(0).standard_normal(size)
+    return vector / np.linalg.norm(vector)
+
+
+def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
+    """Return the square roots of the largest and the smallest eigenvalue of Lanczos's tridiagonal matrix."""
+    from scipy.linalg import eigvalsh_tridiagonal
+
+    values = eigvalsh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    return math.sqrt(max(float(values[-1]), 0.0)), math.sqrt(max(float(values[0]), 0.0))
+
+
+def _without_width(matrix: FloatArray) -> FloatArray:
+    """Return a square matrix with the same singular values and left vectors, where there are far more columns."""
+    rows, columns = matrix.shape
+    if columns <= 2 * rows:
+        return matrix
+    from scipy.linalg import qr
+
+    factor = qr(matrix.T, mode="r", check_finite=False)[0][:rows].T
+    return np.asarray(factor, dtype=np.float64)
+
+
+def left_vectors(matrix: FloatArray) -> tuple[FloatArray, Spectrum]:
+    """Return the left singular vectors of a matrix as columns, those of dependent rows last, and its spectrum."""
+    rows, columns = matrix.shape
+    vectors, singular, _ = np.linalg.svd(_without_width(matrix).astype(np.float64), full_matrices=True)
+    return vectors, Spectrum(read_only(singular), rows, columns)

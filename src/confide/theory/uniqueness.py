@@ -1,0 +1,70 @@
+"""Is there only one maximum-likelihood estimate? Weaker than strict concavity, and decided where that fails.
+
+>>> from confide import Categories, FromMatrix, tally
+>>> mechanism = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
+>>> uniqueness(mechanism, tally([2, 2, 2, 2])).verdict, uniqueness(mechanism, tally([2, 2, 2, 2, 1, 3])).verdict
+(<Verdict.YES: 'yes'>, <Verdict.NO: 'no'>)
+"""
+
+from __future__ import annotations
+
+from confide.mechanisms import Mechanism
+from confide.reports import Counts
+from confide.theory.concavity import Concavity, strict_concavity
+from confide.theory.maximum_set import HELD, MaximumSet, maximum_set
+from confide.theory.verdicts import Finding, Verdict
+
+PROPOSITION = "proposition uniqueness"
+SLACKNESS = "complementary slackness"
+
+
+def uniqueness(mechanism: Mechanism, counts: Counts) -> Finding:
+    """Decide whether these reports have a single maximum-likelihood estimate."""
+    concavity = strict_concavity(mechanism, counts)
+    return from_concavity(concavity) if concavity.is_yes else uniqueness_of(maximum_set(mechanism, counts))
+
+
+def from_concavity(concavity: Concavity) -> Finding:
+    """Return what strict concavity implies."""
+    return Finding(Verdict.YES, f"The likelihood is strictly concave. {concavity.reason}", PROPOSITION)
+
+
+def uniqueness_of(best: MaximumSet) -> Finding:
+    """Decide uniqueness from the set of maximum-likelihood estimates."""
+    numbers: dict[str, float] = {"values that may be positive": best.free.size, "free directions": best.dimension}
+    if best.dimension == 0:
+        return Finding(Verdict.YES, _independent(best), SLACKNESS, numbers)
+    numbers = numbers | {"largest freedom of a value": best.width, "precision": best.precision}
+    doubt = max(HELD, 10 * best.precision)
+    if best.width > doubt and best.is_settled:
+        return Finding(Verdict.NO, _free(best), f"{SLACKNESS}, linear programs", numbers)
+    if best.width <= 10 * best.precision and best.width < HELD and best.is_settled:
+        reason = "There are directions that change no report, but none can be taken without a negative probability."
+        return Finding(Verdict.YES, reason, f"{SLACKNESS}, linear programs", numbers)
+    return Finding(Verdict.TOO_CLOSE, _doubt(best), SLACKNESS, numbers)
+
+
+def _independent(best: MaximumSet) -> str:
+    free, zero = best.free.size, best.alphabet.size - best.free.size
+    if free == 1:
+        return f"All but one of the {best.alphabet.size:,} values have probability 0 in every best explanation."
+    if zero == 0:
+        return f"The rows of all {free:,} values are linearly independent on the reports seen."
+    return (
+        f"{zero:,} of {best.alphabet.size:,} values have probability 0 in every best explanation, and the rows of the "
+        f"other {free:,} are linearly independent on the reports seen."
+    )
+
+
+def _free(best: MaximumSet) -> str:
+    directions = "one direction" if best.dimension == 1 else f"{best.dimension:,} directions"
+    return (
+        f"The best explanations form a set with {directions}; a value's share varies by up to {100 * best.width:.3g}%."
+    )
+
+
+def _doubt(best: MaximumSet) -> str:
+    return (
+        f"In {best.dimension:,} of {best.free.size:,} directions the likelihood changes by no more than double "
+        f"precision resolves, so whether the best explanation is unique cannot be told."
+    )

@@ -1,0 +1,183 @@
+"""A diagnosis in words: first what it means, then what it rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.theory.inversion_error import Bound
+from confide.theory.verdicts import Finding, Verdict
+
+if TYPE_CHECKING:
+    from confide.theory.diagnosis import Diagnosis
+    from confide.theory.maximum_set import MaximumSet
+
+MANY_VALUES = 400
+"""Alphabets up to this size get the lowest and highest probability of every value: two linear programs each."""
+
+
+def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
+    """Return the verdict as a few plain sentences.
+
+    >>> import confide as cf
+    >>> verdict_in_words(cf.diagnose(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)))[0]
+    'This mechanism can reveal the distribution: no two distributions give the same reports.'
+    """
+    sentences = [_can_reveal(diagnosis), *_classes(diagnosis), _converges(diagnosis), *_of_reports(diagnosis)]
+    return [*sentences, *_of_inversion(diagnosis)]
+
+
+def evidence_in_words(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """Return each question with its verdict, its reason and the theorem behind it."""
+    return [(question, str(finding)) for question, finding in findings(diagnosis)] + _inversion_lines(diagnosis)
+
+
+def findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
+    """Return every question that was decided, with its finding."""
+    conditions = diagnosis.consistency
+    found = [
+        ("Identification", diagnosis.identification),
+        ("Continuity", conditions.continuity),
+        ("Dominance", conditions.dominance),
+    ]
+    parts = diagnosis.partition
+    if parts is not None and not parts.is_trivial:
+        found.append((f"Identification of the {parts.size:,} classes", parts.identification))
+    if diagnosis.concavity is not None and diagnosis.uniqueness is not None:
+        found += [("Strict concavity", diagnosis.concavity), ("Uniqueness", diagnosis.uniqueness)]
+    return found
+
+
+def describe_bound(bound: Bound) -> str:
+    """Return one of the paper's bounds in words.
+
+    >>> from confide.theory.inversion_error import krr_bound
+    >>> describe_bound(krr_bound(100, 2.0))
+    'at most 277.3 / n (proposition invKrrBound; the paper prints 227.28)'
+    """
+    misprint = MISPRINTS.get(f"{bound.per_report:.1f}", "") if bound.holds else ""
+    number = f"{bound.kind} {_number(bound.per_report)} / n" if bound.holds else "says nothing here"
+    return f"{number} ({bound.proposition}{misprint if bound.holds else f'; {bound.condition}'})"
+
+
+MISPRINTS = {"277.3": "; the paper prints 227.28", "7818.5": "; the paper prints 7238"}
+"""What the paper prints where its own formula gives another number, by that number."""
+
+
+def _can_reveal(diagnosis: Diagnosis) -> str:
+    match diagnosis.identification.verdict:
+        case Verdict.YES:
+            return "This mechanism can reveal the distribution: no two distributions give the same reports."
+        case Verdict.NO:
+            return (
+                "This mechanism can never reveal the whole distribution: different distributions give exactly the same "
+                "reports, however many people report."
+            )
+        case Verdict.TOO_CLOSE:
+            return (
+                "Whether this mechanism can reveal the distribution is too close to call: in some directions "
+                "distributions differ by less than double precision can tell."
+            )
+        case _:
+            return "Whether this mechanism can reveal the distribution is not covered by theory."
+
+
+def _classes(diagnosis: Diagnosis) -> list[str]:
+    parts = diagnosis.partition
+    if parts is None or parts.is_trivial:
+        return []
+    joined = [label for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1]
+    shown = ", ".join(joined[:3]) + (f" and {len(joined) - 3:,} more" if len(joined) > 3 else "")
+    outcome = {
+        Verdict.YES: "their shares taken together can be revealed",
+        Verdict.NO: "even their shares taken together cannot all be revealed",
+    }.get(parts.identification.verdict, f"whether their shares can be revealed is {parts.identification.verdict}")
+    return [f"No report tells the values apart within {shown}. That leaves {parts.size:,} classes, and {outcome}."]
+
+
+def _converges(diagnosis: Diagnosis) -> str:
+    match diagnosis.consistency.verdict:
+        case Verdict.YES:
+            return "The maximum-likelihood estimate, which IBU computes, converges to the truth as reports come in."
+        case Verdict.NO:
+            return "So the maximum-likelihood estimate need not converge to the truth, even with endless reports."
+        case Verdict.NOT_COVERED:
+            return f"Whether the estimate converges to the truth is not covered by theory. {_uncovered(diagnosis)}"
+        case _:
+            return "Whether the estimate converges to the truth is too close to call for the same reason."
+
+
+def _uncovered(diagnosis: Diagnosis) -> str:
+    conditions = diagnosis.consistency
+    return next(one.reason for one in (conditions.dominance, conditions.continuity) if one.verdict is not Verdict.YES)
+
+
+def _of_reports(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.counts is None:
+        return _before_reports(diagnosis)
+    if diagnosis.uniqueness is None or diagnosis.concavity is None:
+        return [
+            f"The reports were not looked at: {diagnosis.alphabet!r} has no end. Give bounds wide enough for everyone."
+        ]
+    total = diagnosis.counts.total
+    subject, verb = ("This report", "has") if total == 1 else (f"These {total:,.10g} reports", "have")
+    match diagnosis.uniqueness.verdict:
+        case Verdict.YES:
+            strict = "" if diagnosis.concavity.is_yes else ", although the likelihood is not strictly concave"
+            return [f"{subject} {verb} exactly one best explanation{strict}."]
+        case Verdict.NO:
+            example = _widest(diagnosis.maximum_set, diagnosis)
+            return [f"{subject} {verb} many best explanations, all equally likely. {example}"]
+        case _:
+            return [f"{subject} {verb} one best explanation or many: which is too close to call."]
+
+
+def _widest(best: MaximumSet, diagnosis: Diagnosis) -> str:
+    if diagnosis.alphabet.size > MANY_VALUES:
+        return f"They differ in {best.dimension:,} independent directions."
+    value = int(np.argmax(best.highest - best.lowest))
+    label = diagnosis.alphabet.labels()[value]
+    low, high = 100 * best.lowest[value], 100 * best.highest[value]
+    return f"For example, the share of {label} may be anything from {low:.3g}% to {high:.3g}%."
+
+
+def _before_reports(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.rappor is None:
+        return []
+    people = f"{diagnosis.rappor.people:,}"
+    return [f"With {people} people or more the best explanation is unique with a probability of at least 99%."]
+
+
+def _of_inversion(diagnosis: Diagnosis) -> list[str]:
+    error = diagnosis.inversion
+    if error.per_report is None:
+        return []
+    if error.typical is None:
+        return [f"Matrix inversion would have a mean squared error of {_number(error.per_report)} / n (uniform truth)."]
+    missed = f"Matrix inversion, before any repair, would typically miss the truth by {error.typical:.3g} in Euclidean"
+    return [f"{missed} distance; no two distributions lie more than 1.41 apart."]
+
+
+def _inversion_lines(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    error = diagnosis.inversion
+    exact = error.reason if error.per_report is None else f"{_number(error.per_report)} / n, for a uniform truth"
+    lines = [*_spectrum_line(diagnosis), ("Inversion's mean squared error", exact)]
+    if error.bound is not None:
+        lines.append(("Its bound", describe_bound(error.bound)))
+    if diagnosis.rappor is not None and diagnosis.rappor.probability is not None:
+        bound = f"at least {diagnosis.rappor.probability:.6g} (proposition strictlyConcaverappor)"
+        lines.append(("Chance of strict concavity, before data", bound))
+    return lines
+
+
+def _spectrum_line(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    spectrum = diagnosis.identification.spectrum
+    if spectrum is None:
+        return []
+    lowest = f"smallest {spectrum.smallest:.4g}, largest {spectrum.largest:.4g}"
+    return [("Singular values of the matrix", f"{lowest}, condition number {spectrum.condition:.4g}")]
+
+
+def _number(amount: float) -> str:
+    return f"{amount:,.1f}" if 10 <= abs(amount) < 1e7 else f"{amount:.4g}"

@@ -1,0 +1,147 @@
+"""Queries: a small grammar, its meaning on every alphabet, and that nothing else is understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import confide as cf
+from confide.errors import ConfideError, InvalidParameterError
+from confide.queries import as_weights, describe_query
+
+AGES = cf.Integers(-5, 9)
+ANSWERS = cf.Categories(["yes", "no", "not yet"])
+CELLS = cf.Grid(3, 4, holes=[(3, 1)], first_row=2)
+PAIRS = cf.Pairs(cf.Integers(0, 2), cf.Categories(["f", "m"]))
+
+
+def chosen(query: Any, alphabet: cf.Alphabet, name: str | None = None) -> list[Any]:
+    values = alphabet.decode(np.flatnonzero(as_weights(query, alphabet, name))).tolist()
+    return [tuple(value) if isinstance(value, list) else value for value in values]
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("age >= 7", lambda age: age >= 7),
+        ("age > 7", lambda age: age > 7),
+        ("age < -2", lambda age: age < -2),
+        ("age<=-2", lambda age: age <= -2),
+        ("age = 3", lambda age: age == 3),
+        ("age == 3", lambda age: age == 3),
+        ("age != 3", lambda age: age != 3),
+        ("-1 <= age < 4", lambda age: -1 <= age < 4),
+        ("4 > age", lambda age: age < 4),
+        ("age in -2..3", lambda age: -2 <= age <= 3),
+        ("age in {1, 2, 5}", lambda age: age in {1, 2, 5}),
+        ("age in [1, 2, 100]", lambda age: age in {1, 2}),
+        ("age not in {1, 2, 5}", lambda age: age not in {1, 2, 5}),
+        ("not age in 1..3", lambda age: not 1 <= age <= 3),
+        ("age < 0 or age > 5 and age != 7", lambda age: age < 0 or (age > 5 and age != 7)),
+        ("(age < 0 or age > 5) and age != 7", lambda age: (age < 0 or age > 5) and age != 7),
+        ("age > 2.5", lambda age: age > 2.5),
+        ("((age > 2))", lambda age: age > 2),
+    ],
+)
+def test_on_numbers(query: str, meant: Any) -> None:
+    expected = [age for age in range(-5, 10) if meant(age)]
+    assert chosen(query, AGES) == chosen(query, AGES, "age") == chosen(meant, AGES) == expected
+
+
+def test_on_categories() -> None:
+    assert chosen("answer == yes", ANSWERS) == chosen("answer = 'yes'", ANSWERS) == ["yes"]
+    assert chosen('answer in {no, "not yet"}', ANSWERS) == chosen("answer != yes", ANSWERS) == ["no", "not yet"]
+    assert chosen("code >= 10", cf.Categories([3, 10, 30])) == [10, 30]
+
+
+def test_on_cells_and_holes() -> None:
+    assert chosen("row == 2", CELLS) == [(2, 0), (2, 1), (2, 2), (2, 3)]
+    assert chosen("column in 1..2 and row <= 3", CELLS) == [(2, 1), (2, 2), (3, 2)]
+    assert chosen("cell in (3, 1)..(4, 2)", CELLS) == [(3, 2), (4, 1), (4, 2)]
+    assert chosen("cell in {(2, 0), (4, 3)}", CELLS) == [(2, 0), (4, 3)]
+    assert chosen("cell == (2, 0)", CELLS) == [(2, 0)]
+    assert len(chosen("cell != (2, 0)", CELLS)) == CELLS.size - 1
+    assert chosen("(row > 3 or column == 0) and not cell == (4, 3)", CELLS)[-1] == (4, 2)
+
+
+def test_holes_are_never_chosen() -> None:
+    grid = cf.Grid(3, 4, holes=[(1, 1)])
+    assert (1, 1) not in chosen("row == 1", grid)
+    assert chosen("cell in (1, 0)..(1, 2)", grid) == [(1, 0), (1, 2)]
+
+
+def test_on_pairs() -> None:
+    assert chosen("first >= 1 and second == m", PAIRS) == [(1, "m"), (2, "m")]
+    assert chosen("second in {f}", PAIRS) == [(0, "f"), (1, "f"), (2, "f")]
+
+
+def test_functions_and_weights() -> None:
+    assert as_weights(lambda cell: cell[0] == 2, CELLS).sum() == 4
+    np.testing.assert_array_equal(as_weights(lambda age: age, AGES), np.arange(-5, 10))
+    np.testing.assert_array_equal(as_weights([0.5, 1, 2], ANSWERS), [0.5, 1, 2])
+    assert describe_query("age  >=\n 65") == "age >= 65"
+    assert describe_query([1, 2]) == "given weights"
+    assert describe_query(abs) == "abs"
+
+
+def test_a_survey_whose_name_is_no_word_takes_any() -> None:
+    assert chosen("town == yes", ANSWERS, "home town") == ["yes"]
+    assert chosen("value == yes", ANSWERS, "answer") == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("query", "alphabet", "words"),
+    [
+        ("", AGES, "found the end"),
+        ("age", AGES, "expected a comparison"),
+        ("age >", AGES, "expected a value"),
+        ("age >= 200", AGES, "none of the values"),
+        ("age > yes", AGES, "cannot be compared"),
+        ("agee > 3", AGES, "'agee' is no name here; known: age, value"),
+        ("age > 3 age < 5", AGES, "expected the end"),
+        ("age > 3 and", AGES, "found the end"),
+        ("age > 3 or height < 2", AGES, "'height' is no name"),
+        ("age in {1, 2", AGES, "expected '}'"),
+        ("age in 1", AGES, "expected '..'"),
+        ("age not 3", AGES, "expected 'in'"),
+        ("(age > 3", AGES, "expected ')'"),
+        ("age >= 1; import os", AGES, "cannot be read from"),
+        ("__import__('os')", AGES, "no name here"),
+        ("age ** 2 > 3", AGES, "cannot be read"),
+        ("age > 1 and not", AGES, "found the end"),
+        ("(" * 60 + "age > 1" + ")" * 60, AGES, "nested more than 50"),
+        ("age > 1 or " * 300 + "age > 1", AGES, "2,000 characters"),
+        ("answer == yess", ANSWERS, "did you mean 'yes'"),
+        ("answer < yes", ANSWERS, "has no order"),
+        ("answer == 3", ANSWERS, "cannot be compared"),
+        ("height == 1", CELLS, "known: row, column, cell"),
+        ("cell == 1", CELLS, "a pair (row, column)"),
+        ("cell < (1, 2)", CELLS, "a box is written"),
+        ("cell == (1.5, 2)", CELLS, "pair of whole numbers"),
+        ("row == (1, 2)", CELLS, "cannot be compared"),
+        ("third == 1", PAIRS, "known: first, second"),
+        ([1, 2], AGES, "one weight for each of 15 values"),
+        ([float("nan")] * 15, AGES, "finite"),
+        (object(), AGES, "a text such as"),
+        ("age > 3", cf.Integers(), "no end"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(query: Any, alphabet: cf.Alphabet, words: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        as_weights(query, alphabet, "age" if alphabet is AGES else None)
+    assert words in str(caught.value)
+
+
+@given(st.text(alphabet="age row<>=!()[]{}.,0123456789'\"andornoti ", max_size=40))
+def test_any_text_is_understood_or_refused(text: str) -> None:
+    for alphabet in (AGES, ANSWERS, CELLS, PAIRS):
+        try:
+            weights = as_weights(text, alphabet)
+        except ConfideError:
+            continue
+        assert set(weights.tolist()) <= {0.0, 1.0}
+        assert weights.any()

@@ -1,0 +1,111 @@
+"""Diagnoses: every mechanism with and without reports, the words, queries, and bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+
+import confide as cf
+from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError
+from confide.theory.verdicts import Verdict
+from confide.theory.words import verdict_in_words
+
+TWINS = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 0.05], [0.45, 0.1, 0.45]])
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_every_mechanism_with_reports(name: str) -> None:
+    mechanism = survey(FINITE[name]).mechanism
+    counts = cf.tally(mechanism.privatize(some_values(mechanism.alphabet, 60), rng=1))
+    answer = cf.diagnose(mechanism, counts)
+    assert answer.uniqueness is not None
+    assert answer.concavity is not None
+    assert answer.partition is not None
+    if answer.concavity.is_yes:
+        assert answer.uniqueness.is_yes
+    best = answer.maximum_set
+    found = cf.estimate(counts, mechanism, cf.MLE()).distribution
+    assert mechanism.observe(counts).certificate(best.point) <= 1e-9
+    assert (best.lowest <= best.highest + 1e-12).all()
+    if answer.uniqueness.is_yes:
+        np.testing.assert_allclose(found, best.point, atol=1e-2)
+    assert str(answer).count("\n") >= 6
+
+
+@pytest.mark.parametrize("name", [*FINITE, *ENDLESS])
+def test_every_mechanism_without_reports(name: str) -> None:
+    answer = cf.diagnose(survey({**FINITE, **ENDLESS}[name]).mechanism)
+    assert answer.concavity is answer.uniqueness is None
+    assert verdict_in_words(answer)
+    with pytest.raises(InvalidParameterError, match="without reports"):
+        _ = answer.maximum_set
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_values_with_reports_say_that_reports_were_not_used(name: str) -> None:
+    mechanism = survey(ENDLESS[name]).mechanism
+    answer = cf.diagnose(mechanism, cf.tally(mechanism.privatize(some_values(mechanism.alphabet, 9), rng=1)))
+    assert answer.identification.is_yes
+    assert "were not looked at" in str(answer)
+    with pytest.raises(InvalidParameterError, match="no end"):
+        answer.query("row >= 3")
+
+
+def test_the_words_say_it_first_and_prove_it_after() -> None:
+    words, _, evidence = str(cf.diagnose(TWINS, cf.tally([2, 2, 2, 2, 1, 3]))).partition("\n\n")
+    assert "can never reveal the whole distribution" in words
+    assert "{1, 3}" in words
+    assert "many best explanations" in words
+    assert "from 0% to 29.2%" in words
+    assert "theorem" not in words
+    for name in ("theorem identification", "theorem strictconcavity", "complementary slackness", "corollary"):
+        assert name in evidence
+
+
+def test_queries_on_a_diagnosis() -> None:
+    answer = cf.diagnose(TWINS, cf.tally([2, 2, 2, 2, 1, 3]))
+    one = answer.query("value == 1")
+    assert one.identification.verdict is Verdict.NO
+    assert one.lowest == pytest.approx(0, abs=1e-9)
+    assert one.highest == pytest.approx(7 / 24)
+    both = answer.query("value in {1, 3}")
+    assert both.identification.verdict is Verdict.YES
+    assert both.lowest == pytest.approx(both.highest) == pytest.approx(7 / 24)
+    assert str(cf.diagnose(TWINS).query([1, 0, 1])) == "identified: enough reports reveal it"
+
+
+def test_rappor_before_and_after() -> None:
+    mechanism = cf.Rappor(cf.Integers(1, 10), 1.0)
+    before = cf.diagnose(mechanism)
+    assert before.rappor is not None
+    assert before.rappor.people == 25
+    assert "With 25 people or more" in str(before)
+    after = cf.diagnose(mechanism, cf.tally(mechanism.privatize(np.arange(25) % 10 + 1, rng=1)))
+    assert after.rappor is not None
+    assert after.rappor.probability == pytest.approx(0.9927, abs=1e-4)
+
+
+def test_a_large_line_with_reports() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 19_999), 0.5)
+    answer = cf.diagnose(mechanism, cf.tally(mechanism.privatize(np.arange(0, 20_000, 400), rng=1)))
+    assert answer.identification.is_yes
+    assert answer.concavity is not None
+    assert answer.concavity.is_no
+    assert answer.maximum_set.free.size < 2000
+    assert answer.query("value < 10000").lowest == pytest.approx(0.5, abs=0.05)
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="must be a mechanism"):
+        cf.diagnose("k-RR")  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match="tally"):
+        cf.diagnose(TWINS, [1, 2])  # type: ignore[arg-type]
+    with pytest.raises(ImpossibleReportError):
+        cf.diagnose(TWINS, cf.tally([9]))
+    with pytest.raises(ImpossibleReportError):
+        cf.diagnose(cf.Geometric(cf.Integers(), 1.0), cf.tally(["x"]))
+    with pytest.raises(InvalidCountsError):
+        cf.diagnose(TWINS, cf.tally([]))
+    with pytest.raises(InvalidParameterError, match="none of the values"):
+        cf.diagnose(TWINS).query("value == 7")
