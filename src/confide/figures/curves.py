@@ -144,5 +144,4 @@ def _add_legend(figure: Figure, all_axes: Sequence[Axes]) -> None:
         if label
     }
     if len(named) > 1:
-        columns = min(len(named), 4 if len(all_axes) > 1 else 3)
-        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=columns, fontsize=9.5)
+        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=min(len(named), 4), fontsize=9.5)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from confide.experiments.base import Claim, Comparison, Tables, cross
 from confide.experiments.blurs import levels
-from confide.experiments.catalogue import krr_levels, manhattan_levels
+from confide.experiments.catalogue import manhattan_levels
 from confide.experiments.charts import box_pictures, part
 from confide.experiments.claims import are_comparable, is_far_better
 from confide.experiments.contenders import USUAL
 from confide.experiments.sources import Bundled
 
 MECHANISMS = manhattan_levels.MECHANISMS
+LEVELS = (0.2, 0.4, 0.6, 1.0, 2.0, 3.0)
+KRR_LEVELS = (0.5, 1.0, 2.0, 2.5, 3.0, 4.0)
 PARTS = (
     *(part(title, "km", mechanism=kind) for kind, title in MECHANISMS.items()),
     part("k-RR", "km", mechanism="randomized-response"),
@@ -32,8 +34,8 @@ EXPERIMENT = Comparison(
     settings=cross(
         Bundled("paris"),
         [
-            *(blur for kind in MECHANISMS for blur in levels(kind, *manhattan_levels.LEVELS)),
-            *levels("randomized-response", *krr_levels.LEVELS),
+            *(blur for kind in MECHANISMS for blur in levels(kind, *LEVELS)),
+            *levels("randomized-response", *KRR_LEVELS),
         ],
     ),
     contenders=USUAL,
