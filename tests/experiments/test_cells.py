@@ -9,6 +9,7 @@ import confide as cf
 from confide.experiments import Binomial, Blur, Bundled, EvenOver, Source
 from confide.experiments.cells import Contender, Draw, Record, Unprocessed, run_draw
 
+AGES = cf.Integers(0, 99, unit="year")
 CONTENDERS = tuple(map(Contender, (cf.IBU(delta=0.1), cf.Inversion("project"), cf.MLE())))
 
 
@@ -16,7 +17,7 @@ def test_a_row_can_be_recomputed_from_its_seed() -> None:
     draw = Draw(Bundled("adult_ages"), Blur("truncated-geometric", 0.1), 2)
     rows = [record.row for record in run_draw(draw, CONTENDERS, is_kept=False)]
     ages = cf.datasets.adult_ages()
-    mechanism = cf.TruncatedGeometric(ages.alphabet, 0.1)
+    mechanism = cf.TruncatedGeometric(AGES, 0.1)
     counts = mechanism.simulate_counts(ages.histogram, rng=rows[0].seed)
     for row, contender in zip(rows, CONTENDERS, strict=True):
         outcome = cf.assess(counts, mechanism, contender.method, truth=ages.distribution)
@@ -33,7 +34,7 @@ def test_a_sample_is_compared_with_itself() -> None:
     ages = cf.datasets.adult_ages()
     people = generator.multinomial(500, ages.distribution)
     assert row.truth == tuple((people / 500).tolist())
-    mechanism = cf.TruncatedGeometric(ages.alphabet, 0.3)
+    mechanism = cf.TruncatedGeometric(AGES, 0.3)
     answer = cf.estimate(mechanism.simulate_counts(people, rng=generator), mechanism, cf.IBU(delta=0.1))
     assert row.shares == tuple(answer.distribution.tolist())
 

@@ -146,8 +146,8 @@ def _tell(experiments: list[Experiment], runs: list[Run], output: Path, *, as_js
         return
     tally = {verdict: [claim for claim in claims if claim.verdict is verdict] for verdict in Verdict}
     if claims:
-        counts = ", ".join(f"{len(found)} {verdict}" for verdict, found in tally.items())
-        say(f"{len(claims)} statements of the paper: {counts}.")
+        counts = ", ".join(f"{len(found)} {verdict}" for verdict, found in tally.items() if verdict.is_judged)
+        say(f"Statements of the paper: {counts}.")
     for claim in tally[Verdict.DIFFERS]:
         say(f"  differs: {claim.what}. Paper: {claim.paper}. Ours: {claim.ours}. {claim.note}")
     say_exactly(f"Wrote {folder.index}. Open it in a browser:")

@@ -45,6 +45,12 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     DIFFERS = "differs"
     MISPRINT = "misprint"
+    COMPARED = "for comparison"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it says something of the paper, and not of a variant that is shown beside it."""
+        return self is not Verdict.COMPARED
 
 
 @dataclass(frozen=True)

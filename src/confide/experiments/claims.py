@@ -54,24 +54,37 @@ def improves_with_epsilon(what: str, tables: Tables, **rows: Any) -> Claim:
 
 
 def are_comparable(
-    what: str, tables: Tables, kinds: Sequence[str], others: Sequence[str], *, level: str = "epsilon", **rows: Any
+    what: str, found: Table, others: Sequence[str], *, level: str = "epsilon", negligible: float = 0.0
 ) -> Claim:
-    """Check that IBU and the other methods have errors of the same size at every level."""
-    found = tables[RESULTS].where(mechanism=list(kinds), **rows)
-    ratios = {
-        (step, other): found.where(**{level: step, "method": "IBU"}).median("emd")
-        / found.where(**{level: step, "method": other}).median("emd")
-        for step in found.distinct(level)
-        for other in others
-    }
+    """Check that IBU and the other methods have errors of the same size at every level.
+
+    Parameters
+    ----------
+    what
+        What the claim is about.
+    found
+        The rows of one mechanism on one dataset.
+    others
+        The methods to compare IBU with.
+    level
+        What varies: epsilon, or the number of people.
+    negligible
+        Errors below this count as equal to it.
+    """
+    ratios = {}
+    for step in found.distinct(level):
+        at = found.where(**{level: step})
+        medians = {name: max(negligible, at.where(method=name).median("emd")) for name in ("IBU", *others)}
+        ratios |= {(step, other): medians["IBU"] / medians[other] for other in others}
     low, high = min(ratios, key=lambda place: ratios[place]), max(ratios, key=lambda place: ratios[place])
+    remark = f" Errors below {negligible:g} count as equal." if negligible else ""
     return judge(
         f"{what}: {' and '.join(others)} are comparable to IBU",
         "a figure",
         f"median EMD of IBU over that of the other: {ratios[low]:.2f} ({low[1]} at {low[0]:g}) to {ratios[high]:.2f} "
         f"({high[1]} at {high[0]:g})",
         holds=ratios[low] >= 1 / COMPARABLE and ratios[high] <= COMPARABLE,
-        note=f"Holds if all ratios lie between {1 / COMPARABLE:g} and {COMPARABLE:g}.",
+        note=f"Holds if all ratios lie between {1 / COMPARABLE:g} and {COMPARABLE:g}.{remark}",
     )
 
 

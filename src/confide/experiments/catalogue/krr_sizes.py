@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from confide.experiments.base import Claim, Comparison, Tables, cross
+from confide.experiments.base import RESULTS, Claim, Comparison, Tables, cross
 from confide.experiments.blurs import levels
 from confide.experiments.catalogue.ages_sizes import SIZES
-from confide.experiments.catalogue.krr_levels import PARTS
+from confide.experiments.catalogue.krr_levels import NAMES, PARTS
 from confide.experiments.charts import PEOPLE, box_pictures
 from confide.experiments.claims import are_comparable
 from confide.experiments.contenders import USUAL
 from confide.experiments.sources import Bundled
 
-NAMES = {"adult_ages": "Ages", "manhattan": "Manhattan"}
-
 
 def check(tables: Tables) -> list[Claim]:
     """Lay the paper's words beside the numbers."""
-    kinds, others = ("randomized-response",), ("INV-N", "INV-P")
     return [
-        are_comparable(f"{title}, k-RR at 3.0, all sizes", tables, kinds, others, level="people", data=name)
-        for name, title in NAMES.items()
+        are_comparable(
+            f"{title}, k-RR at 3.0, all sizes", tables[RESULTS].where(data=data), ("INV-N", "INV-P"), level="people"
+        )
+        for data, title in NAMES.items()
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confide.experiments.base import RESULTS, Claim, Comparison, Picture, Tables, cross, judge
+from confide.experiments.base import RESULTS, Claim, Comparison, Picture, Tables, Verdict, cross, judge
 from confide.experiments.blurs import levels
 from confide.experiments.cells import Contender, Unprocessed
 from confide.experiments.charts import Distributions, spread
@@ -55,12 +55,15 @@ def _number(rows: Table, method: str) -> Claim:
 
 def _other_delta(results: Table, delta: float) -> Claim:
     rows = _rows(results, "IBU", delta)
-    return judge(
+    words = (
+        "its range holds the printed number" if _is_within(PRINTED["IBU"], rows) else "the printed number is outside"
+    )
+    return Claim(
         f"The same with delta = {delta:g}",
         f"{PRINTED['IBU']:.4f}",
         spread(rows, "emd"),
-        holds=_is_within(PRINTED["IBU"], rows),
-        note="The paper does not say which delta it used for this figure.",
+        Verdict.COMPARED,
+        f"The paper does not say which delta it used for this figure; {words}.",
     )
 
 
