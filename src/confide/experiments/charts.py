@@ -160,7 +160,7 @@ def _label(level: str, step: Any) -> str:
 
 
 def _series_name(by: str, name: Any) -> str:
-    return str(name) if by == "method" else f"{by} = {name:g}"
+    return str(name) if by == "method" else f"{'δ' if by == 'delta' else by} = {name:g}"
 
 
 def spread(table: Table, name: str) -> str:

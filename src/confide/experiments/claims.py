@@ -71,7 +71,7 @@ def are_comparable(
     negligible
         Errors below this count as equal to it.
     """
-    ratios = {}
+    ratios: dict[tuple[float, str], float] = {}
     for step in found.distinct(level):
         at = found.where(**{level: step})
         medians = {name: max(negligible, at.where(method=name).median("emd")) for name in ("IBU", *others)}

@@ -44,8 +44,10 @@ EXPERIMENT = Comparison(
     ),
     claims=check,
     notes=(
-        f"The paper states no delta here; IBU runs with delta = {DELTA_FOR_BITS:g}, smaller than in the other box plots: "
-        "under such strong noise a larger one stops it early.",
+        (
+            f"The paper states no delta here; IBU runs with delta = {DELTA_FOR_BITS:g}, smaller than in the other box "
+            "plots: under such strong noise a larger one stops it early."
+        ),
         (
             "The two datasets are drawn once, from seeds of their own, and stay the same in all repeats; the truth is "
             "their own histogram."
