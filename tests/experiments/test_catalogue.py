@@ -14,7 +14,7 @@ from tests.experiments.tiny import invent, run_tiny
 import confide as cf
 from confide.experiments import EXPERIMENTS, Comparison, Experiment, Verdict, find
 from confide.experiments.catalogue import inversion_bounds, likelihood_surfaces, rappor_concavity, san_francisco
-from confide.figures import to_pdf, to_png
+from confide.figures import to_pdf
 
 ALL = pytest.mark.parametrize("name", EXPERIMENTS)
 COMPARISONS = {name: one for name, one in EXPERIMENTS.items() if isinstance(one, Comparison)}
@@ -69,7 +69,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @ALL
-def test_every_figure_draws_from_a_tiny_run(name: str, tmp_path: Path) -> None:
+def test_every_figure_draws_from_a_tiny_run(name: str) -> None:
     experiment = EXPERIMENTS[name]
     tables = run_tiny(experiment)
     assert {table: list(columns) for table, columns in experiment.columns.items()} == {
@@ -79,8 +79,8 @@ def test_every_figure_draws_from_a_tiny_run(name: str, tmp_path: Path) -> None:
         figure = picture.draw(tables)
         assert all(axes.get_xlabel() for axes in _panels(figure))
         assert any(axes.get_ylabel() for axes in _panels(figure))
-        to_png(figure, tmp_path / f"{picture.name}.png", dpi=30)
-        assert (tmp_path / f"{picture.name}.png").stat().st_size > 1000
+        figure.set_layout_engine("none")  # the layout takes longest, and nothing here looks at it
+        figure.draw_without_rendering()
 
 
 def _panels(figure: Figure) -> list[Axes]:

@@ -20,6 +20,7 @@ from confide.experiments import (
     Experiment,
     Folder,
     Run,
+    Table,
     Watcher,
     cross,
     levels,
@@ -94,6 +95,16 @@ def test_killing_resuming_and_the_number_of_jobs_change_no_byte(tmp_path: Path) 
     tables = table_bytes(tmp_path / "two")
     assert set(tables) == {"small.csv", "small.parquet", "small-shares.csv", "small-shares.parquet"}
     assert table_bytes(tmp_path / "killed") == tables
+    _assert_paired_and_ordered(Folder(tmp_path / "two").read_tables(EXPERIMENT)["results"])
+
+
+def _assert_paired_and_ordered(results: Table) -> None:
+    """Check that methods share their reports, and that rows stand in the declared order."""
+    repeats, settings = EXPERIMENT.repeats, len(EXPERIMENT.settings)
+    assert results.column("method") == ["IBU", "INV-N", "MLE"] * repeats * settings
+    assert results.column("repeat") == [repeat for repeat in range(repeats) for _ in range(3)] * settings
+    assert results.column("epsilon") == ([0.1] * 3 * repeats + [0.5] * 3 * repeats) * 2
+    assert len(results.distinct("seed")) == repeats * settings
 
 
 def test_only_what_changed_is_run_again(tmp_path: Path) -> None:
@@ -108,16 +119,6 @@ def test_only_what_changed_is_run_again(tmp_path: Path) -> None:
     # Two IBU of former declarations no longer fit, over three repeats each; nothing is run in the end.
     assert notes.begun == [(0, 6, 0), (6, 12, 0), (4, 6, 6), (6, 6, 6)]
     assert [run.fresh for run in notes.runs] == [6, 6, 2, 0]
-
-
-def test_reports_are_paired_and_the_table_is_in_the_declared_order(tmp_path: Path) -> None:
-    small = replace(EXPERIMENT, settings=EXPERIMENT.settings[:2], keeps_shares=False)
-    reproduce([small], tmp_path, repeats=2, jobs=2)
-    results = Folder(tmp_path).read_tables(small)["results"]
-    assert results.column("method") == ["IBU", "INV-N", "MLE"] * 4
-    assert results.column("epsilon") == [0.1] * 6 + [0.5] * 6
-    assert results.column("repeat") == [0, 0, 0, 1, 1, 1] * 2
-    assert len(results.distinct("seed")) == 4
 
 
 def test_bad_numbers_are_refused(tmp_path: Path) -> None:

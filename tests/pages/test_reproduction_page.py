@@ -13,7 +13,7 @@ from confide.experiments import EXPERIMENTS, Comparison, Experiment, Folder, Run
 from confide.experiments.drawing import draw_pictures
 from confide.pages.reproduction import reproduction_page
 
-NAMES = ("rappor-examples", "mechanisms", "manhattan-map", "likely-subsets")
+NAMES = ("start-examples", "mechanisms", "manhattan-map", "likely-subsets")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_every_experiment_has_its_figures_caption_command_and_tables(page: str) 
         assert f"tables/{name}.csv" in reader.links
         assert f"tables/{name}.parquet" in reader.links
         assert all(label in reader.text for label in experiment.paper)
-    assert f"the first is {_first_seed(EXPERIMENTS['rappor-examples'])}" in reader.text
+    assert f"the first is {_first_seed(EXPERIMENTS['start-examples'])}" in reader.text
     assert "1.5 s of processor time" in reader.text
 
 

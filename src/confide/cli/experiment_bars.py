@@ -40,9 +40,10 @@ class Bars(Watcher):
         cells = f"{run.fresh:,} cells run, {run.cells - run.fresh:,} kept, " if run.cells else ""
         say(f"  {experiment.name}: {cells}{run.elapsed:.1f} s", stderr=True, style="dim")
 
-    def draw(self, figures: int) -> None:
+    def draw(self, experiments: int) -> None:
         """See :meth:`Watcher.draw`."""
-        self.bars.reset(self.current, description=f"drawing the last of {figures} figures", total=None)
+        if experiments:
+            self.bars.reset(self.current, description="drawing the last figures", total=None)
 
 
 @contextmanager

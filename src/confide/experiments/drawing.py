@@ -5,11 +5,16 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from confide.experiments.base import Experiment, Picture
+from confide.experiments.base import Experiment, Picture, Tables
 from confide.experiments.folder import Folder, code_digest
 from confide.tables import write_text
 
 DOTS_PER_INCH = 150
+
+
+def needs_drawing(experiment: Experiment, folder: Folder) -> bool:
+    """Whether some figure was not yet drawn from the tables that are there."""
+    return bool(_pending(experiment, folder, _state(experiment, folder)))
 
 
 def draw_pictures(experiment: Experiment, path: Path) -> int:
@@ -21,19 +26,22 @@ def draw_pictures(experiment: Experiment, path: Path) -> int:
     """
     folder = Folder(path)
     state = _state(experiment, folder)
-    pending = [picture for picture in experiment.pictures if not _is_drawn(picture, folder, state)]
-    if pending:
-        tables = folder.read_tables(experiment)
-        for picture in pending:
-            _draw(picture, tables, folder)
-            write_text(_mark(picture, folder), state)
+    pending = _pending(experiment, folder, state)
+    tables = folder.read_tables(experiment) if pending else {}
+    for picture in pending:
+        _draw(picture, tables, folder)
+        write_text(_mark(picture, folder), state)
     return len(pending)
 
 
-def _draw(picture: Picture, tables: object, folder: Folder) -> None:
+def _pending(experiment: Experiment, folder: Folder, state: str) -> list[Picture]:
+    return [picture for picture in experiment.pictures if not _is_drawn(picture, folder, state)]
+
+
+def _draw(picture: Picture, tables: Tables, folder: Folder) -> None:
     from confide.figures import to_pdf, to_png
 
-    figure = picture.draw(tables)  # type: ignore[arg-type]
+    figure = picture.draw(tables)
     to_png(figure, folder.figure(picture.name), dpi=DOTS_PER_INCH)
     to_pdf(figure, folder.figure(picture.name, "pdf"))
 

@@ -14,7 +14,7 @@ from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.experiments.base import Comparison, Computation, Experiment
 from confide.experiments.cells import Contender, Draw, Record, run_draw
-from confide.experiments.drawing import draw_pictures
+from confide.experiments.drawing import draw_pictures, needs_drawing
 from confide.experiments.folder import Folder, Run, code_digest
 from confide.experiments.store import Store
 from confide.experiments.table import Table, load_pyarrow
@@ -36,8 +36,8 @@ class Watcher:
     def end(self, experiment: Experiment, run: Run) -> None:
         """Note that the tables of an experiment are written."""
 
-    def draw(self, figures: int) -> None:
-        """Note that all tables are there, and that the last of so many figures are being drawn."""
+    def draw(self, experiments: int) -> None:
+        """Note that all tables are there, and that the last figures of so many experiments are being drawn."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,10 @@ def reproduce(
         runs = []
         for experiment in experiments:
             runs.append(_run(experiment, workshop, repeats))
-            # Figures are drawn while the next experiment runs.
-            drawings.append(pool.submit(draw_pictures, experiment, folder.path))
-        workshop.watcher.draw(sum(len(experiment.pictures) for experiment in experiments))
+            if needs_drawing(experiment, folder):
+                # Figures are drawn while the next experiment runs.
+                drawings.append(pool.submit(draw_pictures, experiment, folder.path))
+        workshop.watcher.draw(len(drawings))
         for drawing in drawings:
             drawing.result()
     return runs
