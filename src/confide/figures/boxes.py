@@ -69,7 +69,7 @@ def draw_boxes(
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
     chosen = dict(colors) if colors else {name: style.color_of(name, place) for place, name in enumerate(names)}
     with style.styled():
-        figure, all_axes = new_panels(len(panels), columns, (_width(panels, len(names)), 3.0))
+        figure, all_axes = new_panels(len(panels), columns, (_width(panels, len(names)), 3.1))
         for axes, panel in zip(all_axes, panels, strict=True):
             _add_panel(axes, panel, names, chosen)
             axes.set(xlabel=x_label, ylabel=panel.y_label, title=panel.title)
@@ -129,4 +129,4 @@ def _limits(panels: Sequence[BoxPanel], *, is_logarithmic: bool) -> tuple[float,
 def _width(panels: Sequence[BoxPanel], series: int) -> float:
     """Return inches that leave a box wide enough to be seen."""
     levels = max(len(panel.levels) for panel in panels)
-    return float(np.clip(0.9 + 0.105 * levels * series, 3.6, 6.0))
+    return float(np.clip(0.9 + 0.092 * levels * series, 3.6, 5.2))
