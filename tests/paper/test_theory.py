@@ -66,7 +66,7 @@ def test_the_three_by_three_examples(
 
 
 def test_two_reports_are_strictly_concave_without_the_corollary() -> None:
-    # "The latter case of {2, 1} also shows that the condition in the corollary is not necessary."
+    # The paper: this case also shows that the condition in the corollary is not necessary.
     concavity = diagnose(DEPENDS_ON_OBSERVATIONS, tally([2, 1])).concavity
     assert concavity is not None
     assert concavity.distinct == 2

@@ -90,6 +90,10 @@ def test_two_values_are_not_covered_although_the_paper_does_not_say_so() -> None
     assert not error.bound.holds
     assert error.per_report == pytest.approx(100 * 1.81 - 0.5, rel=1e-6)
     assert error.bound.per_report == pytest.approx(818, rel=1e-6)
+    square = inversion_error(cf.TruncatedTaxicab(cf.Grid(2, 2), 0.05 * math.sqrt(2)))
+    assert square.bound is not None
+    assert not square.bound.holds
+    assert (square.per_report or 0) < square.bound.per_report
 
 
 def test_conditions_are_checked() -> None:

@@ -6,8 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import confide as cf
 from confide.channels.base import FloatArray
@@ -18,6 +19,7 @@ from confide.theory.concavity import (
     rappor_concavity_bound,
     strict_concavity,
 )
+from confide.theory.identification import identification
 from confide.theory.maximum_set import maximum_set
 from confide.theory.partitions import partition
 from confide.theory.uniqueness import uniqueness
@@ -84,6 +86,34 @@ def test_bounds_and_uniqueness_against_brute_force(seed: int) -> None:
         clipped = np.maximum(corner, 0) / np.maximum(corner, 0).sum()
         assert evidence.log_likelihood(clipped) == pytest.approx(evidence.log_likelihood(best.point), abs=1e-3)
         assert best.contains(clipped, 1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 100_000))
+@example(1_000_360)  # repeated rows once left dust in the directions, on which HiGHS gave up
+def test_matrices_of_small_whole_numbers_against_the_equations_themselves(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, outputs = (int(size) for size in rng.integers(2, 9, 2))
+    weights = rng.integers(1, 6, (values, outputs))
+    if seed % 2 == 0:
+        weights = weights[rng.integers(0, max(1, values // 2), values)]
+    elif values > 2:
+        weights[-1] = weights[0] + weights[1]
+    mechanism = cf.FromMatrix(cf.Integers(1, values), weights / weights.sum(axis=1, keepdims=True))
+    is_full = np.linalg.matrix_rank(weights) == values
+    assert identification(mechanism).verdict is (Verdict.YES if is_full else Verdict.NO)
+    drawn = rng.multinomial(int(rng.choice([1, 5, 50, 5000])), rng.dirichlet(np.ones(outputs)))
+    seen = np.flatnonzero(drawn)
+    counts = cf.tally(mechanism.report_alphabet.decode(seen), drawn[seen])
+    best = maximum_set(mechanism, counts)
+    equations = np.vstack([mechanism.matrix[:, seen].T, np.ones(values)])
+    right = np.append(best.point @ mechanism.matrix[:, seen], 1.0)
+    for value in range(values):
+        unit = np.eye(values)[value]
+        low = linprog(unit, A_eq=equations, b_eq=right, bounds=(0, None))
+        high = linprog(-unit, A_eq=equations, b_eq=right, bounds=(0, None))
+        assert best.lowest[value] == pytest.approx(low.fun, abs=1e-4)
+        assert best.highest[value] == pytest.approx(-(high.fun or 0.0), abs=1e-4)
 
 
 @settings(deadline=None, max_examples=50)

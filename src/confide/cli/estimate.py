@@ -15,7 +15,7 @@ from confide.alphabets import Lattice
 from confide.checks import check_choice
 from confide.cli.exits import NoAnswerError
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import check_outputs, describe_rows, rows_record, screen
+from confide.cli.screening import check_outputs, describe_rows, rows_record, screen, warn_of_values
 from confide.cli.terminal import console, progress, say_exactly, show_json, show_pairs, warn
 from confide.comparisons import Outcome, assess
 from confide.errors import InvalidParameterError
@@ -23,7 +23,6 @@ from confide.methods import IBU, METHODS, MLE, Method, Status
 from confide.reports import Counts
 from confide.surveys import Survey, load_survey
 from confide.tables import (
-    REPORT_COLUMN,
     Rows,
     estimate_csv,
     estimate_record,
@@ -103,7 +102,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     true_rows = None if truth is None else _read_truth(truth, contract)
     rows = read_reports(reports, contract, column or ())
     screen(rows, rejects)
-    _warn_of_values(rows, contract)
+    warn_of_values(rows, contract)
     counts = rows.tally()
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
@@ -175,15 +174,6 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
             f"[alphabet] has {bounds}; the reports need not be made again."
         )
     return replace(rows, alphabet=likely).distribution()
-
-
-def _warn_of_values(rows: Rows, survey: Survey) -> None:
-    """Warn when the column is named as true values are: an estimate from those would be wrong, and look right."""
-    if rows.columns in ((survey.name,), ("value",)) and rows.columns != (REPORT_COLUMN,):
-        warn(
-            f"column {rows.columns[0]} of {rows.source} is named like the true values, not '{REPORT_COLUMN}'. It is "
-            f"read as reports; if these values were never blurred, run confide privatize first."
-        )
 
 
 def _render(path: Path, survey: Survey, counts: Counts, outcome: Outcome, truth: NDArray[np.float64] | None) -> str:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, datasets, demo, estimate, init, privatize, reproduce, show
+from confide.cli import audit, datasets, demo, diagnose, estimate, init, privatize, reproduce, show
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
 from confide.errors import ConfideError
@@ -75,6 +75,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "audit": (audit.audit, audit.EXAMPLES),
     "privatize": (privatize.privatize, privatize.EXAMPLES),
     "estimate": (estimate.estimate, estimate.EXAMPLES),
+    "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
     "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
 }

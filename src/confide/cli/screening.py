@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from confide.cli.terminal import warn
 from confide.errors import InvalidParameterError
-from confide.tables import Rows, check_writable, write_rejections
+from confide.surveys import Survey
+from confide.tables import REPORT_COLUMN, Rows, check_writable, write_rejections
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
 
@@ -31,6 +33,15 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
             raise InvalidParameterError(f"{output} is also an input, which writing would destroy. Name another output.")
         taken.add(output.resolve())
         check_writable(output)
+
+
+def warn_of_values(rows: Rows, survey: Survey) -> None:
+    """Warn when the column is named as true values are: an estimate from those would be wrong, and look right."""
+    if rows.columns in ((survey.name,), ("value",)) and rows.columns != (REPORT_COLUMN,):
+        warn(
+            f"column {rows.columns[0]} of {rows.source} is named like the true values, not '{REPORT_COLUMN}'. It is "
+            f"read as reports; if these values were never blurred, run confide privatize first."
+        )
 
 
 def rows_record(rows: Rows) -> dict[str, Any]:

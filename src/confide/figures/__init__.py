@@ -4,9 +4,25 @@ One look for all: the colours, fonts and lines of :mod:`confide.figures.style`. 
 its own (a line, a map, bars) and joins by standing in :func:`confide.figures.distributions.choose_scene`.
 """
 
+from confide.figures.classes import draw_classes
 from confide.figures.distributions import Sheet, draw_distributions, draw_sheet
 from confide.figures.output import to_pdf, to_png, to_svg
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
+from confide.figures.ranges import draw_ranges
+from confide.figures.simplex import draw_simplex
 
-__all__ = ["Panel", "Role", "Sheet", "draw_distributions", "draw_path", "draw_sheet", "to_pdf", "to_png", "to_svg"]
+__all__ = [
+    "Panel",
+    "Role",
+    "Sheet",
+    "draw_classes",
+    "draw_distributions",
+    "draw_path",
+    "draw_ranges",
+    "draw_sheet",
+    "draw_simplex",
+    "to_pdf",
+    "to_png",
+    "to_svg",
+]

@@ -1,5 +1,6 @@
 """Self-contained HTML pages: nothing is fetched when they are viewed."""
 
+from confide.pages.diagnosis import diagnosis_page
 from confide.pages.estimate import estimate_page
 
-__all__ = ["estimate_page"]
+__all__ = ["diagnosis_page", "estimate_page"]

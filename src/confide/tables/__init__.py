@@ -16,6 +16,7 @@ a value and how often it occurs. Every row that is read is either accepted, or r
 3 rows read = 2 accepted + 1 rejected
 """
 
+from confide.tables.diagnoses import diagnosis_record
 from confide.tables.reading import REPORT_COLUMN, Reason, Rejection, Rows, read_reports, read_values
 from confide.tables.writing import (
     alphabet_record,
@@ -36,6 +37,7 @@ __all__ = [
     "Rows",
     "alphabet_record",
     "check_writable",
+    "diagnosis_record",
     "estimate_csv",
     "estimate_record",
     "read_reports",

@@ -65,7 +65,7 @@ def concavity_of(mechanism: Mechanism, evidence: Evidence, known: Identification
     if isinstance(mechanism, Rappor) and binary_rank(mechanism, evidence) == values:
         reason = f"The {distinct:,} distinct bit vectors, and ones, have rank {values:,} over the binary field already."
         return Concavity(Verdict.YES, reason, "proposition strictlyConcaverappor, lemma binarymatrix", {}, distinct)
-    spectrum = _spectrum_with_ones(evidence, seen)
+    spectrum = _spectrum_of_some(evidence, seen)
     return Concavity(
         spectrum.independence, _measured(spectrum, distinct), THEOREM, spectrum.numbers(), distinct, spectrum
     )
@@ -155,6 +155,16 @@ def _square(evidence: Evidence, known: Identification, distinct: int) -> Concavi
     return Concavity(Verdict.YES, reason, THEOREM, {}, distinct)
 
 
+def _spectrum_of_some(evidence: Evidence, seen: Indices) -> Spectrum:
+    """Return the singular values of [G 1] from a few of many columns, if these are enough for a full rank."""
+    few = 4 * evidence.channel.shape[0]
+    if seen.size > 2 * few:
+        some = _spectrum_with_ones(evidence, seen[:: seen.size // few])
+        if some.independence is Verdict.YES:
+            return some
+    return _spectrum_with_ones(evidence, seen)
+
+
 def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
     """Return the singular values of [G 1], with all columns brought to the same length."""
     values = evidence.channel.shape[0]
@@ -190,7 +200,10 @@ def _too_few(values: int, distinct: int) -> str:
 def _measured(spectrum: Spectrum, distinct: int) -> str:
     of_it = f"the smallest singular value of [G 1] is {spectrum.smallest:.3g}"
     if spectrum.independence is Verdict.YES:
-        return f"The columns of the {distinct:,} distinct reports and 1 have full rank: {of_it}."
+        of_reports = (
+            f"{spectrum.columns - 1:,} of {distinct:,}" if spectrum.columns <= distinct else f"the {distinct:,}"
+        )
+        return f"The columns of {of_reports} distinct reports and 1 have full rank: {of_it}."
     if spectrum.independence is Verdict.NO:
         return (
             f"The columns of the {distinct:,} distinct reports and 1 have rank {spectrum.rank:,} of {spectrum.rows:,}."

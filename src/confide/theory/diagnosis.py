@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from confide.alphabets import Alphabet
+from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism, Rappor
@@ -135,6 +136,13 @@ class Diagnosis:
             raise InvalidParameterError("There are no maximum-likelihood estimates without reports. Give counts.")
         return maximum_set_of(self.mechanism.observe(self.counts), self.alphabet)
 
+    @cached_property
+    def class_shares(self) -> FloatArray | None:
+        """The maximum-likelihood probability of each class; None without reports, or where all values stand alone."""
+        if self.partition is None or self.partition.is_trivial or self.counts is None or not self.has_reports:
+            return None
+        return self.partition.estimate(self.counts)
+
     def query(self, query: Query, name: str | None = None) -> QueryAnswer:
         """Return what is known of the answer to a query, such as ``"age >= 65"``.
 
@@ -186,7 +194,7 @@ def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
         counts=counts,
         identification=known,
         consistency=consistency(mechanism, known),
-        partition=partition(mechanism) if mechanism.alphabet.is_finite else None,
+        partition=partition(mechanism, known) if mechanism.alphabet.is_finite else None,
         inversion=inversion_error(mechanism, None if counts is None else counts.total),
         concavity=concavity,
         uniqueness=unique,

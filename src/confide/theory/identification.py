@@ -156,7 +156,7 @@ def _measured(spectrum: Spectrum) -> str:
     if spectrum.independence is Verdict.NO:
         return f"The matrix has rank {spectrum.rank:,} of {spectrum.rows:,}: {smallest}, which is zero to rounding."
     if not spectrum.is_complete:
-        return f"By iteration, {smallest} or less, too small to tell from zero this way."
+        return f"By iteration, {smallest} or less, and that a smaller one is zero is not ruled out."
     return f"By far the smallest part decides: {smallest}, not clearly above rounding and not clearly zero."
 
 

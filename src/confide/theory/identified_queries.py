@@ -11,6 +11,8 @@ with w M = 0, so c must be orthogonal to all such w: it must lie in the span of 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from confide.alphabets import unbounded
@@ -18,16 +20,16 @@ from confide.channels.base import Channel, FloatArray
 from confide.mechanisms import Mechanism
 from confide.queries import Query, as_weights
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import Spectrum, is_storable, left_vectors
+from confide.theory.spectra import ROUNDING, Spectrum, is_storable, left_vectors
 from confide.theory.verdicts import Finding, Verdict
 
 SOURCE = "column space of the mechanism"
 
-INSIDE = 1e-9
-"""A query is in the span where no more than this share of its length lies outside it."""
+OUTSIDE = 1e3
+"""A query is not in the span where this many times more of it lies outside than rounding can put there."""
 
-OUTSIDE = 1e-6
-"""And not in it where more than this share does."""
+BLURRED = 1e-7
+"""Where rounding alone puts more than this outside, nothing is said."""
 
 
 def query_identification(
@@ -69,20 +71,23 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
 
 
 def _decide(parts: FloatArray, spectrum: Spectrum) -> Finding:
-    """Split a query into what lies along clear columns, and along what is zero for sure."""
+    """Split a query into what lies along clear columns, and along what is zero for sure.
+
+    The split is known to rounding times the condition number of what is kept.
+    """
     singular = np.zeros(parts.size)
     singular[: spectrum.singular_values.size] = spectrum.singular_values
+    weakest = float(singular[singular > spectrum.clear].min())
+    blur = 10 * ROUNDING * math.sqrt(parts.size) * spectrum.largest / weakest
     unclear = float(np.linalg.norm(parts[singular <= spectrum.clear]))
-    hidden = float(np.linalg.norm(parts[singular <= spectrum.rounding]))
-    numbers = {"share outside the column space": unclear}
-    if unclear <= INSIDE:
-        return Finding(Verdict.YES, "It is a combination of the mechanism's columns.", SOURCE, numbers)
-    if hidden > OUTSIDE and _has_gap(singular, spectrum):
-        reason = f"A share of {hidden:.3g} of it lies outside the mechanism's columns."
+    numbers = {"share outside the column space": unclear, "of which rounding, at most": blur}
+    if unclear <= blur <= BLURRED:
+        return Finding(Verdict.YES, "It is a combination of the mechanism's columns, to rounding.", SOURCE, numbers)
+    if unclear > OUTSIDE * blur and _has_gap(singular, spectrum):
+        reason = f"A share of {unclear:.3g} of it lies outside the mechanism's columns."
         return Finding(Verdict.NO, reason, SOURCE, numbers)
-    return Finding(
-        Verdict.TOO_CLOSE, "Double precision cannot tell whether it is in the column space.", SOURCE, numbers
-    )
+    reason = f"A share of {unclear:.3g} of it seems to lie outside the mechanism's columns, which is not clear enough."
+    return Finding(Verdict.TOO_CLOSE, reason, SOURCE, numbers)
 
 
 def _has_gap(singular: FloatArray, spectrum: Spectrum) -> bool:

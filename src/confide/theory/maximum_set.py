@@ -45,8 +45,16 @@ TIME_LIMIT = 120.0
 NEARLY = 1e-3
 """Where the rows of all values do not fit, only those with a gain above 1 less this are looked at."""
 
-FEASIBILITY = 1e-10
-"""How far HiGHS may violate a constraint."""
+FEASIBILITY = (1e-10, 1e-7)
+"""How far HiGHS may violate a constraint; the second, its default, where it gives up on the first."""
+
+DUST = 1e-12
+"""Coefficients of a direction that are rounding; left in, they make programs degenerate."""
+
+FEW_PROGRAMS = 160
+"""Free values up to which the bounds of all of them are asked for unbidden: a program of that size takes 20 ms."""
+
+PROBES = 3
 
 HELD = 1e-7
 """A probability moves if it does so by more than this, and more than the maximum itself may be off."""
@@ -102,10 +110,21 @@ class MaximumSet:
         """The highest probability of each value among all maximum-likelihood estimates."""
         return self._ends[1]
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the bounds of all values take seconds rather than minutes."""
+        return self.dimension == 0 or self.free.size <= FEW_PROGRAMS
+
     @cached_property
-    def width(self) -> float:
-        """The largest difference between highest and lowest probability of a value."""
-        return float((self.highest - self.lowest).max())
+    def spread(self) -> float:
+        """How far a probability moves between the ends of the set along a few random directions.
+
+        A set that is more than a point has different ends along almost every direction, so a few tell; asking for
+        every value would take two programs each.
+        """
+        weights = np.random.default_rng(0).standard_normal((PROBES, self.alphabet.size))
+        ends = [self.furthest(one) - self.furthest(-one) for one in weights] if self.dimension else [np.zeros(1)]
+        return max(float(np.abs(difference).max()) for difference in ends)
 
     def bounds(self, query: Query, name: str | None = None) -> FloatArray:
         """Return the lowest and the highest answer to a query among all maximum-likelihood estimates.
@@ -123,24 +142,18 @@ class MaximumSet:
 
     def furthest(self, weights: ArrayLike) -> FloatArray:
         """Return the maximum-likelihood estimate with the largest weighted sum."""
-        from scipy.optimize import linprog
-
         objective = np.asarray(weights, dtype=np.float64)
-        along = self.directions @ objective[self.free]
+        along = without_dust(self.directions @ objective[self.free])
         size = float(np.abs(along).max(initial=0.0))
-        if size <= 1e-13 * float(np.abs(objective).max(initial=0.0)):
+        if size <= DUST * float(np.abs(objective).max(initial=0.0)):
             return self.point
-        answer = linprog(
-            -along / size,
-            A_ub=-self.directions.T,
-            b_ub=self.point[self.free],
-            bounds=(None, None),
-            method="highs",
-            options={"primal_feasibility_tolerance": FEASIBILITY, "dual_feasibility_tolerance": FEASIBILITY},
+        for tolerance in FEASIBILITY:
+            steps = _solve(along / size, self.directions, self.point[self.free], tolerance)
+            if steps is not None:
+                return self._at(steps)
+        raise SolverError(
+            "HiGHS did not solve a linear program over the maximum-likelihood estimates; no value is given."
         )
-        if answer.x is None:
-            raise SolverError(f"The linear program was not solved: {answer.message} The value is withheld.")
-        return self._at(answer.x)
 
     def contains(self, distribution: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Whether a distribution is one of them: it differs from the point along the directions alone."""
@@ -153,13 +166,14 @@ class MaximumSet:
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """Ask for the highest of each value first: the corners that are found on the way settle most of the lowest."""
         low, high = self.point.copy(), self.point.copy()
-        for place, value in enumerate(self.free.tolist()):
-            if float(np.abs(self.directions[:, place]).max(initial=0.0)) > 1e-13:
-                unit = np.zeros(self.alphabet.size)
-                unit[value] = 1.0
-                low[value] = min(low[value], float(self.furthest(-unit)[value]))
-                high[value] = max(high[value], float(self.furthest(unit)[value]))
+        moving = self.free[np.abs(self.directions).max(axis=0, initial=0.0) > 0]
+        for sign in (1.0, -1.0):
+            for value in moving.tolist():
+                if sign > 0 or low[value] > 0:
+                    corner = self.furthest(sign * _unit(value, low.size))
+                    low, high = np.minimum(low, corner), np.maximum(high, corner)
         return read_only(low), read_only(high)
 
     def _at(self, steps: FloatArray) -> FloatArray:
@@ -168,6 +182,32 @@ class MaximumSet:
         moved[self.free] += steps @ self.directions
         moved = np.maximum(moved, 0.0)
         return moved / float(moved.sum())
+
+
+def _solve(along: FloatArray, directions: FloatArray, room: FloatArray, tolerance: float) -> FloatArray | None:
+    """Return how far to go along each direction so that no probability falls below zero; None if HiGHS gives up."""
+    from scipy.optimize import linprog
+
+    answer = linprog(
+        -along,
+        A_ub=-directions.T,
+        b_ub=room,
+        bounds=(None, None),
+        method="highs",
+        options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+    )
+    return np.asarray(answer.x, dtype=np.float64) if answer.status == 0 else None
+
+
+def without_dust(vectors: FloatArray) -> FloatArray:
+    """Return numbers of the order of one with those that are rounding set to zero."""
+    return np.where(np.abs(vectors) > DUST, vectors, 0.0)
+
+
+def _unit(value: int, size: int) -> FloatArray:
+    vector = np.zeros(size)
+    vector[value] = 1.0
+    return vector
 
 
 def maximum_set(mechanism: Mechanism, counts: Counts) -> MaximumSet:
@@ -187,7 +227,7 @@ def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
     kept = int((spectrum.singular_values > spectrum.clear).sum())
     shares = evidence.frequencies[evidence.counts > 0]
     precision = _precision(vectors[:, :kept].T @ (ratios * np.sqrt(shares)), certificate / evidence.total)
-    directions = read_only(np.ascontiguousarray(vectors[:, kept:].T))
+    directions = read_only(without_dust(np.ascontiguousarray(vectors[:, kept:].T)))
     return MaximumSet(alphabet, read_only(point), certificate, free, directions, spectrum, precision)
 
 

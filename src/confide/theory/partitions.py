@@ -25,7 +25,7 @@ from confide.mechanisms.base import require_mechanism
 from confide.methods import MLE
 from confide.reports import Counts
 from confide.theory.classes import find_classes
-from confide.theory.identification import Identification, channel_identification, identification, prove_identification
+from confide.theory.identification import Identification, channel_identification, identification
 from confide.theory.spectra import is_storable
 
 LONGEST_LABEL = 4
@@ -96,23 +96,31 @@ class Partition:
         return read_only((method or MLE()).solve(evidence).distribution)
 
 
-def partition(mechanism: Mechanism) -> Partition:
-    """Sort the values into classes that no report can tell apart."""
+def partition(mechanism: Mechanism, known: Identification | None = None) -> Partition:
+    """Sort the values into classes that no report can tell apart.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    known
+        What is known of its identification, where that was asked before.
+    """
     require_mechanism("mechanism", mechanism)
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
         raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
-    proven = prove_identification(mechanism)
-    if proven is not None and proven.is_yes:
-        return _trivial(mechanism, identification(mechanism))
+    whole = known or identification(mechanism)
+    if whole.is_yes:
+        return _trivial(mechanism, whole)
     classes = tuple(find_classes(mechanism.channel))
     if len(classes) == alphabet.size:
-        return _trivial(mechanism, identification(mechanism))
+        return _trivial(mechanism, whole)
     class_of = np.empty(alphabet.size, dtype=np.int64)
     for number, members in enumerate(classes):
         class_of[members] = number
-    known = channel_identification(quotient_channel(mechanism.channel, classes))
-    return Partition(alphabet, class_of, known, mechanism)
+    on_classes = channel_identification(quotient_channel(mechanism.channel, classes))
+    return Partition(alphabet, class_of, on_classes, mechanism)
 
 
 def quotient_channel(channel: Channel, classes: tuple[Indices, ...]) -> Embedded:

@@ -34,11 +34,10 @@ def uniqueness_of(best: MaximumSet) -> Finding:
     numbers: dict[str, float] = {"values that may be positive": best.free.size, "free directions": best.dimension}
     if best.dimension == 0:
         return Finding(Verdict.YES, _independent(best), SLACKNESS, numbers)
-    numbers = numbers | {"largest freedom of a value": best.width, "precision": best.precision}
-    doubt = max(HELD, 10 * best.precision)
-    if best.width > doubt and best.is_settled:
+    numbers = numbers | {"freedom of a value, at least": best.spread, "precision": best.precision}
+    if best.spread > max(HELD, 10 * best.precision) and best.is_settled:
         return Finding(Verdict.NO, _free(best), f"{SLACKNESS}, linear programs", numbers)
-    if best.width <= 10 * best.precision and best.width < HELD and best.is_settled:
+    if best.spread <= 10 * best.precision and best.spread < HELD and best.is_settled:
         reason = "There are directions that change no report, but none can be taken without a negative probability."
         return Finding(Verdict.YES, reason, f"{SLACKNESS}, linear programs", numbers)
     return Finding(Verdict.TOO_CLOSE, _doubt(best), SLACKNESS, numbers)
@@ -58,9 +57,8 @@ def _independent(best: MaximumSet) -> str:
 
 def _free(best: MaximumSet) -> str:
     directions = "one direction" if best.dimension == 1 else f"{best.dimension:,} directions"
-    return (
-        f"The best explanations form a set with {directions}; a value's share varies by up to {100 * best.width:.3g}%."
-    )
+    moved = f"between two of them a value's share differs by {100 * best.spread:.3g}%"
+    return f"The best explanations form a set with {directions}; {moved}."
 
 
 def _doubt(best: MaximumSet) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from confide.theory.diagnosis import Diagnosis
     from confide.theory.maximum_set import MaximumSet
 
-MANY_VALUES = 400
-"""Alphabets up to this size get the lowest and highest probability of every value: two linear programs each."""
+NEAR = 0.1
+"""A Euclidean distance between distributions that is small, for an example."""
 
 
 def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
@@ -101,7 +102,7 @@ def _converges(diagnosis: Diagnosis) -> str:
         case Verdict.YES:
             return "The maximum-likelihood estimate, which IBU computes, converges to the truth as reports come in."
         case Verdict.NO:
-            return "So the maximum-likelihood estimate need not converge to the truth, even with endless reports."
+            return "The maximum-likelihood estimate need not converge to the truth, even with endless reports."
         case Verdict.NOT_COVERED:
             return f"Whether the estimate converges to the truth is not covered by theory. {_uncovered(diagnosis)}"
         case _:
@@ -134,8 +135,8 @@ def _of_reports(diagnosis: Diagnosis) -> list[str]:
 
 
 def _widest(best: MaximumSet, diagnosis: Diagnosis) -> str:
-    if diagnosis.alphabet.size > MANY_VALUES:
-        return f"They differ in {best.dimension:,} independent directions."
+    if not best.is_small:
+        return f"They differ in {best.dimension:,} independent directions; ask a query for the range of its answer."
     value = int(np.argmax(best.highest - best.lowest))
     label = diagnosis.alphabet.labels()[value]
     low, high = 100 * best.lowest[value], 100 * best.highest[value]
@@ -154,14 +155,17 @@ def _of_inversion(diagnosis: Diagnosis) -> list[str]:
     if error.per_report is None:
         return []
     if error.typical is None:
-        return [f"Matrix inversion would have a mean squared error of {_number(error.per_report)} / n (uniform truth)."]
+        needed = f"{_number(math.ceil(error.per_report / NEAR**2))} reports"
+        return [f"Matrix inversion would need about {needed} to come within {NEAR} of the truth in Euclidean distance."]
     missed = f"Matrix inversion, before any repair, would typically miss the truth by {error.typical:.3g} in Euclidean"
     return [f"{missed} distance; no two distributions lie more than 1.41 apart."]
 
 
 def _inversion_lines(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     error = diagnosis.inversion
-    exact = error.reason if error.per_report is None else f"{_number(error.per_report)} / n, for a uniform truth"
+    exact = (
+        f"none. {error.reason}" if error.per_report is None else f"{_number(error.per_report)} / n, for a uniform truth"
+    )
     lines = [*_spectrum_line(diagnosis), ("Inversion's mean squared error", exact)]
     if error.bound is not None:
         lines.append(("Its bound", describe_bound(error.bound)))
@@ -173,11 +177,16 @@ def _inversion_lines(diagnosis: Diagnosis) -> list[tuple[str, str]]:
 
 def _spectrum_line(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     spectrum = diagnosis.identification.spectrum
-    if spectrum is None:
+    if spectrum is None or spectrum.columns < spectrum.rows:
         return []
     lowest = f"smallest {spectrum.smallest:.4g}, largest {spectrum.largest:.4g}"
     return [("Singular values of the matrix", f"{lowest}, condition number {spectrum.condition:.4g}")]
 
 
 def _number(amount: float) -> str:
-    return f"{amount:,.1f}" if 10 <= abs(amount) < 1e7 else f"{amount:.4g}"
+    if 10 <= abs(amount) < 1e6 and amount != int(amount):
+        return f"{amount:,.1f}"
+    if amount >= 1e6:
+        power, word = (1e6, "million") if amount < 1e9 else (1e9, "thousand million")
+        return f"{amount / power:,.3g} {word}" if amount < 1e12 else f"{amount:.3g}"
+    return f"{amount:,.4g}" if abs(amount) < 1000 else f"{amount:,.0f}"

@@ -1,0 +1,147 @@
+"""The likelihood over all distributions of three values: a triangle, seen from above and from the side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.errors import InvalidParameterError
+from confide.figures import style
+from confide.figures.panels import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+"""Where the three values stand in the triangle."""
+
+FINENESS = 90
+"""Steps along each side of the triangle at which the likelihood is computed."""
+
+SIDE_FINENESS = 36
+"""The same for the view from the side, every facet of which is drawn."""
+
+LEVELS = 9
+"""Contours, each half as far below the maximum as the last."""
+
+Likelihood = Callable[[FloatArray], FloatArray]
+"""Takes distributions, one a row, and returns their log-likelihoods."""
+
+
+def draw_simplex(labels: Sequence[str], likelihood: Likelihood, best: FloatArray) -> Figure:
+    """Draw a log-likelihood over the triangle of distributions of three values, from above.
+
+    Parameters
+    ----------
+    labels
+        What the three values are called.
+    likelihood
+        Takes distributions, one a row, and returns their log-likelihoods.
+    best
+        Corners of the set of maximum-likelihood estimates, one a row: one point, the ends of a line, or more.
+
+    >>> figure = draw_simplex(["a", "b", "c"], lambda points: np.log(points @ [0.2, 0.5, 0.3]), np.array([[0, 1.0, 0]]))
+    >>> len(figure.axes)
+    2
+    """
+    _check(labels, best)
+    points = simplex_points(FINENESS)
+    below = _below_maximum(likelihood, points, best)
+    with style.styled():
+        figure = style.new_figure(4.6, 4.3)
+        axes = figure.add_subplot()
+        _add_contours(figure, axes, points @ CORNERS, below)
+        _add_frame(axes, labels)
+        _add_set(axes, best @ CORNERS)
+    return figure
+
+
+def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, best: FloatArray) -> Figure:
+    """Draw the same as a surface over the shares of the first and the last value, as the paper's figures do."""
+    _check(labels, best)
+    points = simplex_points(SIDE_FINENESS)
+    below = _below_maximum(likelihood, points, best)
+    with style.styled():
+        figure = style.new_figure(4.6, 4.3)
+        axes = figure.add_subplot(projection="3d", computed_zorder=False)
+        axes.plot_trisurf(points[:, 0], points[:, 2], -below, cmap=style.heat(), linewidth=0.15, edgecolor="#FFFFFF")
+        order = np.append(_around(best @ CORNERS), _around(best @ CORNERS)[0])
+        axes.plot(best[order, 0], best[order, 2], np.zeros(order.size), color=style.NOISY, linewidth=3, marker="o")
+        axes.view_init(elev=28, azim=-128)
+        axes.set_xlabel(f"share of {labels[0]}")
+        axes.set_ylabel(f"share of {labels[2]}")
+        for axis in (axes.xaxis, axes.yaxis):
+            style.show_percent(axis)
+    return figure
+
+
+def simplex_points(fineness: int) -> FloatArray:
+    """Return distributions over three values, evenly spread over the triangle, its corners inside.
+
+    >>> simplex_points(1).tolist()
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    pairs = [(first, second) for first in range(fineness + 1) for second in range(fineness + 1 - first)]
+    shares = np.array(pairs, dtype=np.float64) / fineness
+    return np.column_stack([shares, np.maximum(1 - shares.sum(axis=1), 0.0)])
+
+
+def _check(labels: Sequence[str], best: FloatArray) -> None:
+    if len(labels) != 3 or best.ndim != 2 or best.shape[1] != 3:
+        raise InvalidParameterError(f"A triangle shows three values; got {len(labels)} labels and shape {best.shape}.")
+
+
+def _below_maximum(likelihood: Likelihood, points: FloatArray, best: FloatArray) -> FloatArray:
+    """Return how far each point is below the maximum; what is impossible, as far as the lowest that is not."""
+    below: FloatArray = np.maximum(float(likelihood(best).max()) - likelihood(points), 0.0)
+    possible = np.isfinite(below)
+    return np.where(possible, below, below[possible].max(initial=1.0))
+
+
+def _add_contours(figure: Figure, axes: Axes, places: FloatArray, below: FloatArray) -> None:
+    from matplotlib.colors import BoundaryNorm
+
+    deepest = max(float(below.max()), 1e-9)
+    levels = np.concatenate([[0.0], deepest * 0.5 ** np.arange(LEVELS - 1, -1, -1)])
+    colors = style.heat().reversed()
+    norm = BoundaryNorm(levels, colors.N)
+    shading = axes.tricontourf(places[:, 0], places[:, 1], below, levels=levels, cmap=colors, norm=norm)
+    axes.tricontour(places[:, 0], places[:, 1], below, levels=levels[1:-1], colors="white", linewidths=0.5)
+    bar = figure.colorbar(
+        shading, ax=axes, orientation="horizontal", shrink=0.85, aspect=30, ticks=levels[[0, 3, 5, 7, 9]]
+    )
+    bar.ax.set_xticklabels([f"{level:.3g}" for level in levels[[0, 3, 5, 7, 9]]])
+    bar.outline.set_linewidth(0.5)
+    bar.set_label("log-likelihood below the maximum")
+
+
+def _add_frame(axes: Axes, labels: Sequence[str]) -> None:
+    closed = CORNERS[[0, 1, 2, 0]]
+    axes.plot(closed[:, 0], closed[:, 1], color=style.TRUTH_EDGE, linewidth=1)
+    for corner, label, (align, drop) in zip(
+        CORNERS, labels, (("left", -12), ("right", -12), ("center", 12)), strict=True
+    ):
+        axes.annotate(f"only {label}", corner, (0, drop), textcoords="offset points", ha=align, va="center")
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_xlim(-0.05, 1.05)
+    axes.set_ylim(-0.09, 0.95)
+
+
+def _add_set(axes: Axes, places: FloatArray) -> None:
+    """Draw the best explanations: a point, a line or a polygon."""
+    ordered = places[_around(places)]
+    axes.fill(ordered[:, 0], ordered[:, 1], color=style.NOISY, alpha=0.35, linewidth=0)
+    closed = np.vstack([ordered, ordered[:1]])
+    axes.plot(
+        closed[:, 0], closed[:, 1], color=style.NOISY, linewidth=3, solid_capstyle="round", marker="o", clip_on=False
+    )
+
+
+def _around(places: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the order in which points stand around their middle."""
+    away = places - places.mean(axis=0)
+    return np.asarray(np.argsort(np.arctan2(away[:, 1], away[:, 0])), dtype=np.int64)

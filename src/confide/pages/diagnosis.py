@@ -1,0 +1,219 @@
+"""The page that shows what can be known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import confide
+from confide.alphabets import Grid
+from confide.figures import Panel, draw_classes, draw_ranges, draw_sheet, draw_simplex, to_svg
+from confide.figures.panels import FloatArray
+from confide.figures.simplex import draw_simplex_from_the_side
+from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
+from confide.pages.provenance import survey_text
+from confide.surveys import Survey
+from confide.theory.diagnosis import Diagnosis, QueryAnswer
+from confide.theory.verdicts import Verdict
+from confide.theory.words import evidence_in_words, findings, verdict_in_words
+
+MOST_DRAWN = 2000
+"""Values up to which the lowest and highest shares are drawn."""
+
+MOST_LISTED = 200
+"""Classes that are listed; --json has all of them."""
+
+DIRECTIONS = 24
+"""Directions in which the set of best explanations is walked around, to draw it."""
+
+SHORT = {Verdict.YES: "yes", Verdict.NO: "no", Verdict.TOO_CLOSE: "too close to call", Verdict.NOT_COVERED: "open"}
+
+
+def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> str:
+    """Return one self-contained HTML document that shows a diagnosis: the verdict, pictures, and what it rests on.
+
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+    >>> diagnosis_page(survey, cf.diagnose(survey.mechanism)).splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    words = verdict_in_words(diagnosis)
+    parts = (
+        _queries(answers),
+        _surface(diagnosis),
+        _ranges(survey, diagnosis),
+        _classes(diagnosis),
+        _evidence(diagnosis),
+    )
+    return document(
+        title=text(f"Can this answer be right? {survey.title}"),
+        summary=text(words[0]),
+        facts=_facts(diagnosis),
+        body="\n".join([section("The verdict", bullets(words[1:]) if len(words) > 1 else ""), *parts]),
+        footer=_provenance(survey),
+    )
+
+
+def _facts(diagnosis: Diagnosis) -> str:
+    facts = {
+        "Can be revealed": SHORT[diagnosis.identification.verdict],
+        "Converges to the truth": SHORT[diagnosis.consistency.verdict],
+    }
+    if diagnosis.uniqueness is not None and diagnosis.counts is not None:
+        facts |= {
+            "One best explanation": SHORT[diagnosis.uniqueness.verdict],
+            "Reports": f"{diagnosis.counts.total:,.10g}",
+        }
+    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def _queries(answers: Sequence[QueryAnswer]) -> str:
+    if not answers:
+        return ""
+    rows = [[text(answer.query), text(str(answer))] for answer in answers]
+    return section("What was asked", table(["Query", "Answer"], rows, words=(0, 1)))
+
+
+def _surface(diagnosis: Diagnosis) -> str:
+    """Return the likelihood over the triangle, where there are three values and reports."""
+    if not diagnosis.has_reports or diagnosis.counts is None or diagnosis.alphabet.size != 3:
+        return ""
+    evidence = diagnosis.mechanism.observe(diagnosis.counts)
+    best, labels = _corners(diagnosis), diagnosis.alphabet.labels()
+
+    def likelihood(points: FloatArray) -> FloatArray:
+        return np.array([evidence.log_likelihood(point) for point in points])
+
+    caption = (
+        "Every point of the triangle is a distribution; at a corner one value has it all. The darker, the likelier it "
+        "makes the reports. Orange: the best explanations, one point if there is only one. From the side, the height "
+        "is the log-likelihood below the maximum."
+    )
+    cards = [
+        _card("From above", to_svg(draw_simplex(labels, likelihood, best), "Log-likelihood over three values")),
+        _card("From the side", to_svg(draw_simplex_from_the_side(labels, likelihood, best), "The same as a surface")),
+    ]
+    return section("How likely every distribution is", paragraph(caption), _cards(cards))
+
+
+def _corners(diagnosis: Diagnosis) -> FloatArray:
+    """Return points around the set of best explanations, each once."""
+    best = diagnosis.maximum_set
+    if best.dimension == 0:
+        return best.point[None, :]
+    angles = np.linspace(0, 2 * np.pi, DIRECTIONS, endpoint=False)
+    first, second = np.array([1.0, -1.0, 0.0]), np.array([1.0, 1.0, -2.0])
+    walked = [best.furthest(np.cos(angle) * first + np.sin(angle) * second) for angle in angles]
+    return np.unique(np.round(walked, 9), axis=0)
+
+
+def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
+    """Return the lowest and highest share of each value, where the reports leave a choice."""
+    is_open = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
+    best = diagnosis.known_maximum
+    if not is_open or best is None or not best.is_small or diagnosis.alphabet.size > MOST_DRAWN:
+        return ""
+    lead = paragraph(
+        "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
+        "all can be high at once, for shares sum to one."
+    )
+    if isinstance(diagnosis.alphabet, Grid):
+        return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))
+    drawing = to_svg(draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name), "Lowest to highest share")
+    return section(
+        "The share of each value among all best explanations", lead, f'<figure class="wide">{drawing}</figure>'
+    )
+
+
+def _maps(survey: Survey, diagnosis: Diagnosis) -> str:
+    best = diagnosis.maximum_set
+    panels = [
+        Panel("Lowest share", best.lowest),
+        Panel("Highest share", best.highest),
+        Panel("One of them", best.point),
+    ]
+    sheet = draw_sheet(diagnosis.alphabet, panels, survey.name)
+    cards = [
+        _card(panel.title, to_svg(figure, panel.title)) for panel, figure in zip(panels, sheet.figures, strict=True)
+    ]
+    key = (
+        ""
+        if sheet.key is None
+        else f'\n<figure class="key">{to_svg(sheet.key, "The colour scale of the maps")}</figure>'
+    )
+    return _cards(cards) + key
+
+
+def _classes(diagnosis: Diagnosis) -> str:
+    parts = diagnosis.partition
+    if parts is None or parts.is_trivial:
+        return ""
+    listed = table(
+        ["Class", "Values that no report tells apart", "How many", "Share"], _class_rows(diagnosis), words=(0, 1)
+    )
+    if not isinstance(parts.alphabet, Grid):
+        return section("Values that cannot be told apart", listed)
+    drawing = to_svg(draw_classes(parts.alphabet, parts.class_of), "Cells of one class in one colour")
+    caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
+    figure = f'<figure class="wide">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
+    return section("Cells that cannot be told apart", figure, listed)
+
+
+def _class_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return each class of several values: its number in the picture, its values, and its estimated share."""
+    parts, shares = diagnosis.partition, diagnosis.class_shares
+    if parts is None:
+        return []
+    words = [NONE] * parts.size if shares is None else [f"{share:.2%}" for share in shares]
+    lines = zip(parts.labels, parts.classes, words, strict=True)
+    joined = [(label, members.size, share) for label, members, share in lines if members.size > 1]
+    return [
+        [str(number), text(label), f"{size:,}", share]
+        for number, (label, size, share) in enumerate(joined[:MOST_LISTED], start=1)
+    ]
+
+
+def _evidence(diagnosis: Diagnosis) -> str:
+    decided = findings(diagnosis)
+    rows = [
+        [
+            text(question),
+            f"<strong>{text(finding.verdict)}</strong>",
+            _wrapped(finding.reason),
+            _wrapped(finding.source),
+        ]
+        for question, finding in decided
+    ]
+    numbers = evidence_in_words(diagnosis)[len(decided) :]
+    rows += [[text(question), "", _wrapped(answer), ""] for question, answer in numbers]
+    headings = ["Question", "Verdict", "Why", "Theorem or measurement"]
+    return section(
+        "What it rests on",
+        table(headings, rows, words=(0, 1, 2, 3)),
+        note("Theorems, lemmas and propositions go by their labels in the paper; docs/theory.md says what each needs."),
+    )
+
+
+def _wrapped(words: str) -> str:
+    """Return a cell whose words may break, for reasons are long."""
+    return f'<span style="white-space:normal;display:inline-block;min-width:22ch">{text(words)}</span>'
+
+
+def _card(title: str, drawing: str) -> str:
+    return f"<figure><h3>{text(title)}</h3>\n{drawing}\n</figure>"
+
+
+def _cards(cards: Sequence[str]) -> str:
+    return f'<div class="panels" style="--columns:{len(cards)}">\n' + "\n".join(cards) + "\n</div>"
+
+
+def _provenance(survey: Survey) -> str:
+    return "\n".join(
+        (
+            "<h2>Where this comes from</h2>",
+            paragraph(f"Made by confide {confide.__version__}. The survey, which devices and curator both read:"),
+            f"<pre>{text(survey_text(survey))}</pre>",
+        )
+    )
