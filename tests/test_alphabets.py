@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide import Alphabet, Categories, Grid, Integers, Lattice, Pairs
-from confide.alphabets import BitVectors, Line, Plane
+from confide.alphabets import BitVectors, Line, Plane, Selection
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Discrete, Euclidean
 
@@ -421,3 +421,43 @@ def test_a_length_that_is_none_is_refused(length: int) -> None:
 def test_a_lattice_needs_a_spacing(spacing: float) -> None:
     with pytest.raises(InvalidParameterError, match="spacing must be a finite number above 0"):
         Lattice(spacing)
+
+
+# Some of the values of another.
+
+SELECTIONS = [
+    Selection(Integers(), np.array([-5, 3, 10**9])),
+    Selection(Lattice(0.5, "km"), np.array([(0, 0), (-3, 10**6), (2**40, 1)])),
+    Selection(Grid(3, 3, holes=[(1, 1)]), np.array([(2, 2), (0, 1)])),
+    Selection(Categories(["a", "b", "c"]), np.array(["c", "a"])),
+    Selection(Pairs(Integers(0, 3), Categories(["f", "m"])), np.array([(3, "m"), (0, "f")], dtype=object)),
+]
+
+
+@pytest.mark.parametrize("part", SELECTIONS, ids=repr)
+def test_a_selection_numbers_its_values_anew(part: Selection) -> None:
+    numbers = np.arange(part.size)
+    assert part.encode(part.decode(numbers)).tolist() == numbers.tolist()
+    assert (part.unit, part.metric, part.field_names) == (part.whole.unit, part.whole.metric, part.whole.field_names)
+    assert part.coordinates.shape[0] == len(part.labels()) == part.size
+    assert part == Selection(part.whole, part.values)
+    assert hash(part) == hash(Selection(part.whole, part.values))
+    assert part != Selection(part.whole, part.values[::-1])
+    assert part != part.whole
+
+
+def test_a_selection_lacks_what_was_not_picked() -> None:
+    part = SELECTIONS[0]
+    assert part.contains(np.array([3, 4])).tolist() == [True, False]
+    assert part.coordinates.tolist() == [[-5.0], [3.0], [1e9]]
+    with pytest.raises(ValueOutsideAlphabetError, match=r"1 of 1 values lies outside Selection\(3 of Integers\(\)\)"):
+        part.encode([4])
+    assert SELECTIONS[2].labels() == ["(2, 2)", "(0, 1)"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"), [([], "at least one value"), ([3, 12], "some are none"), ([3, 3], "some come twice")]
+)
+def test_a_selection_of_nothing_of_strangers_or_of_twins_is_refused(values: list[int], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        Selection(Integers(0, 9), np.array(values, dtype=np.int64))

@@ -31,6 +31,7 @@ from confide.channels import (
     Dense,
     Embedded,
     Kronecker,
+    Piled,
     PlanarConvolution,
     RandomizedResponseChannel,
     ScatteredExponential,
@@ -172,6 +173,12 @@ def test_stacked_channels_stand_side_by_side(values: int, widths: list[int], see
     check(Stacked(parts), np.hstack([part.matrix for part in parts]))
 
 
+@given(outputs=st.integers(1, 5), heights=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))
+def test_piled_channels_stand_one_below_the_other(outputs: int, heights: list[int], seed: int) -> None:
+    parts = tuple(random_channel(height, outputs, seed + place) for place, height in enumerate(heights))
+    check(Piled(parts), np.vstack([part.matrix for part in parts]))
+
+
 @given(shape=st.tuples(*[st.integers(1, 4)] * 4), seed=st.integers(0, 99))
 def test_kronecker_is_the_product_of_both(shape: tuple[int, int, int, int], seed: int) -> None:
     first, second = random_channel(*shape[:2], seed), random_channel(*shape[2:], seed + 1)
@@ -200,6 +207,35 @@ def test_scattered_reports_anywhere_between_the_ends(size: int, decay: float, pl
     np.testing.assert_allclose(channel.push(theta), theta @ expected, rtol=1e-11)  # nothing is lost to cancellation
     np.testing.assert_allclose(channel.pull(weights), expected @ weights, rtol=1e-11)
     check(channel, expected)
+
+
+@given(
+    gaps=st.lists(st.floats(0.01, 1e6), min_size=1, max_size=30),
+    decay=st.floats(1e-9, 50.0),
+    shares=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20),
+)
+def test_scattered_reports_between_values_with_gaps(gaps: list[float], decay: float, shares: list[float]) -> None:
+    places = np.cumsum(gaps)
+    positions = places[0] + np.array([0.0, 1.0, *shares]) * (places[-1] - places[0])
+    expected = np.exp(-decay * np.abs(places[:, None] - positions))
+    channel = ScatteredExponential(places.size, decay, positions, places)
+    theta = random_distributions(places.size)
+    weights = np.random.default_rng(1).uniform(0.0, 5.0, positions.size)
+    # A distance of 1e7 has an error of 1e-9, and its exponential with it.
+    relative, absolute = 1e-11 + 1e-15 * decay * places[-1], 1e-300
+    np.testing.assert_allclose(channel.push(theta), theta @ expected, relative, absolute)
+    np.testing.assert_allclose(channel.pull(weights), expected @ weights, relative, absolute)
+    np.testing.assert_array_equal(channel.dense(), expected)
+
+
+@given(size=st.integers(2, 30), decay=st.floats(1e-3, 5.0), seed=st.integers(0, 99), data=st.data())
+def test_a_piece_of_an_exponential_is_its_submatrix(size: int, decay: float, seed: int, data: st.DataObject) -> None:
+    columns, rows, diagonal = np.random.default_rng(seed).uniform(0.1, 1.0, (3, size))
+    start = data.draw(st.integers(0, size - 1))
+    stop = data.draw(st.integers(start + 1, size))
+    for extra in ((None, None), (rows, None), (None, diagonal)):
+        whole = TwoSidedExponential(math.exp(-decay), -math.expm1(-decay), columns, *extra)
+        check(whole.piece(start, stop), whole.dense()[start:stop, start:stop])
 
 
 @given(size=st.integers(1, 40), keep=st.floats(0.01, 1.0), other=st.floats(0.0, 0.01))

@@ -72,14 +72,60 @@ def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_values_without_an_end_are_blurred_but_estimated_only_where_they_have_one(
-    call: Call, folder: Path, name: str
-) -> None:
+def test_values_without_an_end_are_estimated_among_the_likely_ones(call: Call, folder: Path, name: str) -> None:
+    prepare(folder, ENDLESS[name])
+    assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
+    ending = call("estimate", "s.toml", "r.csv", "--truth", "v.csv", "-o", "e.csv", "-o", "e.html")
+    assert (ending.code, ending.err) == (0, "")
+    words = " ".join(ending.out.split())
+    is_plane = "row" in header(folder)
+    assert ("cells of the box around the reports" if is_plane else "(proposition likelylinear)") in words
+    assert "from the truth" in words
+    record = call("estimate", "s.toml", "r.csv", "--method", "mle", "--json").record
+    assert record["considered"]["of"].startswith("Lattice(" if is_plane else "Integers(")
+    assert record["considered"]["values"] == record["alphabet"]["size"] == len(record["distribution"])
+    assert record["certificate"] <= 1e-6
+    rows = (folder / "e.csv").read_text().splitlines()
+    assert len(rows) == 1 + record["alphabet"]["size"]
+    assert sum(float(row.rpartition(",")[2]) for row in rows[1:]) == pytest.approx(1.0)
+    assert "Looked for among" in (folder / "e.html").read_text()
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_outlier_far_away_is_estimated_and_drawn(call: Call, folder: Path, name: str) -> None:
     prepare(folder, ENDLESS[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
+    with (folder / "r.csv").open("a") as stream:
+        stream.write("1000000,-1000000\n" if "row" in header(folder) else "1000000000\n")
+    ending = call("estimate", "s.toml", "r.csv", "--method", "mle", "-o", "e.html")
+    assert (ending.code, ending.err) == (0, "")
+    assert "a mixture of" in " ".join(ending.out.split())
+    assert "Likely values" in (folder / "e.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["geometric", "taxicab"])
+def test_a_truth_beyond_all_reports_is_refused(call: Call, folder: Path, name: str) -> None:
+    prepare(folder, ENDLESS[name])
+    assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
+    is_plane = "row" in header(folder)
+    with (folder / "v.csv").open("a") as stream:
+        stream.write("5000,5000\n" if is_plane else "5000\n")
     ending = call("estimate", "s.toml", "r.csv", "--truth", "v.csv", "-o", "e.csv")
-    assert_refused(ending, 5, "needs values that have an end", "rows and columns" if "row" in header(folder) else "low")
+    assert_refused(ending, 5, "1 of the distinct true values", "rows and columns" if is_plane else "low and high")
     assert not (folder / "e.csv").exists()
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_no_end_of_rows_cannot_be_inverted(call: Call, folder: Path, name: str) -> None:
+    prepare(folder, ENDLESS[name])
+    assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
+    assert_refused(call("estimate", "s.toml", "r.csv", "--method", "inversion-project"), 5, "no end of rows")
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_the_same_reports_are_estimated_over_values_with_an_end(call: Call, folder: Path, name: str) -> None:
+    prepare(folder, ENDLESS[name])
+    assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
     bounded = ENDLESS[name].replace("lattice", "grid").replace("[mechanism]", "rows = 12\ncolumns = 12\n[mechanism]")
     if "integers" in bounded:
         bounded = ENDLESS[name].replace("[mechanism]", "low = -10\nhigh = 10\n[mechanism]")

@@ -35,7 +35,7 @@ class Selection(Alphabet):
         if not self.whole.contains(values).all():
             raise InvalidParameterError(f"A selection must hold values of {self.whole!r}; some are none.")
         object.__setattr__(self, "values", read_only(np.array(values)))
-        if len(self._numbers) != values.shape[0]:
+        if _count_distinct(values) != values.shape[0]:
             raise InvalidParameterError(f"A selection from {self.whole!r} must name each value once; some come twice.")
 
     @property
@@ -99,10 +99,16 @@ class Selection(Alphabet):
         return self.whole == other.whole and np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
-        return hash((self.whole, tuple(self._numbers)))
+        return hash((self.whole, self.size, *_keys(self.values[:3])))
 
     def __repr__(self) -> str:
         return f"Selection({self.size:,} of {self.whole!r})"
+
+
+def _count_distinct(values: Values) -> int:
+    if values.dtype.kind == "O":
+        return len(set(_keys(values)))
+    return int(np.unique(values, axis=None if values.ndim == 1 else 0).shape[0])
 
 
 def _keys(values: Values) -> list[Value]:

@@ -37,6 +37,10 @@ class Layout:
     shape: tuple[int, ...]
     places: Indices | None = None
 
+    def part(self, values: Indices) -> Layout:
+        """Return how some of the values lie."""
+        return Layout(self.shape, values if self.places is None else self.places[values])
+
 
 class Channel(ABC):
     """A stochastic matrix M, one row a value and one column an output, known through two products.

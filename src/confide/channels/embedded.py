@@ -44,7 +44,7 @@ class Embedded(Channel):
     @property
     def layout(self) -> Layout | None:
         """See :attr:`Channel.layout`."""
-        return _part_of(self.base.layout, self.values)
+        return None if self.base.layout is None else self.base.layout.part(self.values)
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
@@ -70,9 +70,3 @@ class Embedded(Channel):
         # The -1 of what is never reported becomes a bin of its own, in front, which is then cut off.
         merged = [np.bincount(self.remap + 1, row, minlength=self.outputs + 1)[1:] for row in flat]
         return np.array(merged, dtype=np.float64).reshape(*outputs.shape[:-1], self.outputs)
-
-
-def _part_of(layout: Layout | None, values: Indices) -> Layout | None:
-    if layout is None:
-        return None
-    return Layout(layout.shape, values if layout.places is None else layout.places[values])

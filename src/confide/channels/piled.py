@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -19,6 +19,12 @@ class Piled(Channel):
     """
 
     channels: tuple[Channel, ...]
+    arrangement: Layout | None = None
+
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return self.arrangement
 
     @property
     def shape(self) -> tuple[int, int]:

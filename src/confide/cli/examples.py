@@ -90,7 +90,7 @@ unit = "km"            # what distances are counted in; may be left out
         "Where people are",
         """\
 [alphabet]
-kind = "lattice"       # cells of a plane without end; an estimate needs a grid in its place, for the same reports
+kind = "lattice"       # cells of a plane without end; an estimate is looked for among those near the reports
 spacing = 0.5          # how far neighbouring cells lie apart
 unit = "km"            # what distances are counted in; may be left out
 """,

@@ -18,6 +18,7 @@ from confide.mechanisms.planar import (
     LARGEST_SCATTER,
     UnboundedPlaneMechanism,
     distances_between,
+    layout_of,
     scattered_evidence,
     shaded,
     too_scattered,
@@ -112,8 +113,9 @@ class PlanarGeometric(UnboundedPlaneMechanism):
         inside = Embedded(convolution, values[bulk], remap, near.size)
         distances = distances_between(part.coordinates[rest], counts.reports[near])
         outside = Dense(np.exp(self._log_peak - self.decay * distances))
-        order = np.argsort(np.concatenate([bulk, rest]))
-        piled = Embedded(Piled((inside, outside)), order, np.arange(near.size), near.size)
+        order, layout = np.concatenate([bulk, rest]), layout_of(part)
+        rows = Piled((inside, outside), None if layout is None else layout.part(order))
+        piled = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
         if far.size == 0:
             return Evidence(piled, counts.counts[near])
         beyond = scattered_evidence(part, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)

