@@ -15,6 +15,9 @@ from confide.pages.words import describe_seconds, listed
 MOST_ROWS = 60
 """A computed table up to this length is shown whole."""
 
+LETTERS = 0.72
+"""CSS pixels for each dot of a figure."""
+
 PAPER = (
     "ElSalamouny and Palamidessi, On the Consistency and Performance of the Iterative Bayesian Update, IEEE TDSC 2026"
 )
@@ -151,12 +154,18 @@ def _figure(picture: Picture, folder: Folder) -> str:
     drawn = folder.figure(picture.name)
     if not drawn.exists():
         return note(f"{picture.name} is not drawn yet.")
-    content = base64.b64encode(drawn.read_bytes()).decode("ascii")
-    image = f'<img src="data:image/png;base64,{content}" alt="{text(picture.caption)}" loading="lazy">'
+    content = drawn.read_bytes()
+    source = f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}"
+    image = f'<img src="{source}" alt="{text(picture.caption)}" style="max-width:{_width(content)}px" loading="lazy">'
     files = " ".join(
         f'<a href="figures/{text(picture.name)}.{ending}">{ending.upper()}</a>' for ending in ("png", "pdf")
     )
     return f'<figure class="plate">{image}<figcaption>{text(picture.caption)} {files}</figcaption></figure>'
+
+
+def _width(png: bytes) -> int:
+    """Return how wide a figure is shown, in CSS pixels, so that its letters are as large as the page's notes."""
+    return round(LETTERS * int.from_bytes(png[16:20], "big"))  # the width stands in the header of every PNG
 
 
 def _numbers(experiment: Experiment, folder: Folder) -> str:
