@@ -77,10 +77,13 @@ EXPERIMENTS: dict[str, Experiment] = {
 def find(names: Sequence[str]) -> list[Experiment]:
     """Return experiments by name, all of them for no name at all.
 
-    >>> find(["age-example"])
-    Traceback (most recent call last):
-    ...
-    confide.errors.InvalidParameterError: There is no experiment 'age-example'. Did you mean ages-example? ...
+    >>> [experiment.name for experiment in find(["krr-levels", "ages-example"])]
+    ['krr-levels', 'ages-example']
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is none of that name; the message suggests others.
     """
     for name in names:
         if name not in EXPERIMENTS:

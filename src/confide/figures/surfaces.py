@@ -45,6 +45,7 @@ class Surface:
 def draw_surfaces(surfaces: Sequence[Surface], *, x_label: str, y_label: str) -> Figure:
     """Draw landscapes as contours, with their tops marked.
 
+    >>> import numpy as np
     >>> corner = np.array([0.0, 1.0, 0.0])
     >>> surface = Surface("L", "", corner, np.array([0.0, 0.0, 1.0]), np.array([-3.0, -2.0, -1.0]), np.array([[0, 1]]))
     >>> draw_surfaces([surface], x_label="first", y_label="third").axes[0].get_xlabel()

@@ -144,7 +144,7 @@ def _show(experiment: Experiment, run: Run, claims: Sequence[Claim], folder: Fol
         _numbers(experiment, folder),
         _statements(claims),
         bullets(experiment.notes) if experiment.notes else "",
-        _facts_of(experiment, run),
+        _facts_of(experiment, run, folder),
         _links(experiment, folder),
     ]
     return section(experiment.title, *parts).replace("<section>", f'<section id="{text(experiment.name)}">', 1)
@@ -232,15 +232,20 @@ def _statements(claims: Sequence[Claim]) -> str:
     return f"<details open><summary>What the paper says of it</summary><ul>{lines}</ul></details>"
 
 
-def _facts_of(experiment: Experiment, run: Run) -> str:
+def _facts_of(experiment: Experiment, run: Run, folder: Folder) -> str:
     command = f"confide reproduce {experiment.name}"
     if isinstance(experiment, Comparison) and run.repeats != experiment.repeats:
         command += f" --repeats {run.repeats}"
-    seeds = "Nothing is drawn at random." if not isinstance(experiment, Comparison) else _seeds(experiment)
-    cells = f"{run.cells:,} cells ({run.repeats} repeats)" if run.cells else "one computation"
-    return f"<pre>{text(command)}</pre>" + note(
-        f"{cells[0].upper()}{cells[1:]}; {describe_work(run.work)} of processor time. {seeds}"
-    )
+    seeds = _seeds(experiment) if isinstance(experiment, Comparison) else _seeds_of(experiment, folder)
+    cells = f"{run.cells:,} cells ({run.repeats} repeats)" if run.cells else "One computation"
+    return f"<pre>{text(command)}</pre>" + note(f"{cells}; {describe_work(run.work)} of processor time. {seeds}")
+
+
+def _seeds_of(experiment: Experiment, folder: Folder) -> str:
+    if "seed" not in experiment.columns[RESULTS]:
+        return "Nothing is drawn at random."
+    seeds = [seed for seed in folder.read_tables(experiment)[RESULTS].distinct("seed") if seed is not None]
+    return f"Seeds stand in the table's column seed: {listed([str(seed) for seed in seeds])}."
 
 
 def _seeds(experiment: Comparison) -> str:
