@@ -7,7 +7,8 @@ import pytest
 
 import confide as cf
 from confide.experiments import Binomial, Blur, Bundled, EvenOver, Source
-from confide.experiments.cells import Contender, Draw, Record, Unprocessed, run_draw
+from confide.experiments.cells import Contender, Draw, Record, run_draw
+from confide.experiments.unprocessed import Unprocessed
 
 AGES = cf.Integers(0, 99, unit="year")
 CONTENDERS = tuple(map(Contender, (cf.IBU(delta=0.1), cf.Inversion("project"), cf.MLE())))

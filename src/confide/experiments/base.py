@@ -25,7 +25,9 @@ RESULTS, SHARES, TIMES = "results", "shares", "times"
 
 
 def _kind(hint: object) -> str:
-    return {str: "text", int: "whole", int | None: "whole"}.get(hint, "number")  # type: ignore[call-overload,no-any-return]
+    if hint is str:
+        return "text"
+    return "whole" if hint in (int, int | None) else "number"
 
 
 _HINTS = get_type_hints(Row)

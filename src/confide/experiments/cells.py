@@ -14,31 +14,13 @@ from confide import __version__
 from confide.alphabets import Alphabet
 from confide.comparisons import Outcome, assess
 from confide.errors import ConfideError, InvalidParameterError, SolverError
-from confide.evidence import Evidence
 from confide.experiments.blurs import Blur
-from confide.experiments.declarations import declare, fingerprint, seed_of
+from confide.experiments.declarations import fingerprint, seed_of
 from confide.experiments.sources import Source
 from confide.mechanisms import Mechanism
-from confide.methods import IBU, Method, Monitor, Solution, Status
+from confide.methods import IBU, Method
 
 INCOMPATIBLE, FAILED = "incompatible", "failed"
-
-
-@dataclass(frozen=True)
-class Unprocessed(Method):
-    """Take the reports themselves for the values: what a curator has who estimates nothing."""
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "noisy"
-
-    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`."""
-        values, outputs = evidence.channel.shape
-        if values != outputs:
-            raise InvalidParameterError(f"Reports are no values here: {values} values, but {outputs} outputs.")
-        return Solution(evidence.frequencies, 0, Status.CLOSED_FORM, "the shares of the reports as they came")
 
 
 @dataclass(frozen=True)
@@ -201,6 +183,3 @@ def _row(draw: Draw, contender: Contender, status: str, note: str) -> dict[str, 
         "status": status,
         "note": note,
     }
-
-
-__all__ = ["Contender", "Draw", "Record", "Row", "Unprocessed", "declare", "run_draw"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from confide.experiments.base import RESULTS, Claim, Comparison, Picture, Tables, cross, judge
 from confide.experiments.blurs import levels
-from confide.experiments.cells import Contender, Unprocessed
+from confide.experiments.cells import Contender
 from confide.experiments.charts import Distributions, spread
 from confide.experiments.contenders import DELTA, USUAL
 from confide.experiments.sources import Bundled
+from confide.experiments.unprocessed import Unprocessed
 
 SHOWN = ("noisy", "IBU", "INV-N", "INV-P", "MLE", "held-out IBU")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from confide.experiments.base import RESULTS, Claim, Comparison, Picture, Tables, Verdict, cross, judge
 from confide.experiments.blurs import levels
-from confide.experiments.cells import Contender, Unprocessed
+from confide.experiments.cells import Contender
 from confide.experiments.charts import Distributions, spread
 from confide.experiments.contenders import INVERSIONS, OURS
 from confide.experiments.sources import Bundled
 from confide.experiments.table import Table
+from confide.experiments.unprocessed import Unprocessed
 from confide.methods import IBU
 
 DELTAS = (1.0, 0.1, 0.01, 0.001)
