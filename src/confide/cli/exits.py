@@ -27,6 +27,7 @@ class ExitCode(IntEnum):
     NO_ANSWER = 5
     MISSING_PACKAGE = 6
     BROKEN_PROMISE = 7
+    INTERRUPTED = 130
 
 
 class NoAnswerError(ConfideError):
@@ -42,6 +43,7 @@ MEANINGS = {
     ExitCode.NO_ANSWER: "no answer: this mechanism has no inverse, or no end of values or reports",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
+    ExitCode.INTERRUPTED: "interrupted from the keyboard",
 }
 """What each exit code means, as `confide --help` lists it."""
 

@@ -6,7 +6,7 @@ its own (a line, a map, bars) and joins by standing in :func:`confide.figures.di
 
 from confide.figures.classes import draw_classes
 from confide.figures.distributions import Sheet, draw_distributions, draw_sheet
-from confide.figures.output import to_png, to_svg
+from confide.figures.output import to_pdf, to_png, to_svg
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
 from confide.figures.ranges import draw_ranges
@@ -22,6 +22,7 @@ __all__ = [
     "draw_ranges",
     "draw_sheet",
     "draw_simplex",
+    "to_pdf",
     "to_png",
     "to_svg",
 ]

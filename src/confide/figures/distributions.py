@@ -82,8 +82,8 @@ def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = 
     """
     with style.styled():
         scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
-        columns = min(scene.columns, len(panels))
-        rows = -(-len(panels) // columns)
+        rows = -(-len(panels) // scene.columns)
+        columns = -(-len(panels) // rows)  # even rows: seven panels go into four and three
         width, height = scene.size
         figure = style.new_figure(columns * width, rows * (height + 0.5))
         axes = [figure.add_subplot(rows, columns, place) for place in range(1, len(panels) + 1)]

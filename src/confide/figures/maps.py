@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 LONGER_SIDE = 3.0
 """Inches of a map's longer side."""
 
+HEADROOM = 1.5
+"""The colour scale reaches this many times the peak of the truth; the few cells above it have the darkest colour."""
+
+EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+"""Which ends of the colour bar are open, by whether something lies below and above."""
+
 
 @dataclass(frozen=True, eq=False)
 class Map:
@@ -63,7 +69,7 @@ class Map:
 
     def _bar(self, figure: Figure, axes: Axes | list[Axes], *, into: bool = False, **settings: object) -> None:
         place = {"cax": axes} if into else {"ax": axes}
-        extend = "min" if self._lowest < 0 else "neither"
+        extend = EXTENDED[self._lowest < 0, self._peak > self._highest]
         bar = figure.colorbar(self._scale(), extend=extend, **place, **settings)  # type: ignore[arg-type]
         style.show_percent(bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis)
         bar.outline.set_linewidth(0.5)
@@ -77,7 +83,13 @@ class Map:
 
     @property
     def _highest(self) -> float:
-        return max(1e-12, *(float(panel.distribution.max()) for panel in self.panels))
+        """Where the colours end: at the highest share, unless a few cells dwarf the truth."""
+        truths = [float(panel.distribution.max()) for panel in self.panels if panel.role is Role.TRUTH]
+        return max(1e-12, min([self._peak, *(HEADROOM * truth for truth in truths)]))
+
+    @property
+    def _peak(self) -> float:
+        return max(float(panel.distribution.max()) for panel in self.panels)
 
     @property
     def _lowest(self) -> float:

@@ -68,6 +68,16 @@ def to_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
     _settle(figure)
 
 
+def to_pdf(figure: Figure, path: str | Path) -> None:
+    """Write the figure as a PDF file with its letters as letters; the same figure gives the same bytes."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    with _quietly_styled():
+        FigureCanvasPdf(figure)
+        figure.savefig(path, format="pdf", metadata={"Creator": None, "Producer": None, "CreationDate": None})
+    _settle(figure)
+
+
 def _settle(figure: Figure) -> None:
     """Keep the layout of the first drawing; computed again it would move by a hair."""
     figure.set_layout_engine("none")

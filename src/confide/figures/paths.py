@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from confide.errors import InvalidParameterError
 from confide.figures import style
 from confide.figures.panels import FloatArray
+from confide.figures.plain_axes import mark_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,8 @@ def draw_path(
         axes.set_ylabel("log-likelihood below\n" + ("the highest reached" if ceiling is None else "the maximum"))
         for name, path in climbed.items():
             _add_path(axes, path, reached, ceiling, (name, chosen[name]))
-        _mark_decades(axes)
+        mark_decades(axes.xaxis, *axes.get_xlim())
+        mark_decades(axes.yaxis, *axes.get_ylim())
         if len(climbed) > 1 or ceiling is not None:
             axes.legend(loc="lower left")
     return figure
@@ -84,13 +86,3 @@ def _spread(path: FloatArray) -> NDArray[np.int64]:
 def _above_zero(gaps: FloatArray) -> FloatArray:
     """Return gaps with gaps in them: a logarithmic axis has no place for zero, nor for what is not finite."""
     return np.where(np.isfinite(gaps) & (gaps > 0), gaps, np.nan)
-
-
-def _mark_decades(axes: Axes) -> None:
-    """Label a logarithmic axis with plain numbers, and between the powers of ten where there are few of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        axis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.10g}"))
-        axis.set_minor_formatter(NullFormatter())

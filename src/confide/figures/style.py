@@ -27,6 +27,18 @@ HOLE = "#E3E6EA"
 ESTIMATES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
 """Colours of the estimates, in their order; they come round again after five."""
 
+METHODS = {
+    "noisy": NOISY,
+    "IBU": BLUE,
+    "INV-N": GREEN,
+    "RAP-N": GREEN,
+    "INV-P": PURPLE,
+    "RAP-P": PURPLE,
+    "MLE": ORANGE,
+    "held-out IBU": SKY,
+}
+"""A method keeps its colour from figure to figure."""
+
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": TRUTH_EDGE,
@@ -47,6 +59,7 @@ SETTINGS: dict[str, Any] = {
     "grid.linewidth": 0.8,
     "legend.frameon": False,
     "lines.linewidth": 1.6,
+    "pdf.fonttype": 42,  # letters stay letters: journals refuse outlines of type 3
     "svg.fonttype": "none",
     "svg.hashsalt": "confide",
     # Labels are people's words: a dollar sign in one is a dollar sign, not mathematics.
@@ -83,6 +96,15 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)  # type: ignore[union-attr, call-arg]
     return figure
+
+
+def color_of(name: str, place: int) -> str:
+    """Return a method's own colour, or that of its place in the order.
+
+    >>> color_of("IBU", 3) == BLUE, color_of("mine", 0) == ESTIMATES[0]
+    (True, True)
+    """
+    return METHODS.get(name, ESTIMATES[place % len(ESTIMATES)])
 
 
 def heat() -> Colormap:
