@@ -41,6 +41,7 @@ from confide.mechanisms import (
     truncated,
 )
 from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
+from confide.plans import Plan, plan
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.diagnosis import Diagnosis, diagnose
@@ -75,6 +76,7 @@ __all__ = [
     "MetricPrivacy",
     "Outcome",
     "Pairs",
+    "Plan",
     "PlanarGeometric",
     "PlanarLaplace",
     "Product",
@@ -101,6 +103,7 @@ __all__ = [
     "load_survey",
     "merge",
     "parse_survey",
+    "plan",
     "tally",
     "total_variation",
     "truncated",

@@ -52,7 +52,7 @@ def draw_path(
         axes.set_ylabel("log-likelihood below\n" + ("the highest reached" if ceiling is None else "the maximum"))
         for name, path in climbed.items():
             _add_path(axes, path, reached, ceiling, (name, chosen[name]))
-        _mark_decades(axes)
+        mark_decades(axes)
         if len(climbed) > 1 or ceiling is not None:
             axes.legend(loc="lower left")
     return figure
@@ -86,7 +86,7 @@ def _above_zero(gaps: FloatArray) -> FloatArray:
     return np.where(np.isfinite(gaps) & (gaps > 0), gaps, np.nan)
 
 
-def _mark_decades(axes: Axes) -> None:
+def mark_decades(axes: Axes) -> None:
     """Label a logarithmic axis with plain numbers, and between the powers of ten where there are few of them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -21,6 +21,7 @@ from confide.tables.reading import REPORT_COLUMN, Reason, Rejection, Rows, read_
 from confide.tables.writing import (
     alphabet_record,
     check_writable,
+    csv_text,
     estimate_csv,
     estimate_record,
     to_json,
@@ -37,6 +38,7 @@ __all__ = [
     "Rows",
     "alphabet_record",
     "check_writable",
+    "csv_text",
     "diagnosis_record",
     "estimate_csv",
     "estimate_record",

@@ -28,7 +28,7 @@ from confide.theory.likely_subsets import LikelySubset
 def write_reports(path: str | Path, reports: Values, survey: Survey) -> None:
     """Write reports as CSV, one row a report, and nothing but the reports."""
     alphabet = survey.mechanism.report_alphabet
-    write_text(path, _csv(_column_names(alphabet, REPORT_COLUMN), _as_lists(reports)))
+    write_text(path, csv_text(_column_names(alphabet, REPORT_COLUMN), _as_lists(reports)))
 
 
 def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], *, counted: bool = False) -> None:
@@ -37,15 +37,15 @@ def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int
     counts: list[int] = histogram.tolist()
     if counted:
         rows: Iterable[list[Any]] = ([*value, count] for value, count in zip(values, counts, strict=True))
-        write_text(path, _csv((*alphabet.field_names, COUNT_COLUMN), rows))
+        write_text(path, csv_text((*alphabet.field_names, COUNT_COLUMN), rows))
     else:
         rows = (value for value, count in zip(values, counts, strict=True) for _ in range(count))
-        write_text(path, _csv(alphabet.field_names, rows))
+        write_text(path, csv_text(alphabet.field_names, rows))
 
 
 def write_rejections(path: str | Path, rows: Rows) -> None:
     """Write the rejected rows as CSV: line, text and reason."""
-    write_text(path, _csv(("line", "text", "reason"), ([one.line, one.text, one.reason] for one in rows.rejected)))
+    write_text(path, csv_text(("line", "text", "reason"), ([one.line, one.text, one.reason] for one in rows.rejected)))
 
 
 def estimate_csv(survey: Survey, estimate: Estimate) -> str:
@@ -53,7 +53,9 @@ def estimate_csv(survey: Survey, estimate: Estimate) -> str:
     values = _as_lists(estimate.alphabet.decode(np.arange(estimate.alphabet.size)))
     name = survey.name if survey.name != "probability" else "value"
     header = (*_column_names(estimate.alphabet, name), "probability")
-    return _csv(header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True)))
+    return csv_text(
+        header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True))
+    )
 
 
 def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[str, Any]:
@@ -156,7 +158,8 @@ def _write_bytes(path: Path, content: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a header and rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
