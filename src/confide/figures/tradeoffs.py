@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from confide.errors import InvalidParameterError
 from confide.explanations import plural
 from confide.figures import style
@@ -14,13 +12,12 @@ from confide.guarantees import MetricPrivacy
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
+from confide.plans.simulations import promise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-MARKERS = "sD^vPX"
-"""Mechanisms differ by shape as well as by colour."""
+    from matplotlib.gridspec import GridSpec
 
 
 def draw_tradeoff(plan: Plan) -> Figure:
@@ -30,23 +27,36 @@ def draw_tradeoff(plan: Plan) -> Figure:
     >>> mechanism = TruncatedGeometric(Integers(0, 3), epsilon=1.0)
     >>> made = plan(mechanism, [0.4, 0.3, 0.2, 0.1], people=500, repeats=4, cache=False)
     >>> [axes.get_xlabel() for axes in draw_tradeoff(made).axes]
-    ['people', 'epsilon, per unit of distance']
+    ['people', 'epsilon, per unit of distance', 'expected EMD']
     """
     curves = [plan.by_people, *([] if plan.by_epsilon is None else [plan.by_epsilon])]
     if any(one.mean <= 0 for curve in curves for one in curve.predictions):
         raise InvalidParameterError("An expected error of 0 has no place on a logarithmic axis; there is no trade-off.")
+    rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction and one.prediction.mean > 0}
     with style.styled():
-        figure = style.new_figure(4.6 * len(curves), 3.6)
-        axes = np.atleast_1d(figure.subplots(1, len(curves), sharey=True)).tolist()
-        for place, curve in zip(axes, curves, strict=True):
-            _draw_curve(place, plan, curve)
-        _draw_rivals(axes[-1], plan)
-        for place in axes:
-            mark_decades(place)
-        axes[0].set_ylabel(_error_label(plan))
-        handles, labels = axes[-1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(handles)), fontsize=9)
+        height = 0.75 + 0.3 * (len(rivals) + 1) if rivals else 0.0
+        figure = style.new_figure(4.6 * len(curves), 3.4 + height)
+        rows = figure.add_gridspec(1 + bool(rivals), len(curves), height_ratios=[3.4, height] if rivals else [1])
+        first = _draw_curves(figure, rows, plan, curves)
+        first.set_ylabel(_error_label(plan))
+        first.legend(loc="upper right", fontsize=9)
+        if rivals:
+            _draw_rivals(figure.add_subplot(rows[1, :]), plan, rivals)
     return figure
+
+
+def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]) -> Axes:
+    """Draw the curves side by side on one scale of errors, and return the first."""
+    first: Axes | None = None
+    for column, curve in enumerate(curves):
+        axes = figure.add_subplot(rows[0, column], sharey=first)
+        _draw_curve(axes, plan, curve)
+        if first is not None:
+            axes.tick_params(labelleft=False)
+        first = first or axes
+    for axes in figure.axes:
+        mark_decades(axes)
+    return figure.axes[0]
 
 
 def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
@@ -81,24 +91,22 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
 
 
-def _draw_rivals(axes: Axes, plan: Plan) -> None:
-    """Draw what other mechanisms reach at the plan's epsilon, a little to the right of it so that all are seen."""
-    known = [one for one in plan.rivals if one.prediction is not None and one.prediction.mean > 0]
-    colors = (style.NOISY, style.GREEN, style.PURPLE, style.ORANGE, style.SKY, style.INK)
-    for number, rival in enumerate(known):
-        assert rival.prediction is not None  # noqa: S101 (for the type checker; asked above)
-        axes.errorbar(
-            [float(plan.epsilon or 1.0) * 1.09 ** (number + 1)],
-            [rival.prediction.mean],
-            yerr=[_below((rival.prediction,)), [rival.prediction.margin]],
-            color=colors[number % len(colors)],
-            marker=MARKERS[number % len(MARKERS)],
-            markersize=5.5,
-            capsize=2,
-            linestyle="none",
-            label=f"{rival.mechanism.kind}, same promise",
-            zorder=3,
-        )
+def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
+    """Draw all mechanisms below each other, the best on top, at the promise and with the people of the plan."""
+    found = {plan.mechanism.kind: plan.prediction} | rivals
+    order = sorted(found, key=lambda kind: found[kind].mean)
+    for place, kind in enumerate(order):
+        one = found[kind]
+        color = style.BLUE if kind == plan.mechanism.kind else style.TRUTH_EDGE
+        bars = [_below((one,)), [one.margin]]
+        axes.errorbar([one.mean], [place], xerr=bars, color=color, marker="o", markersize=6, capsize=3)
+    axes.set_yticks(range(len(order)), order)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0)
+    axes.set_title(f"Other mechanisms with {plan.people:,} people and {promise(plan.mechanism)}")
+    axes.set_xlabel(_error_label(plan))
 
 
 def _below(predictions: tuple[Prediction, ...]) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import confide
 from confide.explanations import describe_mechanism, with_unit
 from confide.figures import draw_tradeoff, to_svg
@@ -51,8 +53,7 @@ def _picture(plan: Plan) -> str:
     drawing = to_svg(draw_tradeoff(plan), f"Expected {plan.measure.name} over people and over epsilon")
     caption = (
         "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
-        "Other mechanisms stand beside it at the same epsilon, moved to the right so that all are seen. Both axes are "
-        "logarithmic."
+        "The axes of the two curves are logarithmic."
     )
     figure = f'<figure class="wide" style="max-width:980px">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
     return section("The trade-off", figure)
@@ -64,7 +65,10 @@ def _notes(plan: Plan) -> str:
 
 
 def _tradeoff(plan: Plan) -> str:
-    people = [[f"{int(place):,}", *_cells(plan, one)] for place, one in plan.by_people.points.items()]
+    people = [
+        [_marked(f"{int(place):,}", is_plan=place == plan.people), *_cells(plan, one)]
+        for place, one in plan.by_people.points.items()
+    ]
     parts = [table(["People", "Expected error", "Standard error"], people)]
     if plan.by_epsilon is not None:
         parts.append(table(["Promise", "Expected error", "Standard error"], _epsilon_rows(plan, plan.by_epsilon)))
@@ -74,8 +78,16 @@ def _tradeoff(plan: Plan) -> str:
 
 def _epsilon_rows(plan: Plan, curve: Curve) -> list[list[str]]:
     return [
-        [text(promise(with_epsilon(plan.mechanism, place))), *_cells(plan, one)] for place, one in curve.points.items()
+        [
+            _marked(promise(with_epsilon(plan.mechanism, place)), is_plan=place == plan.epsilon),
+            *_cells(plan, one),
+        ]
+        for place, one in curve.points.items()
     ]
+
+
+def _marked(words: str, *, is_plan: bool) -> str:
+    return f"<strong>{text(words)}</strong>" if is_plan else text(words)
 
 
 def _cells(plan: Plan, one: Prediction) -> list[str]:
@@ -85,7 +97,7 @@ def _cells(plan: Plan, one: Prediction) -> list[str]:
 def _mechanisms(plan: Plan) -> str:
     if not plan.rivals:
         return ""
-    own = [f"<strong>{text(plan.mechanism.kind)}</strong>", text(promise(plan.mechanism))]
+    own = [_marked(plan.mechanism.kind, is_plan=True), text(promise(plan.mechanism))]
     rows = [[*own, text(expected(plan.measure, plan.prediction)), ""]]
     for one in plan.rivals:
         error = NONE if one.prediction is None else text(expected(plan.measure, one.prediction))
@@ -98,6 +110,13 @@ def _mechanisms(plan: Plan) -> str:
 def _provenance(survey: Survey, plan: Plan) -> str:
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
-        f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess. The survey:"
+        f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess. "
+        "The survey as planned:"
     )
-    return "\n".join(("<h2>Where this comes from</h2>", paragraph(made), f"<pre>{text(survey_text(survey))}</pre>"))
+    return "\n".join(
+        (
+            "<h2>Where this comes from</h2>",
+            paragraph(made),
+            f"<pre>{text(survey_text(replace(survey, mechanism=plan.mechanism)))}</pre>",
+        )
+    )

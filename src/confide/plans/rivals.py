@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Sequence
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers
 from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -22,6 +22,7 @@ from confide.mechanisms import (
     TruncatedGeometric,
     TruncatedPlanarLaplace,
 )
+from confide.mechanisms.rappor import MOST_LISTED
 from confide.metrics import Discrete
 from confide.plans.simulations import epsilon_of, has_matrix
 
@@ -68,9 +69,16 @@ def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tu
     if kinds is None or kinds == ALL:
         found = [_build(kind, mechanism.alphabet, epsilon) for kind in MECHANISMS if kind != mechanism.kind]
         same = [one for one in found if one is not None and _same_promise(one, mechanism)]
-        return tuple(one for one in same if kinds == ALL or has_matrix(one))
+        return tuple(one for one in same if kinds == ALL or _is_quick(one))
     named = [kinds] if isinstance(kinds, str) else list(kinds)
     return tuple(_require(kind, mechanism, epsilon) for kind in dict.fromkeys(named) if kind != mechanism.kind)
+
+
+def _is_quick(mechanism: Mechanism) -> bool:
+    """Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct."""
+    return has_matrix(mechanism) or (
+        isinstance(mechanism.report_alphabet, BitVectors) and mechanism.alphabet.size <= MOST_LISTED
+    )
 
 
 def _require(kind: str, mechanism: Mechanism, epsilon: float) -> Mechanism:

@@ -19,7 +19,14 @@ def headline(plan: Plan) -> str:
 
 def remarks(plan: Plan) -> list[str]:
     """Return what else there is to know, a sentence or two each."""
-    found = [_own_error(plan), _by_epsilon(plan), _comparison(plan), _flattery(plan), _idle(plan)]
+    found = [
+        _own_error(plan),
+        _by_epsilon(plan),
+        _comparison(plan),
+        _different_promises(plan),
+        _flattery(plan),
+        _idle(plan),
+    ]
     return [one for one in found if one]
 
 
@@ -125,7 +132,6 @@ def _promise(plan: Plan, epsilon: float) -> str:
 
 def _comparison(plan: Plan) -> str:
     known = [(one.mechanism.kind, one.prediction) for one in plan.rivals if one.prediction is not None]
-    different = "" if isinstance(plan.mechanism.alphabet, Categories) else f" {NOT_THE_SAME}"
     if not known:
         return ""
     kind, best = min(known, key=lambda one: one[1].mean)
@@ -137,7 +143,12 @@ def _comparison(plan: Plan) -> str:
         verdict = f"{kind} does better than {plan.mechanism.kind}: {expected(plan.measure, best)}"
     else:
         verdict = f"{plan.mechanism.kind} does best; next is {kind} with {expected(plan.measure, best)}"
-    return f"At the same promise and with as many people, {verdict}.{different}"
+    return f"At the same promise and with as many people, {verdict}."
+
+
+def _different_promises(plan: Plan) -> str:
+    """Say what is not compared, unless there is nothing of the kind: on categories the two promises are one."""
+    return "" if not plan.rivals or isinstance(plan.mechanism.alphabet, Categories) else NOT_THE_SAME
 
 
 def _flattery(plan: Plan) -> str:
