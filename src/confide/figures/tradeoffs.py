@@ -54,8 +54,11 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
         if first is not None:
             axes.tick_params(labelleft=False)
         first = first or axes
-    for axes in figure.axes:
+    for axes, curve in zip(figure.axes, curves, strict=True):
         mark_decades(axes)
+        # Where it was simulated: round numbers in between would collide.
+        axes.set_xticks(curve.places, [f"{place:,.6g}" for place in curve.places])
+        axes.minorticks_off()
     return figure.axes[0]
 
 
@@ -93,6 +96,8 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
 
 def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
     """Draw all mechanisms below each other, the best on top, at the promise and with the people of the plan."""
+    from matplotlib.ticker import MaxNLocator
+
     found = {plan.mechanism.kind: plan.prediction} | rivals
     order = sorted(found, key=lambda kind: found[kind].mean)
     for place, kind in enumerate(order):
@@ -105,7 +110,8 @@ def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
     axes.tick_params(axis="y", length=0, labelcolor=style.INK)
     axes.grid(visible=False, axis="y")
     axes.set_xlim(left=0)
-    axes.set_title(f"Other mechanisms with {plan.people:,} people and {promise(plan.mechanism)}")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axes.set_title(f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}")
     axes.set_xlabel(_error_label(plan))
 
 
