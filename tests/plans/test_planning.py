@@ -264,7 +264,7 @@ def test_a_target_that_nothing_reaches_is_refused_with_the_floor() -> None:
     sampled = [cf.emd(generator.multinomial(100, SHARES) / 100, SHARES, LINE) for _ in range(400)]
     assert refusal.value.floor == pytest.approx(np.mean(sampled), rel=0.3)
     unclear = cf.FromMatrix(cf.Categories(["a", "b"]), [[0.5, 0.5], [0.5, 0.5]])
-    with pytest.raises(UnreachableTargetError, match="No people reaches"):
+    with pytest.raises(UnreachableTargetError, match="No number of people reaches"):
         make(unclear, [0.9, 0.1], target_emd=0.1)
 
 

@@ -218,7 +218,7 @@ def _table(made: Plan) -> RenderableType:
     table.add_column("mechanism", no_wrap=True)
     table.add_column("people", justify="right", no_wrap=True)
     table.add_column("promise", no_wrap=True)
-    table.add_column(f"expected {made.measure.name}", no_wrap=True)
+    table.add_column("expected half-width" if width_meaning(made) else f"expected {made.measure.name}", no_wrap=True)
     for section in _sections(made):
         for people, mechanism_and_promise, error, is_plan in section:
             kind, promised = mechanism_and_promise

@@ -7,12 +7,11 @@ from dataclasses import replace
 import confide
 from confide.explanations import describe_mechanism, with_unit
 from confide.figures import draw_tradeoff, to_svg
-from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
+from confide.pages.markup import NONE, bullets, document, paragraph, section, table, text
 from confide.pages.provenance import survey_text
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.rivals import NOT_THE_SAME
 from confide.plans.simulations import promise, with_epsilon
 from confide.plans.words import expected, headline, kind_of_promise, remarks, trouble_of, width_meaning
 from confide.surveys import Survey
@@ -104,7 +103,7 @@ def _mechanisms(plan: Plan) -> str:
         rows.append([text(one.mechanism.kind), text(promise(one.mechanism)), error, text(trouble_of(one))])
     listed = table(["Mechanism", "Promise", "Expected error", ""], rows, words=(0, 1, 3))
     lead = paragraph(f"All of these promise the same, {kind_of_promise(plan)}, to as many people.")
-    return section("Mechanisms at the same promise", lead, listed, note(NOT_THE_SAME))
+    return section("Mechanisms at the same promise", lead, listed)
 
 
 def _provenance(survey: Survey, plan: Plan) -> str:

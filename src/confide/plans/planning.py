@@ -287,18 +287,27 @@ def _solve(simulation: Simulation, mechanism: Mechanism, people: int | None, tar
     """Find the people or the epsilon that meets the target; None where there is none to meet."""
     if target is None:
         return None
-    if people is None:
-        bounds = float(LEAST_PEOPLE), float(most_people(mechanism))
-        search = Search("people", lambda many: simulation.predict(mechanism, int(many)), target, bounds, whole=True)
-        return search.run(USUAL_PEOPLE)
-    if epsilon_of(mechanism) is None:
-        with_epsilon(mechanism, 1.0)  # says that there is none to solve for
-    bounds = epsilon_bounds(mechanism)
+    return (
+        _solve_people(simulation, mechanism, target)
+        if people is None
+        else _solve_epsilon(simulation, mechanism, people, target)
+    )
 
+
+def _solve_people(simulation: Simulation, mechanism: Mechanism, target: float) -> Answer:
+    def predict(people: float) -> Prediction:
+        return simulation.predict(mechanism, int(people))
+
+    bounds = float(LEAST_PEOPLE), float(most_people(mechanism))
+    return Search("people", predict, target, bounds, simulation.measure.unit, whole=True).run(USUAL_PEOPLE)
+
+
+def _solve_epsilon(simulation: Simulation, mechanism: Mechanism, people: int, target: float) -> Answer:
     def predict(epsilon: float) -> Prediction:
         return simulation.predict(with_epsilon(mechanism, epsilon), people)
 
-    return Search("epsilon", predict, target, bounds).run(math.sqrt(bounds[0] * bounds[1]))
+    low, high = epsilon_bounds(mechanism)
+    return Search("epsilon", predict, target, (low, high), simulation.measure.unit).run(math.sqrt(low * high))
 
 
 def _along_people(simulation: Simulation, mechanism: Mechanism, people: int) -> Curve:

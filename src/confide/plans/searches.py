@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from confide.errors import UnreachableTargetError
+from confide.explanations import with_unit
 from confide.plans.curves import fit_slope
 from confide.plans.measures import Prediction
 
@@ -61,6 +62,8 @@ class Search:
         The error to meet.
     bounds
         Where to look at most.
+    unit
+        What the error is counted in.
     whole
         Whether places are whole numbers.
     """
@@ -69,6 +72,7 @@ class Search:
     evaluate: Callable[[float], Prediction]
     target: float
     bounds: tuple[float, float]
+    unit: str = ""
     whole: bool = False
 
     def run(self, start: float) -> Answer:
@@ -120,20 +124,21 @@ class Search:
         return edge * math.exp(reach if is_above else -reach)
 
     def _refusal(self, edge: float, there: Prediction, *, is_above: bool) -> UnreachableTargetError:
-        where = f"{edge:,.4g}" if self.unknown == "epsilon" else f"{edge:,.0f} people"
-        place = f"epsilon {where}" if self.unknown == "epsilon" else where
-        expected = f"{there.mean:.3g} ± {there.margin:.2g}"
-        if is_above:
-            what = "where hardly any noise is left" if self.unknown == "epsilon" else "the most that is looked at"
-            cure = "more people" if self.unknown == "epsilon" else "a larger epsilon or another mechanism"
+        is_people = self.unknown == "people"
+        place = f"{edge:,.0f} people" if is_people else f"epsilon {edge:,.4g}"
+        target = with_unit(self.target, self.unit)
+        expected = f"{with_unit(there.mean, self.unit)} (± {there.margin:.2g})"
+        if not is_above:
             return UnreachableTargetError(
-                f"No {self.unknown} reaches an error of {self.target:.4g}: at {place}, {what}, {expected} is still to "
-                f"be expected. Raise the target, or plan with {cure}.",
+                f"An error of {target} is met already at {place}, the least that is looked at, where {expected} is to "
+                f"be expected. Lower the target; and if the guess is uniform, take another one.",
                 there.mean,
             )
+        what = "the most that is looked at" if is_people else "where hardly any noise is left"
+        cure = "a larger epsilon or another mechanism" if is_people else "more people"
         return UnreachableTargetError(
-            f"An error of {self.target:.4g} is met already at {place}, the least that is looked at, where "
-            f"{expected} is to be expected. Lower the target; and if the guess is uniform, take another one.",
+            f"No {'number of people' if is_people else 'epsilon'} reaches an error of {target}: at {place}, {what}, "
+            f"{expected} is still to be expected. Raise the target, or plan with {cure}.",
             there.mean,
         )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from confide.alphabets import Categories
-from confide.explanations import with_unit
+from confide.explanations import plural, with_unit
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import Halving
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME
-from confide.plans.simulations import promise
+from confide.plans.simulations import promise, with_epsilon
 
 
 def headline(plan: Plan) -> str:
@@ -36,11 +38,13 @@ def expected(measure: Measure, prediction: Prediction) -> str:
     >>> from confide import Integers
     >>> from confide.plans.measures import Distance
     >>> expected(Distance(Integers(0, 9, unit="year")), Prediction(0.5, 0.01, 25))
-    '0.5 ± 0.021 years'
+    '0.500 ± 0.021 years'
     """
-    amount = with_unit(prediction.mean, measure.unit)
-    number, _, unit = amount.partition(" ")
-    return f"{number} ± {prediction.margin:.2g} {unit}".rstrip()
+    if prediction.margin <= 1e-9:  # nothing scattered, so nothing says how many digits to show
+        return with_unit(prediction.mean, measure.unit)
+    decimals = max(0, 1 - math.floor(math.log10(prediction.margin)))
+    amount = f"{prediction.mean:,.{decimals}f} ± {prediction.margin:,.{decimals}f}"
+    return f"{amount} {plural(measure.unit)}".rstrip()
 
 
 def people_in_words(people: float) -> str:
@@ -56,14 +60,18 @@ def _answer(plan: Plan) -> str:
     said, what = promise(plan.mechanism), plan.measure.name
     if plan.answer is None:
         error = expected(plan.measure, plan.prediction)
-        return f"With {plan.people:,} people and {said} you can expect {_article(what)} {what} of {error}"
+        return f"With {_crowd(plan.people)} and {said} you can expect {_article(what)} {what} of {error}"
     target = with_unit(plan.answer.target, plan.measure.unit)
     goal = f"{_article(what)} {what} of {target}"
     if plan.answer.unknown == "people":
         between = f"{people_in_words(plan.answer.low)} to {people_in_words(plan.answer.high)}"
         return f"With {said}, {goal} takes about {plan.people:,} people ({between})"
     between = f"{plan.answer.low:.3g} to {plan.answer.high:.3g}"
-    return f"With {plan.people:,} people, {goal} takes about {said} ({between})"
+    return f"With {_crowd(plan.people)}, {goal} takes about {said} ({between})"
+
+
+def _crowd(people: int) -> str:
+    return "1 person" if people == 1 else f"{people:,} people"
 
 
 def _article(name: str) -> str:
@@ -84,23 +92,28 @@ def _times(halving: Halving) -> str:
     'about 4 times (3.5 to 4.6)'
     """
     beyond = ", extrapolated" if halving.is_extrapolated else ""
-    return f"about {halving.factor:.2g} times ({halving.low:.2g} to {halving.high:.2g}{beyond})"
+    return f"about {_rough(halving.factor)} times ({_rough(halving.low)} to {_rough(halving.high)}{beyond})"
+
+
+def _rough(factor: float) -> str:
+    """Return a factor with two digits.
+
+    >>> _rough(4.04), _rough(174.3)
+    ('4', '170')
+    """
+    return f"{float(f'{factor:.2g}'):,.10g}"
 
 
 def _own_error(plan: Plan) -> str:
-    slope = plan.by_people.slope(float(plan.people))
-    falls = (
-        ""
-        if slope is None
-        else (
-            f" Around {plan.people:,} people the error goes with people to the power {_signed(slope.exponent)} "
-            f"(± {2 * slope.standard_error:.2g}), measured, not assumed."
-        )
-    )
-    return (
+    slope = plan.by_people.slope(float(plan.people)) if plan.prediction.margin > 1e-9 else None
+    simulated = (
         f"Simulated {plan.prediction.repeats} times at each setting with {plan.method.name} and the guess "
-        f"{plan.guess.name!r}; what follows ± is the plan's own error, 95 %.{falls}"
+        f"{plan.guess.name!r}; what follows ± is the plan's own error, 95 %."
     )
+    if slope is None:
+        return simulated
+    power = f"{_signed(slope.exponent)} (± {2 * slope.standard_error:.2g})"
+    return f"{simulated} Around {_crowd(plan.people)} the error goes with people to the power {power}, as measured."
 
 
 def _signed(exponent: float) -> str:
@@ -112,22 +125,14 @@ def _by_epsilon(plan: Plan) -> str:
     if curve is None or epsilon is None:
         return ""
     points = curve.points
-    below, above = (
-        max((x for x in points if x < epsilon), default=None),
-        min((x for x in points if x > epsilon), default=None),
-    )
+    below = max((place for place in points if place < epsilon), default=None)
+    above = min((place for place in points if place > epsilon), default=None)
     parts = [
-        f"{label} promise, {_promise(plan, place)}, {expected(plan.measure, points[place])}"
+        f"{label} promise, {promise(with_epsilon(plan.mechanism, place))}, {expected(plan.measure, points[place])}"
         for label, place in (("a stronger", below), ("a weaker", above))
         if place is not None
     ]
     return f"With as many people, under {'; under '.join(parts)}." if parts else ""
-
-
-def _promise(plan: Plan, epsilon: float) -> str:
-    from confide.plans.simulations import with_epsilon
-
-    return promise(with_epsilon(plan.mechanism, epsilon))
 
 
 def _comparison(plan: Plan) -> str:
