@@ -1,9 +1,11 @@
-"""What all tests share: one hypothesis profile, and imports between test modules."""
+"""What all tests share: one hypothesis profile, imports between test modules, and a cache of their own."""
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Under --import-mode=importlib nothing puts the root on the path; tests import shared material as tests.laws.examples.
@@ -23,3 +25,11 @@ settings.register_profile(
 # For a hunt: CONFIDE_HYPOTHESIS=hunt pytest tests/laws
 settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep plans out of the user's cache, and the user's cache out of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONFIDE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -42,6 +42,7 @@ from confide.mechanisms import (
     truncated,
 )
 from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
+from confide.plans import Plan, plan
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.diagnosis import Diagnosis, diagnose
@@ -78,6 +79,7 @@ __all__ = [
     "MetricPrivacy",
     "Outcome",
     "Pairs",
+    "Plan",
     "PlanarGeometric",
     "PlanarLaplace",
     "Product",
@@ -106,6 +108,7 @@ __all__ = [
     "load_survey",
     "merge",
     "parse_survey",
+    "plan",
     "tally",
     "total_variation",
     "truncated",

@@ -61,6 +61,20 @@ class SolverError(ConfideError):
     """A numerical solver did not finish, and its value is therefore withheld."""
 
 
+class UnreachableTargetError(ConfideError):
+    """A plan was asked for an error that no number of people, or no epsilon, brings about.
+
+    Attributes
+    ----------
+    floor
+        The expected error at the end of what was looked at.
+    """
+
+    def __init__(self, message: str, floor: float) -> None:
+        super().__init__(message)
+        self.floor = floor
+
+
 class MissingExtraError(ConfideError, ImportError):
     """An optional dependency is not installed."""
 

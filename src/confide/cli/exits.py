@@ -13,6 +13,7 @@ from confide.errors import (
     NotInvertibleError,
     SolverError,
     SurveyError,
+    UnreachableTargetError,
 )
 
 
@@ -40,7 +41,7 @@ MEANINGS = {
     ExitCode.USAGE: "wrong usage of a command or an option",
     ExitCode.SURVEY: "a bad survey file",
     ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
-    ExitCode.NO_ANSWER: "no answer: this mechanism has no inverse, or no end of values or reports",
+    ExitCode.NO_ANSWER: "no answer: no inverse, no end of values or reports, or a plan that cannot reach its target",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
@@ -55,6 +56,7 @@ BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
     (NoAnswerError, ExitCode.NO_ANSWER),
     (NotInvertibleError, ExitCode.NO_ANSWER),
     (SolverError, ExitCode.NO_ANSWER),
+    (UnreachableTargetError, ExitCode.NO_ANSWER),
     (InvalidInputError, ExitCode.DATA),
 )
 """The first line whose error fits decides; anything else is unexpected."""

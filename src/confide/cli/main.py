@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, privatize, reproduce, show
+from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, reproduce, show
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
 from confide.errors import ConfideError
@@ -73,6 +73,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "init": (init.init, init.EXAMPLES),
     "show": (show.show, show.EXAMPLES),
     "audit": (audit.audit, audit.EXAMPLES),
+    "plan": (plan.plan, plan.EXAMPLES),
     "privatize": (privatize.privatize, privatize.EXAMPLES),
     "count": (count.count, count.EXAMPLES),
     "merge": (merge.merge, merge.EXAMPLES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from confide.methods import Monitor
@@ -76,20 +76,28 @@ def complain(text: str) -> None:
 @contextlib.contextmanager
 def progress(label: str, *, is_noted: bool = False) -> Iterator[Monitor]:
     """Show on standard error how far a step has come, where somebody watches; if `is_noted`, say when it is done."""
+    with ticker(label) as tell:
+
+        def follow(iteration: int, log_likelihood: float) -> None:
+            if iteration % SHOW_EVERY == 1:
+                tell(f"iteration {iteration:,}, log-likelihood {log_likelihood:,.2f}")
+
+        yield follow
+    if is_noted:
+        say(f"  {label}: done", stderr=True, style="dim")
+
+
+@contextlib.contextmanager
+def ticker(label: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error what a step is at, in whatever words it is told, where somebody watches."""
+    from rich.markup import escape
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     target = console(stderr=True)
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=target, transient=True, disable=not target.is_terminal) as bar:
         task = bar.add_task(f"{label} ...", total=None)
-
-        def follow(iteration: int, log_likelihood: float) -> None:
-            if iteration % SHOW_EVERY == 1:
-                bar.update(task, description=f"{label}: iteration {iteration:,}, log-likelihood {log_likelihood:,.2f}")
-
-        yield follow
-    if is_noted:
-        say(f"  {label}: done", stderr=True, style="dim")
+        yield lambda words: bar.update(task, description=escape(f"{label}: {words}"))
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
 from confide.figures.ranges import draw_ranges
 from confide.figures.simplex import draw_simplex
+from confide.figures.tradeoffs import draw_tradeoff
 
 __all__ = [
     "Panel",
@@ -22,6 +23,7 @@ __all__ = [
     "draw_ranges",
     "draw_sheet",
     "draw_simplex",
+    "draw_tradeoff",
     "to_pdf",
     "to_png",
     "to_svg",

@@ -47,6 +47,7 @@ from confide.tables.streaming import ReportSink, report_sink
 from confide.tables.writing import (
     alphabet_record,
     check_writable,
+    csv_text,
     estimate_csv,
     estimate_record,
     report_columns,
@@ -75,6 +76,7 @@ __all__ = [
     "RunningAccount",
     "alphabet_record",
     "check_writable",
+    "csv_text",
     "diagnosis_record",
     "estimate_csv",
     "estimate_record",

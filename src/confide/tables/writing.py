@@ -33,7 +33,7 @@ REJECTION_COLUMNS = ("line", "text", "reason")
 
 def write_reports(path: str | Path, reports: Values, survey: Survey) -> None:
     """Write reports as CSV, one row a report, and nothing but the reports."""
-    write_text(path, _csv(report_columns(survey), _as_lists(reports)))
+    write_text(path, csv_text(report_columns(survey), _as_lists(reports)))
 
 
 def report_columns(survey: Survey) -> tuple[str, ...]:
@@ -47,22 +47,24 @@ def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int
     counts: list[int] = histogram.tolist()
     if counted:
         rows: Iterable[list[Any]] = ([*value, count] for value, count in zip(values, counts, strict=True))
-        write_text(path, _csv((*alphabet.field_names, COUNT_COLUMN), rows))
+        write_text(path, csv_text((*alphabet.field_names, COUNT_COLUMN), rows))
     else:
         rows = (value for value, count in zip(values, counts, strict=True) for _ in range(count))
-        write_text(path, _csv(alphabet.field_names, rows))
+        write_text(path, csv_text(alphabet.field_names, rows))
 
 
 def write_rejections(path: str | Path, rows: Rows) -> None:
     """Write the rejected rows as CSV: line, text and reason."""
-    write_text(path, _csv(REJECTION_COLUMNS, ([one.line, one.text, one.reason] for one in rows.rejected)))
+    write_text(path, csv_text(REJECTION_COLUMNS, ([one.line, one.text, one.reason] for one in rows.rejected)))
 
 
 def estimate_csv(survey: Survey, estimate: Estimate) -> str:
     """Return an estimate as CSV: each value and its probability, in the alphabet's order."""
     values = _as_lists(estimate.alphabet.decode(np.arange(estimate.alphabet.size)))
     header = (*value_columns(survey), "probability")
-    return _csv(header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True)))
+    return csv_text(
+        header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True))
+    )
 
 
 def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
@@ -217,7 +219,8 @@ def _nameless(beside: Path) -> BinaryIO:
     return os.fdopen(descriptor, "w+b")
 
 
-def _csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a header and rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -1,0 +1,133 @@
+"""What an expected error costs: in people, and in privacy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confide.errors import InvalidParameterError
+from confide.explanations import plural
+from confide.figures import style
+from confide.figures.plain_axes import mark_decades
+from confide.guarantees import MetricPrivacy
+from confide.plans.curves import Curve
+from confide.plans.measures import Prediction
+from confide.plans.planning import Plan
+from confide.plans.simulations import promise
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
+
+
+def draw_tradeoff(plan: Plan) -> Figure:
+    """Draw the expected error over people and over epsilon, on logarithmic axes, with the plan's own 95 % margins.
+
+    >>> from confide import Integers, TruncatedGeometric, plan
+    >>> mechanism = TruncatedGeometric(Integers(0, 3), epsilon=1.0)
+    >>> made = plan(mechanism, [0.4, 0.3, 0.2, 0.1], people=500, repeats=4, cache=False)
+    >>> [axes.get_xlabel() for axes in draw_tradeoff(made).axes]
+    ['people', 'epsilon, per unit of distance', 'expected EMD']
+    """
+    curves = [plan.by_people, *([] if plan.by_epsilon is None else [plan.by_epsilon])]
+    if any(one.mean <= 0 for curve in curves for one in curve.predictions):
+        raise InvalidParameterError("An expected error of 0 has no place on a logarithmic axis; there is no trade-off.")
+    rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction and one.prediction.mean > 0}
+    with style.styled():
+        height = 0.75 + 0.3 * (len(rivals) + 1) if rivals else 0.0
+        figure = style.new_figure(4.6 * len(curves), 3.4 + height)
+        rows = figure.add_gridspec(1 + bool(rivals), len(curves), height_ratios=[3.4, height] if rivals else [1])
+        first = _draw_curves(figure, rows, plan, curves)
+        first.set_ylabel(_error_label(plan))
+        first.legend(loc="upper right", fontsize=9)
+        if rivals:
+            _draw_rivals(figure.add_subplot(rows[1, :]), plan, rivals)
+    return figure
+
+
+def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]) -> Axes:
+    """Draw the curves side by side on one scale of errors, and return the first."""
+    first: Axes | None = None
+    for column, curve in enumerate(curves):
+        axes = figure.add_subplot(rows[0, column], sharey=first)
+        _draw_curve(axes, plan, curve)
+        if first is not None:
+            axes.tick_params(labelleft=False)
+        first = first or axes
+    for axes, curve in zip(figure.axes, curves, strict=True):
+        mark_decades(axes.xaxis, *axes.get_xlim())
+        mark_decades(axes.yaxis, *axes.get_ylim())
+        # Where it was simulated: round numbers in between would collide.
+        axes.set_xticks(curve.places, [f"{place:,.6g}" for place in curve.places])
+        axes.minorticks_off()
+    return figure.axes[0]
+
+
+def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.errorbar(
+        curve.places,
+        [one.mean for one in curve.predictions],
+        yerr=[_below(curve.predictions), [one.margin for one in curve.predictions]],
+        color=style.BLUE,
+        marker="o",
+        markersize=4.5,
+        capsize=3,
+        label=plan.mechanism.kind,
+    )
+    here = float(plan.people) if curve.along == "people" else float(plan.epsilon or 1.0)
+    axes.plot(
+        [here],
+        [plan.prediction.mean],
+        marker="o",
+        markersize=11,
+        markerfacecolor="none",
+        markeredgecolor=style.INK,
+        markeredgewidth=1.4,
+        linestyle="none",
+        label="the plan",
+        zorder=4,
+    )
+    if plan.answer is not None:
+        axes.axhline(plan.answer.target, color=style.FAINT, linewidth=1, linestyle="--", label="target")
+    axes.set_xlabel("people" if curve.along == "people" else _epsilon_label(plan))
+    axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
+
+
+def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
+    """Draw all mechanisms below each other, the best on top, at the promise and with the people of the plan."""
+    from matplotlib.ticker import MaxNLocator
+
+    found = {plan.mechanism.kind: plan.prediction} | rivals
+    order = sorted(found, key=lambda kind: found[kind].mean)
+    for place, kind in enumerate(order):
+        one = found[kind]
+        color = style.BLUE if kind == plan.mechanism.kind else style.TRUTH_EDGE
+        bars = [_below((one,)), [one.margin]]
+        axes.errorbar([one.mean], [place], xerr=bars, color=color, marker="o", markersize=6, capsize=3)
+    axes.set_yticks(range(len(order)), order)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axes.set_title(f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}")
+    axes.set_xlabel(_error_label(plan))
+
+
+def _below(predictions: tuple[Prediction, ...]) -> list[float]:
+    """Return how far error bars reach down; none reaches zero, which a logarithmic axis does not have."""
+    return [min(one.margin, 0.9 * one.mean) for one in predictions]
+
+
+def _error_label(plan: Plan) -> str:
+    unit = plan.measure.unit
+    return f"expected {plan.measure.name}" + (f" ({plural(unit)})" if unit else "")
+
+
+def _epsilon_label(plan: Plan) -> str:
+    guarantee = plan.mechanism.guarantee
+    if not isinstance(guarantee, MetricPrivacy):
+        return "epsilon"
+    return f"epsilon, per {guarantee.unit or 'unit of distance'}"

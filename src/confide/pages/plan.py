@@ -1,0 +1,121 @@
+"""The page that shows a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import confide
+from confide.explanations import describe_mechanism, with_unit
+from confide.figures import draw_tradeoff, to_svg
+from confide.pages.markup import NONE, bullets, document, paragraph, section, table, text
+from confide.pages.provenance import survey_text
+from confide.plans.curves import Curve
+from confide.plans.measures import Prediction
+from confide.plans.planning import Plan
+from confide.plans.simulations import promise, with_epsilon
+from confide.plans.words import expected, headline, kind_of_promise, remarks, trouble_of, width_meaning
+from confide.surveys import Survey
+
+
+def plan_page(survey: Survey, plan: Plan) -> str:
+    """Return one self-contained HTML document that shows a plan: the sentence, the trade-off, the mechanisms.
+
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+    >>> made = cf.plan(survey.mechanism, [0.7, 0.3], people=500, repeats=4, cache=False)
+    >>> plan_page(survey, made).splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    return document(
+        title=text(f"What to expect: {survey.title}"),
+        summary=text(headline(plan)),
+        facts=_facts(plan),
+        body="\n".join([_picture(plan), _notes(plan), _tradeoff(plan), _mechanisms(plan)]),
+        footer=_provenance(survey, plan),
+    )
+
+
+def _facts(plan: Plan) -> str:
+    facts = {
+        "People": f"{plan.people:,}",
+        "Promise": promise(plan.mechanism),
+        f"Expected {plan.measure.name}": expected(plan.measure, plan.prediction),
+        "Guess": plan.guess.name,
+    }
+    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def _picture(plan: Plan) -> str:
+    if any(one.mean <= 0 for one in plan.by_people.predictions):
+        return ""
+    drawing = to_svg(draw_tradeoff(plan), f"Expected {plan.measure.name} over people and over epsilon")
+    caption = (
+        "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
+        "The axes of the two curves are logarithmic."
+    )
+    figure = f'<figure class="wide" style="max-width:980px">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
+    return section("The trade-off", figure)
+
+
+def _notes(plan: Plan) -> str:
+    meaning = width_meaning(plan)
+    return section("What to know about it", bullets([*([meaning] if meaning else []), *remarks(plan)]))
+
+
+def _tradeoff(plan: Plan) -> str:
+    people = [
+        [_marked(f"{int(place):,}", is_plan=place == plan.people), *_cells(plan, one)]
+        for place, one in plan.by_people.points.items()
+    ]
+    parts = [table(["People", "Expected error", "Standard error"], people)]
+    if plan.by_epsilon is not None:
+        parts.append(table(["Promise", "Expected error", "Standard error"], _epsilon_rows(plan, plan.by_epsilon)))
+    lead = paragraph(f"Above with {promise(plan.mechanism)}, below with {plan.people:,} people.")
+    return section("The trade-off in numbers", lead if plan.by_epsilon is not None else "", *parts)
+
+
+def _epsilon_rows(plan: Plan, curve: Curve) -> list[list[str]]:
+    return [
+        [
+            _marked(promise(with_epsilon(plan.mechanism, place)), is_plan=place == plan.epsilon),
+            *_cells(plan, one),
+        ]
+        for place, one in curve.points.items()
+    ]
+
+
+def _marked(words: str, *, is_plan: bool) -> str:
+    return f"<strong>{text(words)}</strong>" if is_plan else text(words)
+
+
+def _cells(plan: Plan, one: Prediction) -> list[str]:
+    return [text(expected(plan.measure, one)), text(with_unit(one.standard_error, plan.measure.unit))]
+
+
+def _mechanisms(plan: Plan) -> str:
+    if not plan.rivals:
+        return ""
+    own = [_marked(plan.mechanism.kind, is_plan=True), text(promise(plan.mechanism))]
+    rows = [[*own, text(expected(plan.measure, plan.prediction)), ""]]
+    for one in plan.rivals:
+        error = NONE if one.prediction is None else text(expected(plan.measure, one.prediction))
+        rows.append([text(one.mechanism.kind), text(promise(one.mechanism)), error, text(trouble_of(one))])
+    listed = table(["Mechanism", "Promise", "Expected error", ""], rows, words=(0, 1, 3))
+    lead = paragraph(f"All of these promise the same, {kind_of_promise(plan)}, to as many people.")
+    return section("Mechanisms at the same promise", lead, listed)
+
+
+def _provenance(survey: Survey, plan: Plan) -> str:
+    made = (
+        f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
+        f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess. "
+        "The survey as planned:"
+    )
+    return "\n".join(
+        (
+            "<h2>Where this comes from</h2>",
+            paragraph(made),
+            f"<pre>{text(survey_text(replace(survey, mechanism=plan.mechanism)))}</pre>",
+        )
+    )

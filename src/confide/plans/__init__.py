@@ -1,0 +1,37 @@
+"""What to expect of a survey before it is held: people, epsilon and error, of which two give the third.
+
+>>> from confide import Categories, RandomizedResponse, plan
+>>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
+>>> halves = plan(mechanism, [0.8, 0.2], people=2000, repeats=8, mechanisms=(), cache=False).halving
+>>> 2 < halves.factor < 8
+True
+"""
+
+from confide.plans.caches import Cache, usual_cache
+from confide.plans.curves import Curve, Halving, Slope
+from confide.plans.guesses import Guess, as_guess
+from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
+from confide.plans.planning import METHOD, REPEATS, Plan, Rival, plan
+from confide.plans.searches import Answer
+from confide.plans.simulations import Simulation
+
+__all__ = [
+    "METHOD",
+    "REPEATS",
+    "Answer",
+    "Cache",
+    "Curve",
+    "Distance",
+    "Guess",
+    "Halving",
+    "Measure",
+    "Plan",
+    "Prediction",
+    "QueryWidth",
+    "Rival",
+    "Simulation",
+    "Slope",
+    "as_guess",
+    "plan",
+    "usual_cache",
+]

@@ -1,0 +1,199 @@
+"""What the true distribution may look like: what a plan is made for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide import datasets
+from confide.alphabets import Alphabet, Grid, Integers, unbounded
+from confide.channels.base import FloatArray
+from confide.checks import as_distribution, read_only
+from confide.datasets import Dataset
+from confide.errors import DataFileError, InvalidDistributionError, InvalidInputError, InvalidParameterError
+from confide.estimates import Estimate
+from confide.mechanisms import Mechanism
+from confide.surveys import Survey
+from confide.tables import read_values
+
+UNIFORM = "uniform"
+
+PROBABILITY = "probability"
+"""The column of a file that `confide estimate -o estimate.csv` writes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A distribution over an alphabet, and what it is called.
+
+    >>> from confide import Integers
+    >>> Guess("a coin", Integers(0, 1), [0.5, 0.5]).distribution
+    array([0.5, 0.5])
+    """
+
+    name: str
+    alphabet: Alphabet
+    distribution: ArrayLike
+
+    def __post_init__(self) -> None:
+        vector = as_distribution(self.distribution, self.alphabet.size, "guess")
+        object.__setattr__(self, "distribution", read_only(vector))
+
+    @property
+    def vector(self) -> FloatArray:
+        """The distribution as the array that it is."""
+        return np.asarray(self.distribution)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all values are alike, which flatters a method that starts from there."""
+        return bool(np.ptp(self.vector) < 1e-12)
+
+
+def as_guess(guess: Any, mechanism: Mechanism, name: str = "value") -> Guess:
+    """Return a guess from ``"uniform"``, a bundled dataset, a past estimate or its file, or an array.
+
+    Parameters
+    ----------
+    guess
+        ``"uniform"``; a bundled dataset or its name, of which the last word will do where it is enough (``"ages"``); an
+        :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one probability for
+        each value.
+    mechanism
+        Its alphabet is what the guess must be over.
+    name
+        What a value is called, for a file of values.
+
+    >>> from confide import Integers, TruncatedGeometric
+    >>> as_guess("ages", TruncatedGeometric(Integers(0, 99), epsilon=0.05)).name
+    'adult_ages'
+    """
+    alphabet = mechanism.alphabet
+    if not alphabet.is_finite:
+        raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+    if isinstance(guess, Guess):
+        return _same(guess.name, guess.alphabet, guess.vector, alphabet)
+    if isinstance(guess, Estimate):
+        return _same("a past estimate", guess.alphabet, guess.distribution, alphabet)
+    if isinstance(guess, Dataset):
+        return _from_dataset(guess, alphabet)
+    if isinstance(guess, str | Path):
+        return _from_word(str(guess), mechanism, name)
+    return Guess("given shares", alphabet, guess)
+
+
+def _from_word(word: str, mechanism: Mechanism, name: str) -> Guess:
+    alphabet = mechanism.alphabet
+    if word == UNIFORM:
+        return Guess(UNIFORM, alphabet, np.full(alphabet.size, 1 / alphabet.size))
+    known = [one for one in datasets.names() if one == word] or [
+        one for one in datasets.names() if one.endswith(f"_{word}")
+    ]
+    if len(known) == 1:
+        return _from_dataset(datasets.load(known[0]), alphabet)
+    if Path(word).is_file():
+        return _from_file(Path(word), mechanism, name)
+    raise InvalidParameterError(
+        f"There is no guess {word!r}. Give {UNIFORM!r}, a bundled dataset ({', '.join(datasets.names())}), or a file "
+        f"that confide estimate -o wrote, .csv or .json."
+    )
+
+
+def _from_dataset(dataset: Dataset, alphabet: Alphabet) -> Guess:
+    """Return a dataset's shares; numbers may lie in a wider alphabet, but a map fits no other map."""
+    is_line = isinstance(alphabet, Integers) and isinstance(dataset.alphabet, Integers)
+    if not is_line or alphabet.metric != dataset.alphabet.metric:
+        return _same(dataset.name, dataset.alphabet, dataset.distribution, alphabet)
+    present = np.flatnonzero(dataset.histogram)
+    values = dataset.alphabet.decode(present)
+    outside = int(dataset.histogram[present][~alphabet.contains(values)].sum())
+    if outside:
+        raise InvalidDistributionError(
+            f"{outside:,} of {dataset.total:,} people of {dataset.name} lie outside {alphabet!r}: their values go from "
+            f"{values.min()} to {values.max()}. Take another guess, or widen the alphabet."
+        )
+    shares = np.zeros(alphabet.size)
+    shares[alphabet.encode(values)] = dataset.distribution[present]
+    return Guess(dataset.name, alphabet, shares)
+
+
+def _same(name: str, own: Alphabet, shares: FloatArray, alphabet: Alphabet) -> Guess:
+    """Return shares over the same values; what distances are counted in may go by another name."""
+    if own.size != alphabet.size or _shape(own) != _shape(alphabet) or _values(own) != _values(alphabet):
+        raise InvalidDistributionError(
+            f"The guess {name} is over {own!r}, and the survey over {alphabet!r}. Take one over the same values."
+        )
+    return Guess(name, alphabet, shares)
+
+
+def _shape(alphabet: Alphabet) -> object:
+    return (alphabet.shape, alphabet.spacing) if isinstance(alphabet, Grid) else getattr(alphabet, "spacing", None)
+
+
+def _values(alphabet: Alphabet) -> list[Any]:
+    values: list[Any] = alphabet.decode(np.arange(alphabet.size)).tolist()
+    return values
+
+
+def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
+    """Return a past estimate from its file, or the shares of a file of values."""
+    if path.suffix.lower() == ".json":
+        values, shares = _read_json(path)
+    else:
+        rows = _read_csv(path)
+        if rows is None:
+            people = read_values(path, Survey(mechanism, name))
+            people.require_usable("A guess needs all of them to lie in the alphabet.")
+            return Guess(path.name, mechanism.alphabet, people.distribution())
+        values, shares = _parse(path, rows, mechanism.alphabet)
+    return Guess(path.name, mechanism.alphabet, _lay_out(path, values, shares, mechanism.alphabet))
+
+
+def _read_json(path: Path) -> tuple[list[Any], list[Any]]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return [tuple(one) if isinstance(one, list) else one for one in record["alphabet"]["values"]], list(
+            record["distribution"]
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataFileError(f"{path} is no estimate that confide wrote: {type(error).__name__}, {error}.") from None
+
+
+def _read_csv(path: Path) -> list[list[str]] | None:
+    """Return the rows below the header of an estimate; None where there is no column of probabilities."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            header, *rows = csv.reader(stream)
+    except (OSError, ValueError, csv.Error):
+        return None  # read_values says what is wrong with it
+    return rows if header[-1:] == [PROBABILITY] else None
+
+
+def _parse(path: Path, rows: list[list[str]], alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
+    parsed = [(alphabet.parse(row[:-1]) if len(row) == alphabet.parts + 1 else None, row) for row in rows if row]
+    strange = [row for value, row in parsed if value is None]
+    if strange:
+        raise DataFileError(f"{path} has the row {','.join(strange[0])!r}, which is no value of {alphabet!r}.")
+    return [value for value, _ in parsed], [row[-1] for _, row in parsed]
+
+
+def _lay_out(path: Path, values: list[Any], shares: list[Any], alphabet: Alphabet) -> FloatArray:
+    try:
+        places = alphabet.encode(values)
+        probabilities = np.array(shares, dtype=np.float64)
+    except (InvalidInputError, TypeError, ValueError) as error:
+        raise InvalidDistributionError(f"The guess {path} does not fit this survey: {error}") from None
+    if places.size != alphabet.size or np.unique(places).size != alphabet.size:
+        raise InvalidDistributionError(
+            f"The guess {path} holds {np.unique(places).size:,} of the {alphabet.size:,} values of {alphabet!r} in "
+            f"{places.size:,} rows; each must stand there once."
+        )
+    laid = np.zeros(alphabet.size)
+    laid[places] = probabilities
+    return laid

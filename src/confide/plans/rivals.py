@@ -1,0 +1,131 @@
+"""Mechanisms that make the same promise, and so may be compared.
+
+Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values) are
+different promises: an epsilon of one says nothing about the other. Only on categories, where any two values are one
+unit apart, are they the same thing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+
+from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers
+from confide.checks import check_choice
+from confide.errors import ConfideError, InvalidParameterError
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.mechanisms import (
+    MECHANISMS,
+    Mechanism,
+    RandomizedResponse,
+    TruncatedGeometric,
+    TruncatedPlanarLaplace,
+)
+from confide.mechanisms.rappor import MOST_LISTED
+from confide.metrics import Discrete
+from confide.plans.simulations import epsilon_of, has_matrix
+
+ALL = "all"
+
+NOT_THE_SAME = (
+    "Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values, "
+    "however far apart) are different promises, so mechanisms of the two kinds are not compared."
+)
+
+
+def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
+    """Return the mechanism to begin with, where only an alphabet is given.
+
+    >>> usual_mechanism(Integers(0, 9), 0.5)
+    TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.5)
+    """
+    if isinstance(alphabet, Integers):
+        return TruncatedGeometric(alphabet, epsilon)
+    if isinstance(alphabet, Grid):
+        return TruncatedPlanarLaplace(alphabet, epsilon)
+    return RandomizedResponse(alphabet, epsilon)
+
+
+def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tuple[Mechanism, ...]:
+    """Return mechanisms to compare with, at the same promise.
+
+    Parameters
+    ----------
+    mechanism
+        The one that is planned for.
+    kinds
+        Names of mechanisms; ``"all"`` for every one that makes the same promise; None for those of them whose reports
+        have an end, which are quick to simulate.
+
+    >>> [one.kind for one in choose_rivals(TruncatedGeometric(Integers(0, 9), 0.5), None)]
+    ['truncated-laplace', 'exponential']
+    """
+    epsilon = epsilon_of(mechanism)
+    if epsilon is None:
+        if kinds:
+            raise InvalidParameterError(f"{mechanism!r} has no epsilon of its own, so that nothing can be compared.")
+        return ()
+    if kinds is None or kinds == ALL:
+        found = [_build(kind, mechanism.alphabet, epsilon) for kind in MECHANISMS if kind != mechanism.kind]
+        same = [one for one in found if one is not None and _same_promise(one, mechanism)]
+        return tuple(one for one in same if kinds == ALL or _is_quick(one))
+    named = [kinds] if isinstance(kinds, str) else list(kinds)
+    return tuple(_require(kind, mechanism, epsilon) for kind in dict.fromkeys(named) if kind != mechanism.kind)
+
+
+def _is_quick(mechanism: Mechanism) -> bool:
+    """Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct."""
+    return has_matrix(mechanism) or (
+        isinstance(mechanism.report_alphabet, BitVectors) and mechanism.alphabet.size <= MOST_LISTED
+    )
+
+
+def _require(kind: str, mechanism: Mechanism, epsilon: float) -> Mechanism:
+    """Build a mechanism that was asked for by name, or say why it cannot be compared."""
+    check_choice("mechanisms", kind, tuple(MECHANISMS))
+    if not _is_simple(kind):
+        raise InvalidParameterError(f"A {kind} mechanism takes no epsilon, so it cannot be compared at the same one.")
+    built = MECHANISMS[kind](mechanism.alphabet, epsilon)  # type: ignore[call-arg]  # asked of its signature
+    if not _same_promise(built, mechanism):
+        raise InvalidParameterError(f"{kind} and {mechanism.kind} do not make the same promise. {NOT_THE_SAME}")
+    return built
+
+
+def _build(kind: str, alphabet: Alphabet, epsilon: float) -> Mechanism | None:
+    if not _is_simple(kind):
+        return None
+    try:
+        return MECHANISMS[kind](alphabet, epsilon)  # type: ignore[call-arg]  # asked of its signature
+    except ConfideError:
+        return None  # it does not take such values
+
+
+def _is_simple(kind: str) -> bool:
+    return {"alphabet", "epsilon"} <= set(inspect.signature(MECHANISMS[kind]).parameters)
+
+
+def _same_promise(one: Mechanism, other: Mechanism) -> bool:
+    return _essence(one.guarantee) == _essence(other.guarantee)
+
+
+def _essence(guarantee: Guarantee) -> Guarantee:
+    """Return metric privacy as local differential privacy where any two values are one unit apart."""
+    if isinstance(guarantee, MetricPrivacy) and guarantee.metric == Discrete():
+        return LocalDP(guarantee.epsilon)
+    return guarantee
+
+
+def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
+    """Return between which epsilons a plan looks: from reports that say next to nothing to hardly any noise.
+
+    >>> epsilon_bounds(TruncatedGeometric(Integers(0, 100), 0.5))[0]
+    0.0001
+    """
+    alphabet = mechanism.alphabet
+    largest = 10.0 + math.log(alphabet.size)
+    if isinstance(_essence(mechanism.guarantee), LocalDP) or isinstance(alphabet, Categories):
+        return 0.01, largest
+    spacing = float(getattr(alphabet, "spacing", 1.0))
+    span = max(1.0, float((alphabet.coordinates.max(axis=0) - alphabet.coordinates.min(axis=0)).max()))
+    return 0.01 / (span * spacing), largest / spacing

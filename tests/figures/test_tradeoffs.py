@@ -1,0 +1,62 @@
+"""The trade-off, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import confide as cf
+from confide.errors import InvalidParameterError
+from confide.figures import draw_tradeoff, to_svg
+from confide.plans import Curve, Prediction
+
+pytest.importorskip("matplotlib")
+
+SHARES = [0.4, 0.3, 0.2, 0.1]
+
+
+def make(mechanism: Any, **asked: Any) -> cf.Plan:
+    settings: dict[str, Any] = {"people": 400, "repeats": 4, "cache": False, "method": cf.IBU()} | asked
+    return cf.plan(mechanism, SHARES, **settings)
+
+
+def legend(plan: cf.Plan) -> list[str]:
+    drawn = draw_tradeoff(plan).axes[0].get_legend()
+    assert drawn is not None
+    return [label.get_text() for label in drawn.get_texts()]
+
+
+def test_curves_have_error_bars_units_and_a_ring() -> None:
+    plan = make(cf.TruncatedGeometric(cf.Integers(0, 3, unit="year"), epsilon=1.0))
+    people, epsilon, others = draw_tradeoff(plan).axes
+    assert (people.get_xscale(), people.get_yscale(), epsilon.get_xscale()) == ("log", "log", "log")
+    assert people.get_ylabel() == others.get_xlabel() == "expected EMD (years)"
+    assert epsilon.get_xlabel() == "epsilon, per year"
+    assert len(people.containers[0].get_children()) > 1
+    assert legend(plan) == ["the plan", "truncated-geometric"]
+    best = next(label.get_text() for label in others.get_yticklabels())
+    found = {one.mechanism.kind: one.prediction.mean for one in plan.rivals if one.prediction is not None}
+    found[plan.mechanism.kind] = plan.prediction.mean
+    assert best == min(found, key=lambda kind: found[kind])
+
+
+def test_a_target_is_drawn_and_the_drawing_is_the_same_again() -> None:
+    plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0), target_emd=0.2)
+    assert "target" in legend(plan)
+    assert to_svg(draw_tradeoff(plan)) == to_svg(draw_tradeoff(plan))
+
+
+def test_without_epsilon_and_rivals_one_curve_is_left() -> None:
+    matrix = cf.FromMatrix(
+        cf.Integers(0, 3), [[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1] * 3 + [0.7]]
+    )
+    assert len(draw_tradeoff(make(matrix)).axes) == 1
+
+
+def test_an_error_of_nothing_has_no_place_on_the_axis() -> None:
+    plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0), mechanisms=())
+    nothing = Curve("people", (400.0, 1600.0), (Prediction(0.0, 0.0, 4), Prediction(0.0, 0.0, 4)))
+    with pytest.raises(InvalidParameterError, match="no trade-off"):
+        draw_tradeoff(replace(plan, by_people=nothing))

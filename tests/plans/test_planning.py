@@ -1,0 +1,323 @@
+"""Predictions against fresh simulations, round trips, the cache, and questions that make no sense."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import confide as cf
+from confide.errors import InvalidParameterError, UnreachableTargetError
+from confide.plans import Cache, Plan, Simulation, as_guess, usual_cache
+from confide.plans.curves import Curve, fit_slope
+from confide.plans.fingerprints import fingerprint
+from confide.plans.measures import Distance, Prediction, QueryWidth
+from confide.plans.words import headline, remarks
+
+LINE = cf.Integers(0, 9, unit="year")
+SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02])
+MECHANISM = cf.TruncatedGeometric(LINE, epsilon=0.5)
+ANSWERS = cf.RandomizedResponse(cf.Categories(["yes", "no", "perhaps"]), epsilon=1.0)
+
+
+def make(mechanism: Any = MECHANISM, guess: Any = SHARES, **asked: Any) -> Plan:
+    settings: dict[str, Any] = {"cache": False, "mechanisms": (), "repeats": 6, "method": cf.IBU()} | asked
+    return cf.plan(mechanism, guess, **settings)
+
+
+def fresh_errors(mechanism: cf.Mechanism, people: int, truth: Any, repeats: int) -> Any:
+    """Simulate by the public road: people, reports, an estimate, its distance; nothing of the plan's own code."""
+    generator = np.random.default_rng(987_654)
+    errors = []
+    for _ in range(repeats):
+        counts = mechanism.simulate_counts(generator.multinomial(people, truth), rng=generator)
+        answer = cf.estimate(counts, mechanism, cf.IBU())
+        errors.append(cf.emd(answer.distribution, truth, mechanism.alphabet))
+    return np.array(errors)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "shares", "people"),
+    [
+        (MECHANISM, SHARES, 3000),
+        (cf.Geometric(LINE, epsilon=0.5), SHARES, 1000),
+        (ANSWERS, np.array([0.6, 0.3, 0.1]), 2000),
+        (cf.Rappor(ANSWERS.alphabet, epsilon=1.0), np.array([0.6, 0.3, 0.1]), 2000),
+        (cf.TruncatedTaxicab(cf.Grid(2, 3, unit="km"), epsilon=1.0), np.array([0.3, 0.3, 0.2, 0.1, 0.1, 0.0]), 2000),
+    ],
+    ids=lambda one: getattr(one, "kind", None),
+)
+def test_predictions_match_a_fresh_simulation(mechanism: cf.Mechanism, shares: Any, people: int) -> None:
+    prediction = Simulation(
+        as_guess(shares, mechanism), Distance(mechanism.alphabet), cf.IBU(), repeats=50, seed=0
+    ).predict(mechanism, people)
+    fresh = fresh_errors(mechanism, people, shares, repeats=80)
+    own = fresh.std(ddof=1) / math.sqrt(fresh.size)
+    assert abs(prediction.mean - fresh.mean()) <= math.hypot(prediction.margin, 2 * own)
+    # Nor is the stated error so wide that anything would fit: it is that of a mean of 50.
+    assert prediction.standard_error == pytest.approx(fresh.std(ddof=1) / math.sqrt(50), rel=0.35)
+
+
+def test_the_stated_error_is_neither_too_small_nor_too_large() -> None:
+    """Over 60 seeds the truth lies within the margin about 95 times in 100, and within a third of it far less often."""
+    guess, measure, method = as_guess([0.6, 0.3, 0.1], ANSWERS), Distance(ANSWERS.alphabet), cf.Inversion("project")
+    truth = Simulation(guess, measure, method, 2000, seed=10**6).predict(ANSWERS, 1000)
+    plans = [Simulation(guess, measure, method, 10, seed).predict(ANSWERS, 1000) for seed in range(60)]
+    off = np.array([abs(one.mean - truth.mean) / one.margin for one in plans])
+    assert (off <= 1).mean() >= 0.86
+    assert 0.25 <= (off <= 1 / 3).mean() <= 0.75
+
+
+def test_the_width_of_a_query_holds_its_answer_in_95_of_100() -> None:
+    measure = QueryWidth.of("age >= 5", LINE, "age")
+    simulation = Simulation(as_guess(SHARES, MECHANISM), measure, cf.IBU(), 150, seed=1)
+    width = simulation.predict(MECHANISM, 2000)
+    generator, inside = np.random.default_rng(5), []
+    for _ in range(150):
+        counts = MECHANISM.simulate_counts(generator.multinomial(2000, SHARES), rng=generator)
+        answer = cf.estimate(counts, MECHANISM, cf.IBU()).distribution
+        inside.append(abs(answer[5:].sum() - SHARES[5:].sum()) <= width.mean)
+    assert 0.9 <= np.mean(inside) <= 0.99
+    assert width.standard_error < 0.1 * width.mean
+
+
+def test_each_missing_one_comes_back() -> None:
+    given = make(people=4000, repeats=16)
+    target = given.prediction.mean
+    people = make(target_emd=target, repeats=16)
+    epsilon = make(people=4000, target_emd=target, repeats=16)
+    assert people.answer is not None
+    assert epsilon.answer is not None
+    assert (people.answer.unknown, epsilon.answer.unknown) == ("people", "epsilon")
+    assert people.people == pytest.approx(4000, rel=0.1)  # the same luck, so much closer than the stated range
+    assert epsilon.epsilon == pytest.approx(0.5, rel=0.1)
+    assert people.answer.low < 4000 < people.answer.high
+    assert epsilon.answer.low < 0.5 < epsilon.answer.high
+    for plan in (people, epsilon):
+        assert plan.prediction.mean == pytest.approx(target, abs=plan.prediction.margin / 2)
+    other = make(target_emd=target, repeats=16, seed=7)
+    assert other.answer is not None
+    assert other.answer.low < 4000 < other.answer.high  # other luck, within the stated range
+
+
+def test_solving_for_the_width_of_a_query() -> None:
+    plan = make(query="age >= 5", target_width=0.03, name="age", repeats=16)
+    assert plan.prediction.mean == pytest.approx(0.03, rel=0.1)
+    assert "95% half-width of age >= 5" in headline(plan)
+    assert plan.ignorance is None
+
+
+def test_an_alphabet_alone_gets_the_usual_mechanism() -> None:
+    plan = make(LINE, people=2000, target_emd=0.3)
+    assert isinstance(plan.mechanism, cf.TruncatedGeometric)
+    assert make(LINE, people=2000, epsilon=0.5).mechanism == MECHANISM
+    grid = make(cf.Grid(2, 2), [0.4, 0.3, 0.2, 0.1], people=500, epsilon=1.0, repeats=4)
+    assert grid.mechanism.kind == "truncated-planar-laplace"
+    pair = cf.Pairs(cf.Integers(0, 1), cf.Integers(0, 1))
+    assert make(pair, [0.4, 0.3, 0.2, 0.1], people=500, epsilon=1.0, repeats=4).measure.name == "total variation"
+
+
+def test_the_exponent_is_measured() -> None:
+    """Randomized response over a truth inside the simplex errs as one over the root of people; IBU on a line not."""
+    plan = make(ANSWERS, [0.4, 0.35, 0.25], people=20_000, repeats=30)
+    slope = plan.by_people.slope(20_000.0)
+    assert slope is not None
+    assert slope.exponent == pytest.approx(-0.5, abs=0.05)
+    assert plan.halving is not None
+    assert plan.halving.factor == pytest.approx(4, rel=0.2)
+    assert plan.halving.low < 4 < plan.halving.high
+    ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.1)
+    slow = make(ages, "ages", people=20_000, repeats=6).by_people.slope(20_000.0)
+    assert slow is not None
+    assert -0.45 < slow.exponent < -0.1
+
+
+def test_a_curve_that_is_flat_never_halves() -> None:
+    flat = Curve("people", (1.0, 4.0, 16.0), tuple(Prediction(one, 0.001, 9) for one in (0.5, 0.499, 0.498)))
+    assert flat.halving(1.0) is None
+    steep = Curve("people", (1.0, 4.0, 16.0), tuple(Prediction(one, 0.001, 9) for one in (0.8, 0.4, 0.2)))
+    assert steep.halving(1.0) is not None
+    beyond = steep.halving(16.0)
+    assert beyond is None  # nothing was simulated above it
+    last = steep.halving(4.0)
+    assert last is not None
+    assert last.factor == pytest.approx(4)
+    assert not last.is_extrapolated
+    short = Curve("people", (1.0, 4.0), (Prediction(0.8, 0.001, 9), Prediction(0.6, 0.001, 9)))
+    extrapolated = short.halving(1.0)
+    assert extrapolated is not None
+    assert extrapolated.is_extrapolated
+    assert fit_slope({1.0: Prediction(0.5, 0.1, 9)}) is None
+
+
+def test_rivals_make_the_same_promise() -> None:
+    plan = make(people=500, mechanisms=None, repeats=4)
+    assert {one.mechanism.kind for one in plan.rivals} == {"truncated-laplace", "exponential"}
+    every = make(people=200, mechanisms="all", repeats=4)
+    assert {one.mechanism.kind for one in every.rivals} == {"truncated-laplace", "exponential", "geometric", "laplace"}
+    for rival in every.rivals:
+        assert rival.mechanism.guarantee == MECHANISM.guarantee
+    assert any("different promises" in sentence for sentence in remarks(plan))
+    local = make(ANSWERS, [0.5, 0.3, 0.2], people=500, mechanisms=None, repeats=4)
+    assert {one.mechanism.kind for one in local.rivals} == {"rappor", "exponential"}
+    named = make(people=200, mechanisms=["exponential"], repeats=4)
+    assert [one.mechanism.kind for one in named.rivals] == ["exponential"]
+
+
+def test_a_rival_that_a_method_cannot_handle_is_named() -> None:
+    rappor = cf.Rappor(ANSWERS.alphabet, epsilon=1.0)
+    plan = make(rappor, [0.5, 0.3, 0.2], people=500, mechanisms=None, method=cf.BitInversion("project"), repeats=4)
+    assert {one.mechanism.kind for one in plan.rivals if one.prediction is None} == {
+        "randomized-response",
+        "exponential",
+    }
+    assert all(one.trouble for one in plan.rivals)
+
+
+def test_a_mechanism_without_an_epsilon() -> None:
+    matrix = cf.FromMatrix(cf.Categories(["a", "b"]), [[0.8, 0.2], [0.3, 0.7]])
+    plan = make(matrix, [0.6, 0.4], people=1000)
+    assert plan.epsilon is None
+    assert plan.by_epsilon is None
+    assert make(matrix, [0.6, 0.4], target_emd=0.05).people > 10
+    for asked in ({"people": 100, "target_emd": 0.05}, {"people": 100, "epsilon": 1.0}):
+        with pytest.raises(InvalidParameterError, match="no epsilon of its own"):
+            make(matrix, [0.6, 0.4], **asked)
+    with pytest.raises(InvalidParameterError, match="nothing can be compared"):
+        make(matrix, [0.6, 0.4], people=100, mechanisms=["exponential"])
+
+
+def test_the_same_plan_has_the_same_numbers_and_another_seed_others() -> None:
+    one, same, other = make(people=500), make(people=500), make(people=500, seed=1)
+    assert one.prediction == same.prediction
+    assert one.by_people == same.by_people
+    assert one.prediction != other.prediction
+
+
+def test_the_cache_answers_the_second_time(tmp_path: Path) -> None:
+    cache, simulated = Cache(tmp_path / "plans"), list[str]()
+
+    def follow(what: str, repeat: int, of: int) -> None:
+        simulated.append(what)
+
+    first = make(people=500, target_emd=0.4, mechanisms=None, cache=cache, follow=follow)
+    assert simulated
+    simulated.clear()
+    second = make(people=500, target_emd=0.4, mechanisms=None, cache=cache, follow=follow)
+    assert simulated == []
+    assert (str(first), remarks(first), first.prediction) == (str(second), remarks(second), second.prediction)
+    assert make(people=500, target_emd=0.4, mechanisms=None, cache=False).prediction == first.prediction
+    make(people=500, target_emd=0.4, cache=cache, follow=follow, repeats=7)
+    assert simulated
+
+
+def test_a_broken_cache_is_no_failure(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    expected = make(people=500, cache=cache).prediction
+    for file in tmp_path.iterdir():
+        file.write_text('{"errors": "nonsense"}')
+    assert make(people=500, cache=cache).prediction == expected
+    (tmp_path / "file").write_text("")
+    assert make(people=500, cache=Cache(tmp_path / "file")).prediction == expected
+
+
+def test_everything_that_matters_is_in_the_fingerprint() -> None:
+    many = [str(number) for number in range(50)]
+    things: list[tuple[Any, ...]] = [
+        (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(), 8, 0),
+        (MECHANISM, 101, SHARES, Distance(LINE), cf.IBU(), 8, 0),
+        (cf.TruncatedGeometric(LINE, 0.51), 100, SHARES, Distance(LINE), cf.IBU(), 8, 0),
+        (cf.TruncatedLaplace(LINE, 0.5), 100, SHARES, Distance(LINE), cf.IBU(), 8, 0),
+        (MECHANISM, 100, SHARES[::-1].copy(), Distance(LINE), cf.IBU(), 8, 0),
+        (MECHANISM, 100, SHARES, QueryWidth.of("age > 3", LINE), cf.IBU(), 8, 0),
+        (MECHANISM, 100, SHARES, QueryWidth.of("age > 4", LINE), cf.IBU(), 8, 0),
+        (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(delta=0.02), 8, 0),
+        (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(start=SHARES), 8, 0),
+        (MECHANISM, 100, SHARES, Distance(LINE), cf.MLE(), 8, 0),
+        (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(), 9, 0),
+        (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(), 8, 1),
+        (cf.RandomizedResponse(cf.Categories(many), 1.0),),
+        (cf.RandomizedResponse(cf.Categories([*many[:-1], "other"]), 1.0),),  # beyond what its repr shows
+    ]
+    assert len({fingerprint(*one) for one in things}) == len(things)
+
+
+def test_where_the_cache_lies() -> None:
+    def place(platform: str, **environment: str) -> str:
+        return usual_cache({"HOME": "/home/me"} | environment, platform).folder.as_posix()
+
+    assert place("linux") == "/home/me/.cache/confide/plans"
+    assert place("linux", XDG_CACHE_HOME="/x") == "/x/confide/plans"
+    assert place("darwin") == "/home/me/Library/Caches/confide/plans"
+    assert place("win32", LOCALAPPDATA="/l") == "/l/confide/Cache/plans"
+    assert place("win32", CONFIDE_CACHE="/c") == "/c/plans"
+
+
+def test_a_target_that_nothing_reaches_is_refused_with_the_floor() -> None:
+    with pytest.raises(UnreachableTargetError, match="hardly any noise is left") as refusal:
+        make(people=100, target_emd=0.001)
+    # Without any noise a hundred people still miss their own distribution by about this much.
+    generator = np.random.default_rng(3)
+    sampled = [cf.emd(generator.multinomial(100, SHARES) / 100, SHARES, LINE) for _ in range(400)]
+    assert refusal.value.floor == pytest.approx(np.mean(sampled), rel=0.3)
+    unclear = cf.FromMatrix(cf.Categories(["a", "b"]), [[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(UnreachableTargetError, match="No number of people reaches"):
+        make(unclear, [0.9, 0.1], target_emd=0.1)
+
+
+def test_a_target_that_takes_no_survey_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="takes no survey"):
+        make(people=100, target_emd=5.0)
+    with pytest.raises(UnreachableTargetError, match="met already"):
+        make(guess="uniform", people=1000, target_emd=2.0)
+
+
+def test_a_uniform_guess_comes_with_a_warning() -> None:
+    assert any("understated" in sentence for sentence in remarks(make(guess="uniform", people=1000)))
+    assert not any("understated" in sentence for sentence in remarks(make(people=1000)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "too little to plan with"),
+        ({"epsilon": 1.0}, "too little to plan with"),
+        ({"people": 100, "epsilon": 1.0, "target_emd": 0.1}, "nothing to find out"),
+        ({"people": 100, "target_emd": 0.1, "target_width": 0.1, "query": "age > 3"}, "one target"),
+        ({"people": 100, "target_width": 0.1}, "width of what"),
+        ({"people": 100, "target_emd": 0.1, "query": "age > 3"}, "Leave one of the two out"),
+        ({"people": 100, "target_emd": 0}, "the target must be a finite number above 0"),
+        ({"people": 100, "target_emd": -1}, "the target must be a finite number above 0"),
+        ({"people": 100, "target_emd": math.nan}, "the target must be a finite number above 0"),
+        ({"people": 0}, "people must be a whole number"),
+        ({"people": -5}, "people must be a whole number"),
+        ({"people": 10.5}, "people must be a whole number"),
+        ({"people": 10**12}, "at most 1,000,000,000"),
+        ({"people": 100, "epsilon": -1.0}, "epsilon must be a finite number above 0"),
+        ({"people": 100, "epsilon": 1e6}, "no protection"),
+        ({"people": 100, "repeats": 1}, "repeats must be a whole number of at least 4"),
+        ({"people": 100, "seed": -1}, "seed must be a whole number"),
+        ({"people": 100, "mechanisms": ["lapalce"]}, "mechanisms must be one of"),
+        ({"people": 100, "mechanisms": ["randomized-response"]}, "different promises"),
+        ({"people": 100, "mechanisms": ["matrix"]}, "takes no epsilon"),
+        ({"people": 100, "query": "age > 99"}, "none of the values"),
+        ({"people": 100, "method": "ibu"}, "method must be a Method"),
+        ({"people": 100, "method": cf.Inversion("none")}, "negative shares"),
+        ({"people": 100, "mechanism": "truncated-geometric"}, "needs a mechanism"),
+        ({"people": 100, "mechanism": LINE}, "no epsilon"),
+        ({"mechanism": LINE, "target_emd": 0.3}, "no epsilon"),
+    ],
+)
+def test_questions_that_make_no_sense(asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidParameterError, match=words):
+        make(**asked)
+
+
+def test_pairs_have_no_emd_to_aim_for() -> None:
+    pair = cf.RandomizedResponse(cf.Pairs(cf.Integers(0, 1), cf.Integers(0, 1)), epsilon=2.0)
+    with pytest.raises(InvalidParameterError, match="No earth mover's distance"):
+        make(pair, "uniform", people=100, target_emd=0.1)
+    assert make(pair, [0.7, 0.1, 0.1, 0.1], query="first == 1", target_width=0.1).people > 10
