@@ -91,7 +91,7 @@ def _prepare(folder: Path, divisor: int, only: str) -> list[Run]:
         Run("1e7 RAPPOR vectors, CSV", ("count", "rappor.toml", "bits.csv", "-o", "5.parquet"), small, None, 1e3),
         Run(
             "10,000 groups, counted",
-            ("count", "survey.toml", "towns.parquet", "--by", "town", "-o", "6.parquet"),
+            ("count", "survey.toml", "t.parquet", "--by", "town", "-o", "6.parquet"),
             small,
         ),
         Run("10,000 groups, estimated", ("estimate", "survey.toml", "6.parquet", "-o", "6.csv"), GROUPS, 60),
