@@ -4,7 +4,8 @@
     python -m benchmarks.counting --quick    # seconds: a thousandth of the rows, only to see that it runs
 
 Every line is one command in a fresh process, start and end included, on as many cores as there are. Memory is the peak
-of that process. With --quick there are no bars.
+of that process. "Processor" is the time of all its threads: on a machine that others use, it says what the clock would
+without them. With --quick there are no bars.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def main() -> None:
         runs = [run for run in _prepare(folder, divisor, arguments.only) if arguments.only in run.name]
         rows = [_row(run, folder, is_quick=arguments.quick) for run in runs]
         print(machine().replace("One thread", f"{os.cpu_count()} cores"))
-        heads = ("run", "rows", "time", "memory", "rows a second", "bar")
+        heads = ("run", "rows", "time", "processor", "memory", "rows a second", "bar")
         print_table("confide count, estimate and privatize", heads, rows)
         if "spark" in arguments.only or not arguments.only:
             print(_compare_engines(folder))
@@ -91,7 +92,7 @@ def _prepare(folder: Path, divisor: int, only: str) -> list[Run]:
         Run("1e7 RAPPOR vectors, CSV", ("count", "rappor.toml", "bits.csv", "-o", "5.parquet"), small, None, 1e3),
         Run(
             "10,000 groups, counted",
-            ("count", "survey.toml", "towns.parquet", "--by", "town", "-o", "6.parquet"),
+            ("count", "survey.toml", "t.parquet", "--by", "town", "-o", "6.parquet"),
             small,
         ),
         Run("10,000 groups, estimated", ("estimate", "survey.toml", "6.parquet", "-o", "6.csv"), GROUPS, 60),
@@ -130,10 +131,18 @@ def _make(folder: Path, run: Run, large: int, middle: int, small: int) -> None:
 
 
 def _row(run: Run, folder: Path, *, is_quick: bool) -> list[str]:
-    seconds, megabytes = _measure(run.arguments, folder)
+    seconds, busy, megabytes = _measure(run.arguments, folder)
     bars = [] if is_quick else _bars(run, seconds, megabytes)
     rate = f"{run.rows / seconds / 1e6:.3g} million" if run.rows > GROUPS else ""
-    return [run.name, f"{run.rows:,}", f"{seconds:.1f} s", f"{megabytes:,.0f} MB", rate, "; ".join(bars)]
+    return [
+        run.name,
+        f"{run.rows:,}",
+        f"{seconds:.1f} s",
+        f"{busy:.1f} s",
+        f"{megabytes:,.0f} MB",
+        rate,
+        "; ".join(bars),
+    ]
 
 
 def _bars(run: Run, seconds: float, megabytes: float) -> list[str]:
@@ -147,8 +156,8 @@ def _bars(run: Run, seconds: float, megabytes: float) -> list[str]:
     return bars
 
 
-def _measure(arguments: Sequence[str], folder: Path) -> tuple[float, float]:
-    """Run a command in a process of its own; return how long it took on the clock, and its peak of memory."""
+def _measure(arguments: Sequence[str], folder: Path) -> tuple[float, float, float]:
+    """Run a command in a process of its own; return its seconds by the clock and on processors, and its peak memory."""
     command = [sys.executable, "-c", "from confide.cli.main import run; run()", *arguments]
     began = time.perf_counter()
     with (folder / "errors.txt").open("w") as errors:
@@ -158,7 +167,7 @@ def _measure(arguments: Sequence[str], folder: Path) -> tuple[float, float]:
     process.returncode = status  # it has been waited for
     if status:
         sys.exit(f"{' '.join(arguments)} failed:\n{(folder / 'errors.txt').read_text()}")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def _compare_engines(folder: Path) -> str:

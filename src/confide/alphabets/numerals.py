@@ -12,8 +12,8 @@ import re
 BLANK = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """Inside a class of characters: what may stand around a number, which is what :meth:`str.strip` takes away."""
 
-EMPTY = f"[{BLANK}]*"
-"""Nothing, or nothing but blanks."""
+FILLED = f"[^{BLANK}]"
+"""Any character but a blank: a text without one is missing."""
 
 WHOLE = f"[{BLANK}]*([+-]?[0-9]+)[{BLANK}]*"
 """A whole number; no underscore and no digit of another script, which no other reader of a file would take."""

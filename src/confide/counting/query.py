@@ -12,12 +12,12 @@ True
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from confide.alphabets import Alphabet, Grid, Pairs
-from confide.alphabets.numerals import EMPTY, NUMBER_LIKE, REAL, WHOLE
+from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
 from confide.counting.fields import REAL_LIMIT, Field, fields_of
 from confide.tables import LARGEST_COUNT, REPORT_COLUMN, Reason
 
@@ -133,13 +133,9 @@ class Query:
             yield f"{_finite(_number('weight', self.weight, REAL))} AS counted"
 
     def _readings(self) -> Iterator[str]:
-        """Turn numbers into values, and say of each part whether it could be read at all."""
+        """Turn numbers into values."""
         for place, (field, kind) in enumerate(zip(self.fields, self.kinds, strict=True)):
-            value, is_read, is_number = _read(field, kind, place)
-            yield f"{value} AS value{place}"
-            yield f"COALESCE({is_read}, FALSE) AS read{place}"
-            yield f"COALESCE({is_number}, FALSE) AS number_like{place}"
-            yield f"{_is_missing(kind, f'part{place}')} AS missing{place}"
+            yield f"{_value(field, kind, place)} AS value{place}"
         if self.weight is None:
             yield "1 AS people"
         else:
@@ -147,17 +143,18 @@ class Query:
             yield f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people"
 
     def _outcome(self) -> str:
-        places = range(len(self.fields))
+        parts = list(zip(self.fields, self.kinds, range(len(self.fields)), strict=True))
         inside = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for place, field in enumerate(self.fields)]
         counts = f"CASE WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
+        missing = " OR ".join(_is_missing(kind, f"part{place}") for _, kind, place in parts)
         cases = [
             f"WHEN {' AND '.join([*inside, *self._no_hole()])} THEN {counts}",
-            f"WHEN {' OR '.join(f'missing{place}' for place in places)} THEN '{Reason.MISSING}'",
+            f"WHEN {missing} THEN '{Reason.MISSING}'",
         ]
         if isinstance(self.alphabet, Pairs):
-            cases += [f"WHEN NOT ({inside[0]}) THEN {_fault([0])}", f"ELSE {_fault([1])}"]
+            cases += [f"WHEN NOT ({inside[0]}) THEN {_fault(parts[:1])}", f"ELSE {_fault(parts[1:])}"]
         else:
-            cases += [f"ELSE {_fault(list(places))}"]
+            cases += [f"ELSE {_fault(parts)}"]
         return "CASE " + "\n    ".join(cases) + " END"
 
     def _no_hole(self) -> list[str]:
@@ -189,23 +186,44 @@ def _select(columns: Iterator[str], source: str) -> str:
     return "  SELECT\n    " + ",\n    ".join(listed) + f"\n  FROM {source}"
 
 
-def _read(field: Field, kind: Kind, place: int) -> tuple[str, str, str]:
-    """Return SQL for the value of a part, for whether it could be read, and for whether it was meant as a number."""
-    part, numeral = f"part{place}", f"numeral{place}"
+def _value(field: Field, kind: Kind, place: int) -> str:
+    """Return SQL for the value of a part, which is nothing where it could not be read."""
+    part = f"part{place}"
     if field.kind == "text":
-        return as_text(part, kind), "TRUE", "FALSE"
+        return as_text(part, kind)
     if field.kind == "real":
-        return _step(f"number{place}", field.resolution), f"number{place} IS NOT NULL", "FALSE"
+        return _step(f"number{place}", field.resolution)
     if kind == "text":
-        return f"TRY_CAST({numeral} AS BIGINT)", f"{numeral} IS NOT NULL", _matches(part, NUMBER_LIKE)
-    if kind == "integer":
-        return f"CAST({part} AS BIGINT)", f"{part} IS NOT NULL", "TRUE"
-    is_finite = f"ABS({part}) <= {LARGEST_DOUBLE}"
+        return f"TRY_CAST(numeral{place} AS BIGINT)"
     return (
-        f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END",
-        f"{is_finite} AND (ABS({part}) >= {LARGEST_COUNT} OR {_is_whole(part)})",
-        is_finite,
+        f"CAST({part} AS BIGINT)"
+        if kind == "integer"
+        else f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END"
     )
+
+
+def _is_read(field: Field, kind: Kind, place: int) -> str:
+    """Return SQL for whether a part could be read, though it may lie outside or be too large to hold."""
+    part = f"part{place}"
+    if field.kind == "text":
+        return "TRUE"
+    if field.kind == "real":
+        return f"number{place} IS NOT NULL"
+    if kind == "text":
+        return f"numeral{place} IS NOT NULL"
+    return (
+        "TRUE" if kind == "integer" else f"(ABS({part}) >= {LARGEST_COUNT} OR {_is_whole(part)}) AND {_is_finite(part)}"
+    )
+
+
+def _is_number_like(field: Field, kind: Kind, place: int) -> str:
+    """Return SQL for whether a part that is no whole number was meant as a number."""
+    part = f"part{place}"
+    if field.kind != "whole":
+        return "FALSE"
+    if kind == "text":
+        return f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
+    return "TRUE" if kind == "integer" else _is_finite(part)
 
 
 def _step(number: str, resolution: int) -> str:
@@ -229,17 +247,22 @@ def _is_inside(field: Field, value: str) -> str:
 
 
 def _is_missing(kind: Kind, part: str) -> str:
-    return f"{part} IS NULL" if kind != "text" else f"({part} IS NULL OR {_matches(part, EMPTY)})"
+    """Return whether there is nothing, or nothing but blanks."""
+    return f"{part} IS NULL" if kind != "text" else f"COALESCE(REGEXP_EXTRACT({part}, {_literal(FILLED)}, 0), '') = ''"
+
+
+def _is_finite(number: str) -> str:
+    return f"ABS({number}) <= {LARGEST_DOUBLE}"
 
 
 def _is_whole(number: str) -> str:
     return f"CAST(TRY_CAST({number} AS BIGINT) AS DOUBLE) = {number}"
 
 
-def _fault(places: list[int]) -> str:
+def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
     """Return why parts that are not missing were not accepted."""
-    is_read = " AND ".join(f"read{place}" for place in places)
-    is_number = " AND ".join(f"number_like{place}" for place in places)
+    is_read = " AND ".join(_is_read(*part) for part in parts)
+    is_number = " AND ".join(_is_number_like(*part) for part in parts)
     return (
         f"CASE WHEN {is_read} THEN '{Reason.OUTSIDE}' WHEN {is_number} THEN '{Reason.NOT_WHOLE}' "
         f"ELSE '{Reason.NOT_A_NUMBER}' END"
@@ -251,18 +274,17 @@ def _number(column: str, kind: Kind, pattern: str) -> str:
 
 
 def _finite(number: str) -> str:
-    return f"CASE WHEN ABS({number}) <= {LARGEST_DOUBLE} THEN {number} END"
+    return f"CASE WHEN {_is_finite(number)} THEN {number} END"
 
 
 def _extract(column: str, pattern: str) -> str:
     """Return the number within a text that is sound, without the blanks around it, else nothing."""
-    found = f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 1)"
-    return f"CASE WHEN {_matches(column, pattern)} THEN NULLIF({found}, '') END"
+    return f"NULLIF(REGEXP_EXTRACT({column}, {_pattern(pattern)}, 1), '')"
 
 
-def _matches(column: str, pattern: str) -> str:
-    """Return whether a whole text matches. The comparison is needed: for some a $ may stand before a last line end."""
-    return f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 0) = {column}"
+def _pattern(pattern: str) -> str:
+    """Return a pattern for a whole text. It ends in blanks, so that a $ before a last line end does no harm."""
+    return _literal(f"^{pattern}$")
 
 
 def _literal(member: int | str) -> str:

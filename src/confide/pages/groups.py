@@ -61,7 +61,8 @@ def _facts(groups: GroupEstimates) -> str:
 
 
 def _pictures(groups: GroupEstimates) -> str:
-    shown, overall = groups.largest[:MOST_PANELS], groups.overall
+    is_all = len(groups.estimates) <= MOST_PANELS
+    shown, overall = list(groups.estimates) if is_all else groups.largest[:MOST_PANELS], groups.overall
     has_reference = bool((overall >= 0).all())
     panels = [
         Panel(
@@ -74,8 +75,7 @@ def _pictures(groups: GroupEstimates) -> str:
         )
         for key in shown
     ]
-    left = len(groups.estimates) - len(shown)
-    few = [note(f"The {len(shown)} largest of {len(groups.estimates):,} groups.")] if left else []
+    few = [] if is_all else [note(f"The {len(shown)} largest of {len(groups.estimates):,} groups.")]
     drawn = arrange(groups.survey.alphabet, panels, groups.survey.name)
     legend = f"<p>{swatch(style.TRUTH)}The grey behind each group is all groups together.</p>" if has_reference else ""
     return section("The distribution in each group", *few, legend if "<svg" in drawn else "", drawn)
