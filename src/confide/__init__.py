@@ -40,7 +40,7 @@ from confide.mechanisms import (
     TruncatedTaxicab,
     truncated,
 )
-from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
+from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 
@@ -53,6 +53,7 @@ __all__ = [
     "Audit",
     "BitInversion",
     "Categories",
+    "Choice",
     "ConfideError",
     "Counts",
     "Estimate",
@@ -77,6 +78,8 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Smooth",
+    "Stacked",
     "Status",
     "Survey",
     "Taxicab",

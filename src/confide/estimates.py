@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from confide.alphabets import Alphabet
-from confide.channels.base import FloatArray
+from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
-from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.base import Choice, Method, Monitor, Solution, Status
+from confide.methods.stacked import Stacked
 from confide.reports import Counts
 
 
@@ -42,6 +43,8 @@ class Estimate:
         The method with its settings.
     seconds
         How long it took.
+    choices
+        What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
     """
 
     alphabet: Alphabet
@@ -53,6 +56,7 @@ class Estimate:
     explanation: str
     method: Method
     seconds: float
+    choices: tuple[Choice, ...] = ()
 
     @property
     def is_distribution(self) -> bool:
@@ -70,16 +74,18 @@ Group = tuple[Counts, Mechanism]
 
 
 @overload
-def estimate(counts: Counts, mechanism: Mechanism, method: Method, *, monitor: Monitor | None = None) -> Estimate: ...
+def estimate(
+    counts: Counts, mechanism: Mechanism, method: Method = ..., *, monitor: Monitor | None = None
+) -> Estimate: ...
 
 
 @overload
-def estimate(counts: Sequence[Group], mechanism: Method, *, monitor: Monitor | None = None) -> Estimate: ...
+def estimate(counts: Sequence[Group], mechanism: Method = ..., *, monitor: Monitor | None = None) -> Estimate: ...
 
 
 def estimate(
     counts: Counts | Sequence[Group],
-    mechanism: Mechanism | Method,
+    mechanism: Mechanism | Method | None = None,
     method: Method | None = None,
     *,
     monitor: Monitor | None = None,
@@ -94,14 +100,15 @@ def estimate(
     mechanism
         The mechanism that the reports went through.
     method
-        How to recover the distribution.
+        How to recover the distribution. Left out, :class:`Stacked` weighs several methods by held-out reports, and
+        ``choices`` of the estimate says what it chose and why.
     monitor
         Called with iteration number and log-likelihood as an iterative method goes along.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
     >>> counts = cf.tally(mechanism.privatize([4] * 1000, rng=1))
-    >>> cf.estimate(counts, mechanism, cf.IBU()).distribution.argmax()
+    >>> cf.estimate(counts, mechanism).distribution.argmax()
     np.int64(4)
 
     Some people trust the collector less than others:
@@ -113,14 +120,21 @@ def estimate(
     """
     is_pool = isinstance(counts, Sequence) and method is None
     groups: list[Any] = list(counts) if isinstance(counts, Sequence) and is_pool else [(counts, mechanism)]
-    chosen = mechanism if is_pool else method
+    given = mechanism if is_pool else method
+    chosen = Stacked() if given is None else given
     _check_groups(groups)
     if not isinstance(chosen, Method):
         raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(chosen)}.")
-    evidence = Evidence.pool([one.observe(reports) for one, reports in _by_mechanism(groups).items()])
+    evidence = _gather(groups)
     began = time.perf_counter()
     solution = chosen.solve(evidence, monitor)
     return _judge(groups[0][1].alphabet, evidence, solution, chosen, time.perf_counter() - began)
+
+
+def _gather(groups: Sequence[Group]) -> Evidence:
+    """Lay the reports of all groups against their channels, and say how the values lie."""
+    pooled = Evidence.pool([one.observe(reports) for one, reports in _by_mechanism(groups).items()])
+    return replace(pooled, layout=Layout.of(groups[0][1].alphabet))
 
 
 def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
@@ -143,6 +157,7 @@ def _judge(alphabet: Alphabet, evidence: Evidence, solution: Solution, method: M
         explanation=solution.explanation,
         method=method,
         seconds=seconds,
+        choices=solution.choices,
     )
 
 

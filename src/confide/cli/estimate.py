@@ -41,6 +41,9 @@ EXAMPLES = (
 
 FORMATS = (".csv", ".json", ".html")
 
+DEFAULT = "stacked"
+"""The method that is used where none is asked for; --delta and --iteration-limit alone ask for ibu, whose they are."""
+
 CURES = {
     Status.ITERATION_LIMIT: "Raise --iteration-limit.",
     Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
@@ -55,7 +58,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
         Path, typer.Argument(metavar="REPORTS", help="A CSV file of reports, .gz or not; - for standard input.")
     ],
     *,
-    method: Annotated[str, typer.Option(metavar="|".join(METHODS), help="How to recover the distribution.")] = "ibu",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(METHODS),
+            help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
+            show_default=False,
+        ),
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -92,10 +102,12 @@ def estimate(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Recover the distribution of the true values from the reports.
 
-    It says how the method ended and how far the answer can be from the best explanation of the reports. An iteration
+    With no --method it weighs several by reports that it holds out, and says what it chose. It says how the method
+    ended and how far the answer can be from the best explanation of the reports. An iteration
     limit that is reached is a warning, not an error. A column called 'count' says how often a row's report was seen.
     """
-    chosen, outputs = _choose_method(method, delta, iteration_limit), output or []
+    asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
+    chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
@@ -195,6 +207,7 @@ def _show_in_words(
     survey: Survey, rows: Rows, outcome: Outcome, truth: NDArray[np.float64] | None, *, everything: bool
 ) -> None:
     from confide.cli.bars import show_distribution
+    from confide.explanations import explain_choices
 
     answer, target = outcome.estimate, console()
     show_pairs(
@@ -203,6 +216,7 @@ def _show_in_words(
             ("Reports", f"{rows.people:,}, from {describe_rows(rows)}"),
             ("Method", repr(answer.method)),
             ("Status", f"{answer.status}: {answer.explanation}"),
+            *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             ("Certificate", describe_certificate(answer.certificate)),
             *_distances(survey, outcome, truth),

@@ -9,6 +9,7 @@ import math
 import secrets
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[st
         "settings": repr(answer.method),
         "status": str(answer.status),
         "explanation": answer.explanation,
+        "choices": [asdict(choice) for choice in answer.choices],
         "iterations": answer.iterations,
         "seconds": answer.seconds,
         "log_likelihood": answer.log_likelihood,
