@@ -41,7 +41,7 @@ from confide.mechanisms import (
     TruncatedTaxicab,
     truncated,
 )
-from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Status
+from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
 from confide.plans import Plan, plan
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
@@ -57,6 +57,7 @@ __all__ = [
     "Audit",
     "BitInversion",
     "Categories",
+    "Choice",
     "ConfideError",
     "CountedReports",
     "Counts",
@@ -86,6 +87,8 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Smooth",
+    "Stacked",
     "Status",
     "Survey",
     "Taxicab",

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from confide.alphabets import Alphabet
-from confide.channels.base import FloatArray
+from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.premises import Premise
-from confide.methods.base import Method, Monitor, Progress, Solution, Status
+from confide.methods.base import Choice, Method, Monitor, Progress, Solution, Status
+from confide.methods.stacked import Stacked
 from confide.reports import Counts
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 
@@ -52,6 +53,8 @@ class Estimate:
         How long it took.
     considered
         Among which values the answer was looked for, and why no other matters; None if among all.
+    choices
+        What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
     """
 
     alphabet: Alphabet
@@ -64,6 +67,7 @@ class Estimate:
     method: Method
     seconds: float
     considered: LikelySubset | None = None
+    choices: tuple[Choice, ...] = ()
 
     @property
     def is_distribution(self) -> bool:
@@ -83,16 +87,18 @@ GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 @overload
-def estimate(counts: Counts, mechanism: Mechanism, method: Method, *, monitor: Monitor | None = None) -> Estimate: ...
+def estimate(
+    counts: Counts, mechanism: Mechanism, method: Method = ..., *, monitor: Monitor | None = None
+) -> Estimate: ...
 
 
 @overload
-def estimate(counts: Sequence[Group], mechanism: Method, *, monitor: Monitor | None = None) -> Estimate: ...
+def estimate(counts: Sequence[Group], mechanism: Method = ..., *, monitor: Monitor | None = None) -> Estimate: ...
 
 
 def estimate(
     counts: Counts | Sequence[Group],
-    mechanism: Mechanism | Method,
+    mechanism: Mechanism | Method | None = None,
     method: Method | None = None,
     *,
     monitor: Monitor | None = None,
@@ -107,14 +113,15 @@ def estimate(
     mechanism
         The mechanism that the reports went through.
     method
-        How to recover the distribution.
+        How to recover the distribution. Left out, :class:`Stacked` weighs several methods by held-out reports, and
+        ``choices`` of the estimate says what it chose and why.
     monitor
         Called with iteration number and log-likelihood as an iterative method goes along.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
     >>> counts = cf.tally(mechanism.privatize([4] * 1000, rng=1))
-    >>> cf.estimate(counts, mechanism, cf.IBU()).distribution.argmax()
+    >>> cf.estimate(counts, mechanism).distribution.argmax()
     np.int64(4)
 
     Some people trust the collector less than others:
@@ -127,16 +134,15 @@ def estimate(
     is_pool = isinstance(counts, Sequence) and method is None
     groups: list[Any] = list(counts) if isinstance(counts, Sequence) and is_pool else [(counts, mechanism)]
     _check_groups(groups)
-    chosen = _as_method(mechanism if is_pool else method)
+    given = mechanism if is_pool else method
+    chosen = _as_method(Stacked() if given is None else given)
     return _estimate(_by_mechanism(groups), chosen, monitor)
 
 
 def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
     subset = _choose_subset(groups, method)
-    if subset is None:
-        evidence = Evidence.pool([one.observe(counts) for one, counts in groups.items()])
-    else:
-        evidence = Evidence.pool([one.observe_within(counts, subset.alphabet) for one, counts in groups.items()])
+    alphabet = next(iter(groups)).alphabet if subset is None else subset.alphabet
+    evidence = _gather(groups, alphabet, is_part=subset is not None)
     began = time.perf_counter()
     solution = method.solve(evidence, monitor)
     answer = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
@@ -199,7 +205,7 @@ def estimate_groups(
     _as_method(method)
     if not mechanism.alphabet.is_finite:  # each group has likely values of its own
         return {key: _estimate({mechanism: counts}, method, None) for key, counts in groups.items()}
-    evidence = [mechanism.observe(counts) for counts in groups.values()]
+    evidence = [_gather({mechanism: counts}, mechanism.alphabet, is_part=False) for counts in groups.values()]
     began = time.perf_counter()
     solutions = method.solve_groups(evidence, progress)
     seconds = (time.perf_counter() - began) / len(evidence)
@@ -207,6 +213,14 @@ def estimate_groups(
         key: _judge(mechanism.alphabet, one, solution, method, seconds)
         for key, one, solution in zip(groups, evidence, solutions, strict=True)
     }
+
+
+def _gather(groups: Groups, alphabet: Alphabet, *, is_part: bool) -> Evidence:
+    """Lay the reports of all groups against their channels, and say how the values lie."""
+    observed = [
+        one.observe_within(counts, alphabet) if is_part else one.observe(counts) for one, counts in groups.items()
+    ]
+    return replace(Evidence.pool(observed), layout=Layout.of(alphabet))
 
 
 def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
@@ -229,6 +243,7 @@ def _judge(alphabet: Alphabet, evidence: Evidence, solution: Solution, method: M
         explanation=solution.explanation,
         method=method,
         seconds=seconds,
+        choices=solution.choices,
     )
 
 

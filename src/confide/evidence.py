@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.base import Channel, FloatArray
+from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.stacked import Stacked
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
@@ -29,6 +29,9 @@ class Evidence:
     log_offset
         What the log-likelihood gains or loses, whatever the distribution, because outputs were merged or rescaled
         on the way into this channel.
+    layout
+        How the values lie, where the alphabet says that neighbours mean something. The channel alone cannot say: k-RR
+        treats ages and colours alike.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> evidence = Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([3.0, 1.0]))
@@ -39,6 +42,7 @@ class Evidence:
     channel: Channel
     counts: FloatArray
     log_offset: float = 0.0
+    layout: Layout | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", read_only(np.array(self.counts, dtype=np.float64)))
@@ -55,7 +59,7 @@ class Evidence:
             return groups[0]
         channel = Stacked(tuple(group.channel for group in groups))
         counts = np.concatenate([group.counts for group in groups])
-        return cls(channel, counts, sum(group.log_offset for group in groups))
+        return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
 
     @cached_property
     def total(self) -> float:

@@ -10,6 +10,7 @@ Age 30 and age 35, 5 years apart, are told apart by a factor of at most 1.28: ev
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, PlaneAlphabet
 from confide.guarantees import LocalDP
 from confide.mechanisms import Mechanism, Product, Remapped
+from confide.methods import Choice
+from confide.methods.stacked import HANDICAP
 from confide.metrics import Value
 from confide.surveys import Survey
 
@@ -74,6 +77,18 @@ def explain_guarantee(survey: Survey) -> list[str]:
         return [example]
     distance = "" if isinstance(survey.alphabet, Categories | Pairs) else ", however near or far"
     return [f"{example} The same holds for any other two values{distance}."]
+
+
+def explain_choices(choices: Sequence[Choice]) -> list[str]:
+    """Return what an answer was mixed from and why, one sentence a candidate; nothing where there was no choice.
+
+    >>> from confide import Choice
+    >>> for sentence in explain_choices([Choice("smooth", 0.9, 0.0), Choice("MLE", 0.1, -3.2)]):
+    ...     print(sentence)
+    90% smooth: the candidate to beat
+    10% MLE: it explained held-out reports 3.2 nats worse than smooth
+    """
+    return [_explain_choice(choice, choices[0]) for choice in choices]
 
 
 def describe_mechanism(survey: Survey) -> str:
@@ -154,6 +169,20 @@ def plural(unit: str) -> str:
     if not is_word or unit.endswith("s") or unit in UNCHANGED_IN_PLURAL:
         return unit
     return unit + ("es" if unit.endswith(("ch", "sh", "x", "z")) else "s")
+
+
+def _explain_choice(choice: Choice, first: Choice) -> str:
+    share = "100%" if choice.share == 1 else f"{choice.share:.0%}"
+    if choice.remark:
+        return f"no {choice.name}: {choice.remark}"
+    if choice.score is None:
+        return f"{share} {choice.name}: nothing could be held out to weigh others by"
+    if choice is first:
+        return f"{share} {choice.name}: the candidate to beat"
+    direction = "better" if choice.score > 0 else "worse"
+    doubt = ", which may be chance" if 0 < choice.score < HANDICAP and choice.share < first.share else ""
+    score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
+    return f"{share} {choice.name}: it explained held-out reports {score}"
 
 
 def _example(survey: Survey, left: int, right: int) -> str:

@@ -21,7 +21,7 @@ def test_the_whole_path(call: Call, folder: Path) -> None:
     ending = call("estimate", "ages.toml", "out.csv", "--truth", "people.csv", "--json")
     assert ending.err == ""
     assert ending.record["reports"] == 48_842
-    assert ending.record["status"] == "small step"
+    assert ending.record["status"] == "held-out"
     assert ending.record["emd"] < 1.0
     assert ending.record["total_variation"] < 0.2
 
@@ -49,8 +49,22 @@ def test_what_is_shown(call: Call) -> None:
     ending = call("estimate", "survey.toml", "reports.csv", "--truth", "values.csv")
     assert ending.code == 0
     assert ending.err == ""
-    for words in ("Ages", "IBU(delta=0.01", "small step", "no distribution has", "Total variation", "years", "truth"):
+    for words in ("Ages", "Stacked(", "held-out", "no distribution has", "Total variation", "years", "truth"):
         assert words in ending.out
+
+
+def test_without_a_method_it_says_what_was_chosen_and_why(call: Call) -> None:
+    ending = call("estimate", "survey.toml", "reports.csv")
+    for words in ("Chosen", "% smooth: the candidate to beat", "% MLE: it explained held-out reports"):
+        assert words in ending.out
+    choices = call("estimate", "survey.toml", "reports.csv", "--json").record["choices"]
+    assert [choice["name"] for choice in choices] == ["smooth", "held-out IBU", "MLE"]
+    assert sum(choice["share"] for choice in choices) == pytest.approx(1)
+    assert call("estimate", "survey.toml", "reports.csv", "--method", "mle", "--json").record["choices"] == []
+
+
+def test_a_delta_alone_asks_for_ibu(call: Call) -> None:
+    assert call("estimate", "survey.toml", "reports.csv", "--delta", "1", "--json").record["method"] == "IBU"
 
 
 def test_large_alphabets_are_shown_in_ranges(call: Call, folder: Path) -> None:
@@ -138,7 +152,7 @@ def test_a_matrix_without_an_inverse(call: Call, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--method", "magic"], ["--method must be one of ibu", "'magic'"]),
+        (["--method", "magic"], ["--method must be one of stacked, ibu", "'magic'"]),
         (["--method", "inversion-raw", "--delta", "1"], ["--delta", "--method ibu"]),
         (["--delta", "0"], ["delta must be a finite number above 0", "got 0"]),
         (["--delta", "abc"], ["--delta"]),

@@ -40,7 +40,7 @@ def test_an_estimate_from_files_is_that_of_the_library(call: Call, folder: Path,
     assert ending.err == ""
     assert (ending.record["rows"]["read"], ending.record["rows"]["accepted"], ending.record["reports"]) == (300,) * 3
     counts = cf.tally(contract.mechanism.privatize(some_values(contract.alphabet), rng=1))
-    expected = cf.estimate(counts, contract.mechanism, cf.IBU())
+    expected = cf.estimate(counts, contract.mechanism)
     # Mixed reports are sorted by their texts in a file and as they come in the library, so sums may round apart.
     np.testing.assert_allclose(ending.record["distribution"], expected.distribution, rtol=1e-9, atol=1e-12)
     assert len((folder / "e.csv").read_text().splitlines()) == 1 + contract.alphabet.size

@@ -35,6 +35,8 @@ from confide import (
     RandomizedResponse,
     Rappor,
     Remapped,
+    Smooth,
+    Stacked,
     Taxicab,
     TruncatedGeometric,
     TruncatedLaplace,
@@ -516,8 +518,10 @@ FAMILIES: dict[str, Family] = {
 }
 
 METHOD_EXAMPLES: dict[str, tuple[Method, ...]] = {
+    "stacked": (Stacked(folds=2),),
     "ibu": (IBU(), IBU(delta=1.0), IBU(delta=1e-6, iteration_limit=50)),
     "ibu-held-out": (IBU(stop="held-out", folds=3, iteration_limit=200),),
+    "smooth": (Smooth(),),
     "mle": (MLE(),),
     "inversion-normalize": (Inversion("normalize"),),
     "inversion-project": (Inversion("project"),),

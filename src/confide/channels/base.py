@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.errors import InvalidDistributionError, NotInvertibleError
 
 FloatArray = NDArray[np.float64]
@@ -40,6 +41,23 @@ class Layout:
     def part(self, values: Indices) -> Layout:
         """Return how some of the values lie."""
         return Layout(self.shape, values if self.places is None else self.places[values])
+
+    @classmethod
+    def of(cls, alphabet: Alphabet) -> Layout | None:
+        """Return how the values of an alphabet lie; None where neighbours mean nothing, or not on both axes.
+
+        >>> from confide import Categories, Grid
+        >>> Layout.of(Grid(2, 3)).shape, Layout.of(Categories(["a", "b"]))
+        ((2, 3), None)
+        """
+        if isinstance(alphabet, Integers):
+            return cls((alphabet.size,))
+        if isinstance(alphabet, Grid):
+            return cls(alphabet.shape, alphabet.places if alphabet.holes else None)
+        if isinstance(alphabet, Pairs):
+            first, second = cls.of(alphabet.first), cls.of(alphabet.second)
+            return None if first is None or second is None else cls((*first.shape, *second.shape))
+        return None
 
 
 class Channel(ABC):

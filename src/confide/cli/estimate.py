@@ -38,6 +38,12 @@ EXAMPLES = (
 
 FORMATS = (".csv", ".json", ".html")
 
+DEFAULT = "stacked"
+"""The method that is used where none is asked for; --delta and --iteration-limit alone ask for ibu, whose they are."""
+
+FOR_GROUPS = "ibu"
+"""What groups are estimated by when nothing is asked for: the default would take thousands of them one by one."""
+
 CURES = {
     Status.ITERATION_LIMIT: "Raise --iteration-limit.",
     Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
@@ -58,7 +64,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
         ),
     ],
     *,
-    method: Annotated[str, typer.Option(metavar="|".join(METHODS), help="How to recover the distribution.")] = "ibu",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(METHODS),
+            help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
+            show_default=False,
+        ),
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -95,11 +108,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Recover the distribution of the true values from the reports.
 
-    It says how the method ended and how far the answer can be from the best explanation of the reports. An iteration
-    limit that is reached is a warning, not an error. A column called 'count' says how often a row's report was seen.
-    From counts by groups, every group gets an estimate of its own.
+    With no --method it weighs several by reports that it holds out, and says what it chose. It says how the method
+    ended and how far the answer can be from the best explanation of the reports. An iteration limit that is reached
+    is a warning, not an error. A column called 'count' says how often a row's report was seen.
+    From counts by groups, every group gets an estimate of its own, by IBU unless a --method is named: it takes
+    thousands of groups through the channel together.
     """
-    chosen, outputs = _choose_method(method, delta, iteration_limit), output or []
+    asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
+    chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
@@ -108,7 +124,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
         require_survey(counted.heading, contract, reports)
         if counted.heading.by:
             _refuse_truth(truth)
-            estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            of_groups = METHODS[FOR_GROUPS] if asked == DEFAULT and method is None else chosen
+            estimate_each_group(counted, contract, of_groups, outputs, everything=everything, as_json=as_json)
             return
     true_rows = None if truth is None else _read_truth(truth, contract)
     gathered = gather_reports(reports, contract, column or [], rejects)
@@ -207,6 +224,7 @@ def _show_in_words(
     survey: Survey, gathered: Gathered, outcome: Outcome, truth: NDArray[np.float64] | None, *, everything: bool
 ) -> None:
     from confide.cli.bars import show_distribution
+    from confide.explanations import explain_choices
 
     answer, target = outcome.estimate, console()
     show_pairs(
@@ -215,6 +233,7 @@ def _show_in_words(
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
             ("Method", repr(answer.method)),
             ("Status", f"{answer.status}: {answer.explanation}"),
+            *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             ("Certificate", describe_certificate(answer.certificate)),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),

@@ -26,20 +26,45 @@ class Status(StrEnum):
     CERTIFIED = "certified"
     SMALL_STEP = "small step"
     HELD_OUT = "held-out"
+    AVERAGED = "averaged"
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
     PRECISION_LIMIT = "precision limit"
     STALLED = "stalled"
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One of the candidates that a method mixed: how much of it is in the answer, and why.
+
+    Attributes
+    ----------
+    name
+        What the candidate is called.
+    share
+        Its share of the answer, between 0 and 1.
+    score
+        How much better, in nats, it explained all held-out reports than the first candidate did; None if it was not
+        tried.
+    remark
+        Why it was not tried; empty if it was.
+    """
+
+    name: str
+    share: float
+    score: float | None
+    remark: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a method found, and in one sentence how it got there."""
+    """What a method found, in one sentence how it got there, and what it was mixed from, if from several."""
 
     distribution: FloatArray
     iterations: int
     status: Status
     explanation: str
+    choices: tuple[Choice, ...] = ()
 
 
 class Method(ABC):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 import confide
 from confide.comparisons import Outcome
-from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_guarantee
+from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_choices, explain_guarantee
 from confide.guarantees import LocalDP
 from confide.pages import words
 from confide.pages.markup import bullets, document, note, paragraph, section, text
@@ -90,6 +90,7 @@ def _ways(story: Story) -> str:
         "How the answer was reached",
         bullets(endings),
         _looked_among(story),
+        *_choices(story),
         show_path(story),
     ) + section("How to read the certificate", paragraph(CERTIFICATE_MEANING))
 
@@ -98,6 +99,15 @@ def _looked_among(story: Story) -> str:
     """Say among which values the answers were looked for, where not among all."""
     subsets = [outcome.estimate.considered for outcome in story.outcomes]
     return "".join(paragraph(subset.explain()) for subset in dict.fromkeys(subsets) if subset is not None)
+
+
+def _choices(story: Story) -> list[str]:
+    """Return what the answers were mixed from, for those that were."""
+    return [
+        paragraph(f"What {name} is mixed from:") + bullets(explain_choices(outcome.estimate.choices))
+        for name, outcome in zip(story.names, story.outcomes, strict=True)
+        if outcome.estimate.choices
+    ]
 
 
 def _provenance(story: Story) -> str:

@@ -12,6 +12,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -88,6 +89,7 @@ def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[st
         "settings": repr(answer.method),
         "status": str(answer.status),
         "explanation": answer.explanation,
+        "choices": [asdict(choice) for choice in answer.choices],
         "iterations": answer.iterations,
         "seconds": answer.seconds,
         "log_likelihood": answer.log_likelihood,

@@ -1,0 +1,319 @@
+"""The distribution that explains the reports while its logarithm stays smooth, for a whole range of smoothness.
+
+The logarithm f of theta has a Gaussian prior around the uniform distribution with the precision Q = alpha P + r I. P is
+the roughness (squared differences of some order), alpha its weight, and the little r keeps f from drifting where P says
+nothing. The likelihood is the one of the evidence with its total left free, n (q . log(theta M) - sum(theta)), whose
+maximum sums to one by itself, or nearly so. With g = M (q / y) and D = diag(theta) the slope in f is
+n theta (g - 1) - Q (f - f0), and the curvature n D M diag(q / y^2) M' D + Q, up to a diagonal that vanishes at g = 1.
+
+How much each alpha deserves to be believed follows from its evidence, the probability of the reports once f is
+integrated out, by Laplace's approximation around the mode:
+
+    log evidence = n (q . log y - sum(theta)) - (f - f0)' Q (f - f0) / 2 + log det Q / 2 - log det (Q + curvature) / 2.
+
+It is not a concave problem: there is no certificate that a mode is the highest. The path from strong to weak alpha,
+each fit started from the one before, keeps to the mode that grows out of the smoothest answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from confide.channels.base import FloatArray, Layout
+from confide.evidence import Evidence
+from confide.solvers.knots import Knots
+from confide.solvers.roughness import roughness
+
+Progress = Callable[[FloatArray], None]
+"""Called after each step with the outputs y = theta M reached."""
+
+AMPLITUDE = 4.0
+"""How far log theta is expected to stray from the uniform one, as a root mean square over all values."""
+
+MOST_KNOTS = 500
+"""Values up to which each has a height of its own; a step then takes up to a hundredth of a second."""
+
+MOST_ENTRIES = 3_000_000
+"""Where there are more values, there are fewer knots: so many that their rows have about so many entries."""
+
+FEWEST_KNOTS = 64
+
+CHUNK = 4_000_000
+"""Entries of rows that are pushed at a time."""
+
+STEEPEST_WEIGHT = 1e10
+"""No alpha is larger: beyond it float64 no longer sees the reports beside the prior."""
+
+SMALLEST_WEIGHT = 1e-3
+
+HOPELESS = 6.0
+"""The path ends where the log evidence has fallen by so much from its best."""
+
+ENOUGH = 0.1
+"""A step that promises fewer nats than this is the last: it would not be seen in the answer."""
+
+MOST_STEPS = 40
+LONGEST_STEP = 3.0
+"""No log-probability moves by more in one step."""
+
+SHORTEST_STEP = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The mode for one prior: its heights at the knots, its distribution, and how much it deserves to be believed.
+
+    Attributes
+    ----------
+    order, weight
+        The order of the differences, 0 for none, and alpha; infinite for the uniform distribution itself.
+    rank
+        How many steps of the path came before, from smooth to rough.
+    log_evidence
+        The log-probability of the reports under this prior.
+    """
+
+    order: int
+    weight: float
+    rank: float
+    log_evidence: float
+    heights: FloatArray
+    theta: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The reports, and the rows of the channel over the outputs that were reported."""
+
+    evidence: Evidence
+    knots: Knots
+    matrix: FloatArray | None
+
+    @classmethod
+    def of(cls, evidence: Evidence, layout: Layout | None) -> Problem:
+        """Store the matrix where every value is a knot; push through the channel where it would be too large."""
+        size, outputs = evidence.channel.shape
+        most = size if layout is None else min(MOST_KNOTS, max(FEWEST_KNOTS, MOST_ENTRIES // max(size, outputs)))
+        knots = Knots.over(layout or Layout((size,)), size, most)
+        matrix = np.ascontiguousarray(evidence.channel.dense()[:, evidence.seen]) if knots.weights is None else None
+        return cls(evidence, knots, matrix)
+
+    @property
+    def start(self) -> FloatArray:
+        """The heights of the uniform distribution."""
+        return np.full(self.knots.size, -math.log(self.evidence.channel.shape[0]))
+
+    @property
+    def anchor(self) -> float:
+        """r, the precision that holds f near the uniform distribution as a whole."""
+        return 1 / (AMPLITUDE**2 * self.knots.size)
+
+    def push(self, theta: FloatArray) -> FloatArray:
+        """Return y over the outputs that were reported."""
+        if self.matrix is not None:
+            pushed: FloatArray = theta @ self.matrix
+            return pushed
+        outputs: FloatArray = self.evidence.channel.push(theta)[..., self.evidence.seen]
+        return outputs
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """Return M r for weights on the outputs that were reported, one row a vector of weights."""
+        if self.matrix is not None:
+            pulled: FloatArray = weights @ self.matrix.T
+            return pulled
+        full = np.zeros((*weights.shape[:-1], self.evidence.channel.shape[1]))
+        full[..., self.evidence.seen] = weights
+        return self.evidence.channel.pull(full)
+
+    def rows(self, theta: FloatArray) -> FloatArray:
+        """Return how y changes with the height of each knot, one row a knot."""
+        if self.matrix is not None:
+            return theta[:, None] * self.matrix
+        weights = np.eye(self.knots.size) if self.knots.weights is None else self.knots.weights
+        step = max(1, CHUNK // self.evidence.channel.shape[1])
+        parts = [self.push(weights[begin : begin + step] * theta) for begin in range(0, self.knots.size, step)]
+        return np.concatenate(parts)
+
+    def curvature(self, theta: FloatArray, outputs: FloatArray) -> FloatArray:
+        """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half alone."""
+        counts = self.evidence.counts[self.evidence.seen]
+        half: FloatArray = dsyrk(1.0, self.rows(theta) * (np.sqrt(counts) / outputs), lower=1)
+        return half
+
+
+def follow_path(problem: Problem, order: int, progress: Progress) -> list[Fit]:
+    """Fit from smooth to rough, each from the one before, until it is far too rough; then halve the steps at the best.
+
+    On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
+    """
+    layout, size = problem.knots.layout, problem.knots.size
+    family = _Family(problem, order, np.eye(size) if order == 0 else roughness(layout, size, order), progress)
+    weight, step = _first_weight(layout, order)
+    fits: list[Fit] = []
+    while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
+        heights = fits[-1].heights if fits else problem.start
+        fits.append(family.fit(weight, float(len(fits)), heights))
+        weight /= step
+    best = max(fits, key=lambda fit: fit.log_evidence)
+    beside = [
+        family.fit(best.weight * step**side, best.rank - side, best.heights)
+        for side in (0.5, -0.5)
+        if best.rank >= side
+    ]
+    return fits + beside
+
+
+def _is_hopeless(fits: list[Fit]) -> bool:
+    return bool(fits) and fits[-1].log_evidence < max(fit.log_evidence for fit in fits) - HOPELESS
+
+
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """All priors of one order, and the eigenvalues of its roughness, which give log det Q for every weight."""
+
+    problem: Problem
+    order: int
+    penalty: FloatArray
+    progress: Progress
+
+    @cached_property
+    def spectrum(self) -> FloatArray:
+        """The eigenvalues of P."""
+        spectrum: FloatArray = np.maximum(np.linalg.eigvalsh(self.penalty), 0.0)
+        return spectrum
+
+    def fit(self, weight: float, rank: float, heights: FloatArray) -> Fit:
+        """Climb from these heights to the mode for one weight, and measure its evidence."""
+        problem = self.problem
+        precision = _precision(problem, self.penalty, weight)
+        heights, theta, outputs, height = _climb(problem, precision, heights, self.progress)
+        volume = _log_determinant(problem.curvature(theta, outputs) + precision)
+        log_evidence = height + (float(np.log(weight * self.spectrum + problem.anchor).sum()) - volume) / 2
+        return Fit(self.order, weight, rank, log_evidence, heights, theta / theta.sum())
+
+
+def stay_uniform(problem: Problem) -> Fit:
+    """Return the uniform distribution as the answer of a prior that knows nothing else, with its evidence.
+
+    Its one unknown is the total, which the reports know to one part in the root of n.
+    """
+    size = problem.evidence.channel.shape[0]
+    theta = np.full(size, 1 / size)
+    height = _likelihood(problem, theta, problem.push(theta))
+    log_evidence = height + (math.log(problem.anchor) - math.log(problem.anchor + problem.evidence.total / size)) / 2
+    return Fit(0, math.inf, 0.0, log_evidence, problem.start, theta)
+
+
+def refit(problem: Problem, fit: Fit, shares: FloatArray, total: float) -> FloatArray:
+    """Return what the fit would have been with other shares of the outputs, one row each: one Newton step away.
+
+    The shares are those of parts of the same reports, so that the fit is close already; one factor serves all parts.
+    """
+    if math.isinf(fit.weight):
+        return np.tile(fit.theta, (shares.shape[0], 1))
+    penalty = np.eye(problem.knots.size)
+    if fit.order > 0:
+        penalty = roughness(problem.knots.layout, problem.knots.size, fit.order)
+    precision = _precision(problem, penalty, fit.weight)
+    theta = np.exp(problem.knots.spread(fit.heights))
+    outputs = problem.push(theta)
+    gain = problem.pull(shares[:, problem.evidence.seen] / outputs)
+    pull = precision @ (fit.heights - problem.start)
+    slopes = np.array([problem.knots.gather(total * theta * (row - 1)) - pull for row in gain])
+    curvature = problem.curvature(theta, outputs) * (total / problem.evidence.total) + precision
+    steps = np.clip(_solve(curvature, slopes.T).T, -LONGEST_STEP, LONGEST_STEP)
+    moved = np.exp(problem.knots.spread(fit.heights + steps))
+    shares_moved: FloatArray = moved / moved.sum(axis=1, keepdims=True)
+    return shares_moved
+
+
+def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
+    """Return the alpha at which f bends by about one over the whole box, and the factor between two alphas.
+
+    The integral of the squared derivative over the unit box is the sum of squared differences times side^(2 order) over
+    the number of values. The factor makes the width over which f is averaged shrink alike for every order.
+    """
+    if order == 0:
+        return 100.0, 10.0
+    side, size = max(layout.shape), math.prod(layout.shape)
+    return min(float(side) ** (2 * order) / size, STEEPEST_WEIGHT), 10.0 ** (order / 2)
+
+
+def _precision(problem: Problem, penalty: FloatArray, weight: float) -> FloatArray:
+    precision: FloatArray = weight * penalty
+    precision.flat[:: problem.knots.size + 1] += problem.anchor
+    return precision
+
+
+def _climb(
+    problem: Problem, precision: FloatArray, heights: FloatArray, progress: Progress
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Climb by Newton's method to the mode; return its heights, theta, outputs and log-posterior."""
+    theta, outputs, height = _evaluate(problem, precision, heights)
+    shares = problem.evidence.frequencies[problem.evidence.seen]
+    for _ in range(MOST_STEPS):
+        gain = problem.pull(shares / outputs)
+        pushed = problem.evidence.total * theta * (gain - 1)
+        slope = problem.knots.gather(pushed) - precision @ (heights - problem.start)
+        curvature = problem.curvature(theta, outputs) + precision
+        # The diagonal left out of the curvature, where it is positive: near the mode it vanishes, far off it slows.
+        curvature.flat[:: heights.size + 1] += problem.knots.gather(np.maximum(-pushed, 0.0))
+        step = _solve(curvature, slope)
+        promise = float(slope @ step)
+        if promise < ENOUGH:
+            break
+        length = min(1.0, LONGEST_STEP / float(np.abs(step).max()))
+        while length > SHORTEST_STEP:
+            tried = _evaluate(problem, precision, heights + length * step)
+            if tried[2] >= height + 1e-4 * length * promise:
+                break
+            length /= 2
+        else:
+            break
+        heights, (theta, outputs, height) = heights + length * step, tried
+        progress(outputs / theta.sum())
+    return heights, theta, outputs, height
+
+
+def _evaluate(problem: Problem, precision: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    theta: FloatArray = np.exp(np.minimum(problem.knots.spread(heights), 50.0))
+    outputs = problem.push(theta)
+    apart = heights - problem.start
+    return theta, outputs, _likelihood(problem, theta, outputs) - float(apart @ (precision @ apart)) / 2
+
+
+def _likelihood(problem: Problem, theta: FloatArray, outputs: FloatArray) -> float:
+    if not (outputs > 0).all():
+        return -math.inf
+    shares = problem.evidence.frequencies[problem.evidence.seen]
+    return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()))
+
+
+def _factor(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a matrix whose lower half is given, and which rounding may have made singular."""
+    ridge = 0.0
+    for _ in range(12):
+        regular = matrix.copy()
+        regular.flat[:: matrix.shape[0] + 1] += ridge
+        factor, info = dpotrf(regular, lower=1, overwrite_a=1)
+        if info == 0:
+            break
+        ridge = max(100 * ridge, 1e-14 * float(matrix.diagonal().max()))
+    result: FloatArray = factor
+    return result
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    solution: FloatArray = dpotrs(_factor(matrix), right, lower=1)[0]
+    return solution
+
+
+def _log_determinant(matrix: FloatArray) -> float:
+    return 2 * float(np.log(_factor(matrix).diagonal()).sum())

@@ -1,0 +1,170 @@
+"""The default: what it chooses on truths of every kind, what it says, and what it does when it cannot choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import confide as cf
+from confide.channels import Dense
+from confide.channels.base import FloatArray
+from confide.evidence import Evidence
+from confide.methods.candidates import Candidate
+from confide.methods.held_out import Folds
+from confide.methods.stacked import HANDICAP, weigh
+
+AGES = cf.Integers(0, 99, unit="year")
+
+
+def share_of(answer: cf.Estimate, name: str) -> float:
+    return next(choice.share for choice in answer.choices if choice.name == name)
+
+
+def test_it_is_the_default() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
+    counts = mechanism.simulate_counts([100] * 10, rng=1)
+    answer = cf.estimate(counts, mechanism)
+    assert answer.method == cf.Stacked()
+    np.testing.assert_array_equal(answer.distribution, cf.estimate(counts, mechanism, cf.Stacked()).distribution)
+    assert cf.estimate([(counts, mechanism)]).method == cf.Stacked()
+    assert sum(choice.share for choice in answer.choices) == pytest.approx(1)
+
+
+def test_a_smooth_truth_keeps_the_smooth_candidate() -> None:
+    ages = cf.datasets.adult_ages()
+    mechanism = cf.TruncatedGeometric(AGES, 0.1)
+    for seed in range(3):
+        answer = cf.estimate(mechanism.simulate_counts(ages.histogram, rng=seed), mechanism)
+        assert share_of(answer, "smooth") > 0.8
+        assert "smooth" in answer.explanation
+
+
+def test_a_truth_of_few_values_goes_to_another_candidate_and_comes_closer() -> None:
+    """Three lone values: smooth smears them, and the held-out reports show it."""
+    alphabet = cf.Integers(0, 99)
+    mechanism = cf.TruncatedGeometric(alphabet, 0.5)
+    histogram = np.zeros(100, dtype=int)
+    histogram[[20, 23, 70]] = [10_000, 20_000, 10_000]
+    truth = histogram / histogram.sum()
+    counts = mechanism.simulate_counts(histogram, rng=1)
+    answer, smooth = (cf.estimate(counts, mechanism, method) for method in (cf.Stacked(), cf.Smooth()))
+    assert share_of(answer, "MLE") > 0.5
+    assert cf.emd(answer.distribution, truth, alphabet) < 0.9 * cf.emd(smooth.distribution, truth, alphabet)
+
+
+def test_on_categories_nothing_is_taken_for_smooth() -> None:
+    mechanism = cf.RandomizedResponse(cf.Categories(list("abcdef")), 1.0)
+    answer = cf.estimate(mechanism.simulate_counts([500, 100, 100, 50, 50, 200], rng=1), mechanism)
+    assert [choice.name for choice in answer.choices] == ["shrunk", "held-out IBU", "MLE"]
+    assert "a head start of 1 nat" in answer.explanation
+
+
+def test_what_does_not_fit_is_left_out_and_it_says_so() -> None:
+    mechanism = cf.RandomizedResponse(cf.Categories(list(range(2001))), 6.0)
+    answer = cf.estimate(cf.tally([1, 2, 3], [50, 50, 20]), mechanism)
+    shrunk = next(choice for choice in answer.choices if choice.name == "shrunk")
+    assert (shrunk.share, shrunk.score) == (0.0, None)
+    assert "at most 2,000 values without neighbours" in shrunk.remark
+    assert shrunk.remark in answer.explanation
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+def test_on_categories_it_is_hardly_worse_than_the_best_of_its_candidates(epsilon: float) -> None:
+    truth = np.array([0.3, 0.2, 0.15, 0.1, 0.08] + [0.17 / 25] * 25)
+    mechanism = cf.RandomizedResponse(cf.Categories([f"word {number}" for number in range(30)]), epsilon)
+    drawn = [mechanism.simulate_counts(np.rint(10_000 * truth).astype(int), rng=seed) for seed in range(4)]
+
+    def error(method: cf.Method) -> float:
+        answers = [cf.estimate(counts, mechanism, method).distribution for counts in drawn]
+        return float(np.mean([cf.total_variation(answer, truth) for answer in answers]))
+
+    others = [error(method) for method in (cf.Smooth(), cf.IBU(stop="held-out"), cf.MLE())]
+    assert error(cf.Stacked()) < 1.1 * min(others)
+
+
+def test_counts_that_cannot_be_split_leave_one_method_and_it_says_so() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), 1.0)
+    halves = cf.estimate(cf.tally([0, 1, 2], [10.5, 20.25, 5.0]), mechanism)
+    few = cf.estimate(cf.tally([0, 1, 2], [1, 1, 1]), mechanism)
+    assert "smooth alone" in halves.explanation
+    assert "not whole" in halves.explanation
+    assert "too few" in few.explanation
+    assert [choice.share for choice in few.choices] == [1.0, 0.0]
+    nameless = cf.RandomizedResponse(cf.Categories(["a", "b"]), 1.0)
+    assert "shrunk alone" in cf.estimate(cf.tally(["a", "b"], [2, 1]), nameless).explanation
+
+
+def test_groups_with_different_mechanisms_are_one_problem() -> None:
+    ages = cf.datasets.adult_ages()
+    mechanisms = cf.TruncatedGeometric(AGES, 0.3), cf.RandomizedResponse(ages.alphabet, 3.0)
+    groups = [(one.simulate_counts(ages.histogram // 2, rng=seed), one) for seed, one in enumerate(mechanisms)]
+    pooled = cf.estimate(groups)
+    alone = [cf.estimate(counts, one) for counts, one in groups]
+    distances = [cf.emd(answer.distribution, ages.distribution, ages.alphabet) for answer in (pooled, *alone)]
+    assert distances[0] < 1.1 * min(distances[1:])
+
+
+def test_the_same_reports_give_the_same_answer_and_seeds_are_settings() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 19), 0.5)
+    counts = mechanism.simulate_counts([50] * 20, rng=3)
+    first, again = cf.estimate(counts, mechanism), cf.estimate(counts, mechanism)
+    np.testing.assert_array_equal(first.distribution, again.distribution)
+    assert repr(cf.Stacked(seed=4)) == "Stacked(folds=5, seed=4)"
+    with pytest.raises(cf.ConfideError, match="folds"):
+        cf.Stacked(folds=1)
+
+
+def candidates_of(first: FloatArray, second: FloatArray) -> list[Candidate]:
+    return [Candidate(name, one, np.array([one, one])) for name, one in (("first", first), ("second", second))]
+
+
+@pytest.mark.parametrize("people", [20, 200, 20_000])
+def test_the_shares_are_those_that_a_search_over_all_mixtures_finds(people: int) -> None:
+    channel = Dense(np.eye(3))
+    evidence = Evidence(channel, np.rint(people * np.array([0.5, 0.3, 0.2])))
+    folds = Folds.of(evidence, 2, 0)
+    first, second = np.array([0.2, 0.3, 0.5]), np.array([0.8, 0.15, 0.05])
+    shares, scores = weigh(evidence, folds, candidates_of(first, second), HANDICAP)
+    held = folds.judged.mean(axis=0) * evidence.total
+    tried = np.linspace(1e-6, 1 - 1e-6, 20_001)
+    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + HANDICAP * np.log(tried)
+    assert shares[0] == pytest.approx(tried[np.argmax(objective)], abs=2e-2)
+    assert scores[1] == pytest.approx(held @ np.log(second / first), rel=1e-9)
+
+
+def test_a_candidate_that_rules_a_report_out_is_not_chosen() -> None:
+    evidence = Evidence(Dense(np.eye(2)), np.array([30.0, 20.0]))
+    impossible, possible = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    shares, _ = weigh(evidence, Folds.of(evidence, 2, 0), candidates_of(impossible, possible), HANDICAP)
+    assert shares[1] > 0.5
+
+
+def test_over_a_sample_of_the_papers_grid_it_beats_every_fixed_delta() -> None:
+    """A small draw of what ``python -m benchmarks.defaults`` measures; the bars there are for the whole grid."""
+    ages = cf.datasets.adult_ages()
+    mechanisms = [
+        *(cf.TruncatedGeometric(AGES, epsilon) for epsilon in (0.01, 0.05, 0.3)),
+        cf.Exponential(ages.alphabet, 0.1),
+        *(cf.RandomizedResponse(ages.alphabet, epsilon) for epsilon in (1.0, 3.0)),
+    ]
+    methods = (cf.Stacked(), *(cf.IBU(delta) for delta in (1.0, 0.1, 0.01, 0.001)))
+    means = [
+        [
+            np.mean(
+                [
+                    cf.emd(
+                        cf.estimate(one.simulate_counts(ages.histogram, rng=seed), one, method).distribution,
+                        ages.distribution,
+                        ages.alphabet,
+                    )
+                    for seed in (11, 12)
+                ]
+            )
+            for method in methods
+        ]
+        for one in mechanisms
+    ]
+    default, *fixed = np.exp(np.log(means).mean(axis=0))
+    assert default < 0.8 * min(fixed)
+    for row in means:
+        assert row[0] < 1.3 * min(row[1:])
