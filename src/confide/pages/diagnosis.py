@@ -115,9 +115,10 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
     best = diagnosis.known_maximum
     if not is_open or best is None or not best.is_small or diagnosis.alphabet.size > MOST_DRAWN:
         return ""
+    outer = "" if best.is_exact else " These are outer bounds: the best explanations may not come as far."
     lead = paragraph(
         "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
-        "all can be high at once, for shares sum to one."
+        f"all can be high at once, for shares sum to one.{outer}"
     )
     if isinstance(diagnosis.alphabet, Grid):
         return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))

@@ -23,7 +23,7 @@ from confide.evidence import Evidence
 from confide.mechanisms import Geometric, Mechanism, Rappor, Taxicab
 from confide.reports import Counts
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, ends_of
+from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, digits_of, ends_of
 from confide.theory.verdicts import Finding, Verdict
 
 THEOREM = "theorem strictconcavity"
@@ -178,7 +178,7 @@ def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
     if values <= LARGEST_DENSE and values * seen.size <= LARGEST_MATRIX:
         columns = evidence.channel.dense()[:, seen]
         scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float64).tiny)
-        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]))
+        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), digits_of(evidence.channel))
     return ends_of(*_products(evidence, seen), (values, seen.size + 1))
 
 

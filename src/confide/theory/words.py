@@ -130,6 +130,8 @@ def _of_reports(diagnosis: Diagnosis) -> list[str]:
         case Verdict.NO:
             example = _widest(diagnosis.maximum_set, diagnosis)
             return [f"{subject} {verb} many best explanations, all equally likely. {example}"]
+        case _ if diagnosis.known_maximum is None:
+            return [f"{subject} {verb} one best explanation or many: to find out takes more than is computed here."]
         case _:
             return [f"{subject} {verb} one best explanation or many: which is too close to call."]
 
