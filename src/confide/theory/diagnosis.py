@@ -84,12 +84,12 @@ class RapporBound:
     Attributes
     ----------
     people
-        How many people make it strictly concave with a probability of 0.99.
+        How many people make it strictly concave with a probability of 0.99; None for more than 10^15.
     reports, probability
         How many reports there are, and the probability that so many do; None without reports.
     """
 
-    people: int
+    people: int | None
     reports: int | None = None
     probability: float | None = None
 

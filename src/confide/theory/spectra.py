@@ -47,9 +47,10 @@ PROBES = 3
 BLOCK = 2_000_000
 """Entries that are multiplied in extended precision at a time."""
 
-FEWEST_STEPS, MOST_STEPS = 25, 2000
+FIRST_LOOK, FEWEST_STEPS, MOST_STEPS = 4, 25, 2000
 WORK = 20_000_000
-"""Steps of the iteration: between these numbers, and else so many that this many values are passed through in all."""
+"""Steps of the iteration: between these numbers, and else so many that this many values are passed through in all; the
+first look at what has come out is after so few."""
 
 Step = Callable[[FloatArray], FloatArray]
 Extended = NDArray[np.longdouble]
@@ -148,8 +149,12 @@ class Spectrum:
 
     def numbers(self) -> dict[str, float]:
         """Return what to show of it."""
-        shown = {"smallest singular value": self.smallest, "largest singular value": self.largest}
-        return shown | {"condition number": self.condition}
+        smallest, largest, condition = ("", "", "") if self.is_settled else (", at most", ", at least", ", at least")
+        return {
+            f"smallest singular value{smallest}": self.smallest,
+            f"largest singular value{largest}": self.largest,
+            f"condition number{condition}": self.condition,
+        }
 
 
 def is_storable(channel: Channel) -> bool:
@@ -177,23 +182,27 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
 
     Lanczos on M M', whose eigenvalues are the squares. It starts from a fixed random vector and keeps no other. What it
     has found at the lower end is an upper bound at any time; a singular value of zero, if there were one, would come
-    out at the rate of :func:`steps_to_find`, and after so many steps it is taken that there is none.
+    out at the rate of :func:`steps_to_find`, and after so many steps it is taken that there is none. That number only
+    grows as smaller ones come out, so the search ends as soon as it exceeds what may be spent.
     """
     size = shape[0]
+    most = int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS))
     diagonal: list[float] = []
     beside: list[float] = []
     vector, previous, norm = _start(size), np.zeros(size), 0.0
-    ends, is_settled, next_look = (0.0, 0.0), False, FEWEST_STEPS
-    for step in range(1, int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS)) + 1):
+    ends, is_settled, next_look = (0.0, 0.0), False, FIRST_LOOK
+    for step in range(1, most + 1):
         image = pull(push(vector)) - norm * previous
         diagonal.append(float(image @ vector))
         image -= diagonal[-1] * vector
         norm, previous = float(np.linalg.norm(image)), vector
         is_over = norm <= ROUNDING * max(map(abs, diagonal))
         if step == next_look or is_over:
-            ends, next_look = _ends(diagonal, beside), step + step // 3
-            is_settled = is_over or step >= steps_to_find(ends[1] / ends[0], size)
-        if is_settled:
+            ends, next_look = _ends(diagonal, beside), step + max(1, step // 3)
+            needed = steps_to_find(ends[1] / ends[0], size)
+            is_settled = is_over or step >= needed
+            is_over = is_over or needed > most
+        if is_settled or is_over:
             break
         beside.append(norm)
         vector = image / norm
