@@ -110,8 +110,17 @@ def describe_query(query: Query) -> str:
 
 
 def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:
-    values = alphabet.decode(np.arange(alphabet.size)).tolist()
-    return [function(tuple(value) if isinstance(value, list) else value) for value in values]
+    answers = []
+    for value in alphabet.decode(np.arange(alphabet.size)).tolist():
+        known = tuple(value) if isinstance(value, list) else value
+        try:
+            answers.append(function(known))
+        except Exception as error:
+            raise InvalidParameterError(
+                f"The query {describe_query(function)} raised {type(error).__name__} for the value {known!r}: {error}. "
+                f"A function must take every value of {alphabet!r}."
+            ) from error
+    return answers
 
 
 def _check_weights(weights: Any, alphabet: Alphabet) -> FloatArray:

@@ -177,6 +177,7 @@ def test_strong_noise_on_a_plane_is_too_close_rather_than_wrong() -> None:
 def test_rappor_by_its_bits(values: int) -> None:
     mechanism = cf.Rappor(cf.Integers(1, values), 1.0)
     people = people_for_concavity(mechanism)
+    assert people is not None
     counts = cf.tally(mechanism.privatize(np.arange(people) % values + 1, rng=1))
     evidence = mechanism.observe(counts)
     assert binary_rank(mechanism, evidence) == values

@@ -148,5 +148,10 @@ def require_square(shape: tuple[int, int]) -> None:
     values, outputs = shape
     if values != outputs:
         raise NotInvertibleError(
-            f"A mechanism with {values} values and {outputs} outputs has no inverse. Use IBU(), which needs none."
+            f"A mechanism with {_count(values, 'value')} and {_count(outputs, 'output')} has no inverse. "
+            f"Use IBU(), which needs none."
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

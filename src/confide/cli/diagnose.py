@@ -146,6 +146,8 @@ def _show_lists(survey: Survey, diagnosis: Diagnosis) -> None:
     if is_listed and diagnosis.known_maximum is not None and diagnosis.known_maximum.is_small:
         say()
         say("Share of each value among all best explanations", style="bold")
+        if not diagnosis.known_maximum.is_exact:
+            say("Outer bounds: the best explanations may not come as far.", style="dim")
         show(_bounds_table(survey, diagnosis))
         _note_rest(diagnosis.alphabet.size, "values, the least certain first")
 

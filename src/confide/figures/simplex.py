@@ -62,12 +62,14 @@ def draw_simplex(labels: Sequence[str], likelihood: Likelihood, best: FloatArray
 def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, best: FloatArray) -> Figure:
     """Draw the same as a surface over the shares of the first and the last value, as the paper's figures do."""
     _check(labels, best)
-    points = simplex_points(SIDE_FINENESS)
-    below = _below_maximum(likelihood, points, best)
+    points = _fan(SIDE_FINENESS)
+    below = _below_maximum(likelihood, points.reshape(-1, 3), best).reshape(points.shape[:2])
     with style.styled():
         figure = style.new_figure(4.6, 4.3)
         axes = figure.add_subplot(projection="3d", computed_zorder=False)
-        axes.plot_trisurf(points[:, 0], points[:, 2], -below, cmap=style.heat(), linewidth=0.15, edgecolor="#FFFFFF")
+        counts = dict.fromkeys(("rcount", "ccount"), SIDE_FINENESS + 1)
+        surface = axes.plot_surface(points[..., 0], points[..., 2], -below, cmap=style.heat(), linewidth=0.3, **counts)
+        surface.set_edgecolor("face")  # white edges so close together shimmer, and none at all leave hairlines
         order = np.append(_around(best @ CORNERS), _around(best @ CORNERS)[0])
         axes.plot(best[order, 0], best[order, 2], np.zeros(order.size), color=style.NOISY, linewidth=3, marker="o")
         axes.view_init(elev=28, azim=-128)
@@ -87,6 +89,15 @@ def simplex_points(fineness: int) -> FloatArray:
     pairs = [(first, second) for first in range(fineness + 1) for second in range(fineness + 1 - first)]
     shares = np.array(pairs, dtype=np.float64) / fineness
     return np.column_stack([shares, np.maximum(1 - shares.sum(axis=1), 0.0)])
+
+
+def _fan(fineness: int) -> FloatArray:
+    """Return distributions over three values in rows that spread from the second corner to the opposite side.
+
+    Four neighbours make a facet, so that all facets look one way; triangles would point up and down in turns.
+    """
+    reach, turn = np.meshgrid(*[np.linspace(0, 1, fineness + 1)] * 2, indexing="ij")
+    return np.stack([reach * (1 - turn), 1 - reach, reach * turn], axis=-1)
 
 
 def _check(labels: Sequence[str], best: FloatArray) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers, Selection
+from confide.alphabets import Alphabet, BitVectors, Indices, Integers, Selection
 from confide.channels import Channel, Embedded, ScatteredExponential, TwoSidedExponential
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
@@ -208,6 +208,10 @@ def require_integers(alphabet: Alphabet, name: str) -> None:
 def require_finite(alphabet: Alphabet, name: str) -> None:
     """Refuse an alphabet without an end, and what is no alphabet at all."""
     require_alphabet("alphabet", alphabet)
+    if isinstance(alphabet, BitVectors):
+        raise InvalidParameterError(
+            f"{name} lists all outputs, and there are 2^{alphabet.length} bit vectors. Use Rappor by itself."
+        )
     if not alphabet.is_finite:
         raise InvalidParameterError(
             f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it: Integers(low, high) or "

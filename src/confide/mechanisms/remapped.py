@@ -76,6 +76,11 @@ class Remapped(Mechanism):
         """See :meth:`Mechanism.weights`."""
         return merge_weights(self._remap, self.mechanism.weights(index), self.outputs.size)
 
+    @property
+    def remap(self) -> Indices:
+        """For each output of the mechanism, in order, the number of the report in its place."""
+        return self._remap
+
     @cached_property
     def _remap(self) -> Indices:
         if self.mapping is not None:

@@ -15,6 +15,7 @@ from confide.pages.markup import NONE, bullets, document, note, paragraph, secti
 from confide.pages.provenance import survey_text
 from confide.surveys import Survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
+from confide.theory.labels import labels_in, without_labels
 from confide.theory.verdicts import Verdict
 from confide.theory.words import evidence_in_words, findings, verdict_in_words
 
@@ -115,15 +116,16 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
     best = diagnosis.known_maximum
     if not is_open or best is None or not best.is_small or diagnosis.alphabet.size > MOST_DRAWN:
         return ""
+    outer = "" if best.is_exact else " These are outer bounds: the best explanations may not come as far."
     lead = paragraph(
         "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
-        "all can be high at once, for shares sum to one."
+        f"all can be high at once, for shares sum to one.{outer}"
     )
     if isinstance(diagnosis.alphabet, Grid):
         return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))
     drawing = to_svg(draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name), "Lowest to highest share")
     return section(
-        "The share of each value among all best explanations", lead, f'<figure class="wide">{drawing}</figure>'
+        "The share of each value among all best explanations", lead, f'<figure class="wide whole">{drawing}</figure>'
     )
 
 
@@ -157,7 +159,7 @@ def _classes(diagnosis: Diagnosis) -> str:
         return section("Values that cannot be told apart", listed)
     drawing = to_svg(draw_classes(parts.alphabet, parts.class_of), "Cells of one class in one colour")
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
-    figure = f'<figure class="wide">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
+    figure = f'<figure class="wide whole">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
     return section("Cells that cannot be told apart", figure, listed)
 
 
@@ -182,18 +184,26 @@ def _evidence(diagnosis: Diagnosis) -> str:
             text(question),
             f"<strong>{text(finding.verdict)}</strong>",
             _wrapped(finding.reason),
-            _wrapped(finding.source),
+            _named(finding.source),
         ]
         for question, finding in decided
     ]
-    numbers = evidence_in_words(diagnosis)[len(decided) :]
-    rows += [[text(question), "", _wrapped(answer), ""] for question, answer in numbers]
+    settled = {question for question, _ in decided}
+    others = [line for line in evidence_in_words(diagnosis) if line[0] not in settled]
+    rows += [[text(question), "", _wrapped(answer), ""] for question, answer in others]
     headings = ["Question", "Verdict", "Why", "Theorem or measurement"]
     return section(
         "What it rests on",
         table(headings, rows, words=(0, 1, 2, 3)),
-        note("Theorems, lemmas and propositions go by their labels in the paper; docs/theory.md says what each needs."),
+        note("Small print: the label in the paper; docs/theory.md says what each theorem needs."),
     )
+
+
+def _named(source: str) -> str:
+    """Return what a finding rests on by what it says, with the paper's label in small print."""
+    labels = ", ".join(labels_in(source))
+    small = f"<br><small>{text(labels)}</small>" if labels else ""
+    return _wrapped(without_labels(source)).removesuffix("</span>") + small + "</span>"
 
 
 def _wrapped(words: str) -> str:

@@ -70,7 +70,7 @@ def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
     if best is None:
         return None
     record = {"dimension": best.dimension, "certificate": best.certificate, "point": best.point.tolist()}
-    return record | (_bounds(best) if best.is_small else {})
+    return record | ({"is_exact": best.is_exact} | _bounds(best) if best.is_small else {})
 
 
 def _bounds(best: MaximumSet) -> dict[str, Any]:
@@ -102,4 +102,5 @@ def _answer(answer: QueryAnswer) -> dict[str, Any]:
         "identification": _finding(answer.identification),
         "lowest": answer.lowest,
         "highest": answer.highest,
+        "is_outer": answer.is_outer,
     }

@@ -35,6 +35,8 @@ def find_classes(channel: Channel) -> list[Indices]:
     """
     groups = [np.arange(channel.shape[0])]
     for weights in np.random.default_rng(0).uniform(0.5, 1.0, (PROBES, channel.shape[1])):
+        if len(groups) == channel.shape[0]:
+            break
         products = channel.pull(weights)
         groups = [part for group in groups for part in _split_by(products, group)]
     confirmed = [part for group in groups for part in _confirm(channel, group)]

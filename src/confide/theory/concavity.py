@@ -17,17 +17,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.channels import BitChannel
 from confide.channels.base import FloatArray, Indices
 from confide.checks import check_count
+from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import Geometric, Mechanism, Rappor, Taxicab
 from confide.reports import Counts
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, ends_of
+from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, digits_of, ends_of
 from confide.theory.verdicts import Finding, Verdict
 
 THEOREM = "theorem strictconcavity"
 COROLLARY = "corollary strictlyConcave_one_mech"
+
+MOST_PEOPLE = 10**15
+"""People up to whom it is asked how many are enough."""
 
 Step = Callable[[FloatArray], FloatArray]
 
@@ -74,7 +79,8 @@ def concavity_of(mechanism: Mechanism, evidence: Evidence, known: Identification
 def endless_concavity(evidence: Evidence) -> Concavity:
     """Decide the same for endless values: never, because reports are finitely many."""
     distinct = int(np.count_nonzero(evidence.counts))
-    reason = f"There is no end of values, and {distinct:,} distinct reports hold against at most {distinct + 1:,}."
+    hold = "distinct report holds" if distinct == 1 else "distinct reports hold"
+    reason = f"There is no end of values, and {distinct:,} {hold} against at most {distinct + 1:,}."
     return Concavity(Verdict.NO, reason, THEOREM, {}, distinct)
 
 
@@ -91,16 +97,21 @@ def rappor_concavity_bound(mechanism: Rappor, people: int) -> float:
     size = mechanism.alphabet.size
     if people < size:
         return 0.0
-    log_miss = people * math.log(mechanism.keep)
-    misses = np.exp(np.minimum(log_miss + math.log(2) * np.arange(size), 0.0))
-    return float(np.prod(1.0 - misses))
+    # The logarithm of p = 1 / (1 + e^(-epsilon / 2)), which itself rounds to 1 for a large epsilon.
+    log_miss = -people * math.log1p(math.exp(-mechanism.epsilon / 2))
+    return float(np.prod(-np.expm1(np.minimum(log_miss + math.log(2) * np.arange(size), 0.0))))
 
 
-def people_for_concavity(mechanism: Rappor, probability: float = 0.99) -> int:
-    """Return how many people make RAPPOR's likelihood strictly concave with at least this probability."""
+def people_for_concavity(mechanism: Rappor, probability: float = 0.99) -> int | None:
+    """Return how many people make RAPPOR's likelihood strictly concave with at least this probability.
+
+    None where even `MOST_PEOPLE` are not known to be enough: under a large epsilon hardly any bit is flipped.
+    """
     low, high = 0, mechanism.alphabet.size
     while rappor_concavity_bound(mechanism, high) < probability:
         low, high = high, 2 * high
+        if low >= MOST_PEOPLE:
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if rappor_concavity_bound(mechanism, middle) >= probability else (middle, high)
@@ -114,8 +125,9 @@ def binary_rank(mechanism: Rappor, evidence: Evidence) -> int:
     full says nothing.
     """
     size = mechanism.alphabet.size
-    packed = np.asarray(vars(evidence.channel)["packed"])
-    vectors = (int.from_bytes(row.tobytes(), "little") for row in packed)
+    if not isinstance(evidence.channel, BitChannel):
+        raise InvalidParameterError(f"The bits of RAPPOR are in a BitChannel; got {type(evidence.channel).__name__}.")
+    vectors = (int.from_bytes(row.tobytes(), "little") for row in evidence.channel.packed)
     basis: dict[int, int] = {}
     _reduce(basis, (1 << size) - 1)
     for vector in vectors:
@@ -178,7 +190,7 @@ def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
     if values <= LARGEST_DENSE and values * seen.size <= LARGEST_MATRIX:
         columns = evidence.channel.dense()[:, seen]
         scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float64).tiny)
-        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]))
+        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), digits_of(evidence.channel))
     return ends_of(*_products(evidence, seen), (values, seen.size + 1))
 
 
@@ -205,14 +217,13 @@ def _too_few(values: int, distinct: int) -> str:
 
 
 def _measured(spectrum: Spectrum, distinct: int) -> str:
+    seen = "the only distinct report" if distinct == 1 else f"the {distinct:,} distinct reports"
     of_it = f"the smallest singular value of [G 1] is {spectrum.smallest:.3g}"
     if spectrum.independence is Verdict.YES:
-        of_reports = (
-            f"{spectrum.columns - 1:,} of {distinct:,}" if spectrum.columns <= distinct else f"the {distinct:,}"
-        )
-        return f"The columns of {of_reports} distinct reports and 1 have full rank: {of_it}."
+        some = f"{spectrum.columns - 1:,} of {distinct:,} distinct reports"
+        return f"The columns of {some if spectrum.columns <= distinct else seen} and 1 have full rank: {of_it}."
     if spectrum.independence is Verdict.NO:
-        return (
-            f"The columns of the {distinct:,} distinct reports and 1 have rank {spectrum.rank:,} of {spectrum.rows:,}."
-        )
+        return f"The columns of {seen} and 1 have rank {spectrum.rank:,} of {spectrum.rows:,}."
+    if not spectrum.is_complete:
+        return f"There are too many values to compute all singular values of [G 1]; by iteration, {of_it} or less."
     return f"Double precision cannot tell: {of_it}, neither clearly zero nor clearly not."

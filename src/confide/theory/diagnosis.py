@@ -16,8 +16,7 @@ from functools import cached_property
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
-from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
+from confide.errors import InvalidParameterError, SolverError
 from confide.mechanisms import Mechanism, Rappor
 from confide.mechanisms.base import require_mechanism
 from confide.queries import Query, as_weights, describe_query
@@ -34,8 +33,9 @@ from confide.theory.identification import Identification, identification
 from confide.theory.identified_queries import query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
-from confide.theory.maximum_set import MaximumSet, maximum_set_of
+from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
 from confide.theory.partitions import Partition, partition
+from confide.theory.spectra import LARGEST_DENSE
 from confide.theory.uniqueness import from_concavity, uniqueness_of
 from confide.theory.verdicts import Finding, Verdict
 
@@ -55,12 +55,15 @@ class QueryAnswer:
         Whether enough reports would reveal the answer.
     lowest, highest
         The answers that the best explanations of the reports at hand give; None without reports.
+    is_outer
+        Whether these are outer bounds: that the best explanations come as far is too close to call.
     """
 
     query: str
     identification: Finding
     lowest: float | None = None
     highest: float | None = None
+    is_outer: bool = False
 
     def __str__(self) -> str:
         known = {
@@ -70,7 +73,8 @@ class QueryAnswer:
         if self.lowest is None or self.highest is None:
             return known
         low, high = f"{self.lowest:.4g}", f"{self.highest:.4g}"
-        return f"{low if low == high else f'between {low} and {high}'}; {known}"
+        between = f"between {low} and {high}{', or in a narrower range' if self.is_outer else ''}"
+        return f"{low if low == high else between}; {known}"
 
 
 @dataclass(frozen=True)
@@ -80,12 +84,12 @@ class RapporBound:
     Attributes
     ----------
     people
-        How many people make it strictly concave with a probability of 0.99.
+        How many people make it strictly concave with a probability of 0.99; None for more than 10^15.
     reports, probability
         How many reports there are, and the probability that so many do; None without reports.
     """
 
-    people: int
+    people: int | None
     reports: int | None = None
     probability: float | None = None
 
@@ -112,7 +116,8 @@ class Diagnosis:
     rappor
         What is known of RAPPOR before any report; None for other mechanisms.
     considered
-        Where the alphabet has no end, the values among which all best explanations lie; None without reports.
+        Where the alphabet has no end, or is large, the values among which all best explanations lie; None without
+        reports, or where that rules out no value.
     """
 
     mechanism: Mechanism
@@ -130,7 +135,8 @@ class Diagnosis:
     @property
     def alphabet(self) -> Alphabet:
         """The values; of an endless alphabet those that can matter, once there are reports."""
-        return self.mechanism.alphabet if self.considered is None else self.considered.alphabet
+        whole = self.mechanism.alphabet
+        return whole if whole.is_finite or self.considered is None else self.considered.alphabet
 
     @property
     def has_reports(self) -> bool:
@@ -144,7 +150,7 @@ class Diagnosis:
             return self.known_maximum
         if self.counts is None or not self.has_reports:
             raise InvalidParameterError("There are no maximum-likelihood estimates without reports. Give counts.")
-        return maximum_set_of(_observe(self.mechanism, self.counts, self.considered), self.alphabet)
+        return _maximum_set(self.mechanism, self.counts, self.considered)
 
     @cached_property
     def class_shares(self) -> FloatArray | None:
@@ -168,7 +174,7 @@ class Diagnosis:
         if not self.has_reports:
             return QueryAnswer(describe_query(query), known)
         low, high = self.maximum_set.bounds(weights).tolist()
-        return QueryAnswer(describe_query(query), known, low, high)
+        return QueryAnswer(describe_query(query), known, low, high, not self.maximum_set.is_exact)
 
     def __str__(self) -> str:
         from confide.theory.words import evidence_in_words, verdict_in_words
@@ -197,7 +203,7 @@ def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
             f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
         )
     known = identification(mechanism)
-    considered = None if counts is None or mechanism.alphabet.is_finite else likely_subset(mechanism, counts)
+    considered = None if counts is None else _consider(mechanism, counts)
     concavity, unique, best = (None, None, None) if counts is None else _judge(mechanism, counts, known, considered)
     return Diagnosis(
         mechanism=mechanism,
@@ -214,25 +220,37 @@ def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
     )
 
 
-def _observe(mechanism: Mechanism, counts: Counts, considered: LikelySubset | None) -> Evidence:
+def _consider(mechanism: Mechanism, counts: Counts) -> LikelySubset | None:
+    """Return among which values best explanations lie, where that helps: all values if they are few."""
+    whole = mechanism.alphabet
+    if whole.is_finite and whole.size <= LARGEST_DENSE:
+        return None
+    subset = likely_subset(mechanism, counts)
+    return None if subset.is_whole else subset
+
+
+def _maximum_set(mechanism: Mechanism, counts: Counts, considered: LikelySubset | None) -> MaximumSet:
     if considered is None:
-        return mechanism.observe(counts)
-    return mechanism.observe_within(counts, considered.alphabet)
+        return maximum_set(mechanism, counts)
+    best = maximum_set_of(mechanism.observe_within(counts, considered.alphabet), considered.alphabet)
+    return best.on_the_whole_of(considered) if mechanism.alphabet.is_finite else best
 
 
 def _judge(
     mechanism: Mechanism, counts: Counts, known: Identification, considered: LikelySubset | None
 ) -> tuple[Concavity, Finding, MaximumSet | None]:
     """Decide what depends on the reports; the set of best explanations only where strict concavity leaves it open."""
-    evidence = _observe(mechanism, counts, considered)
-    concavity = concavity_of(mechanism, evidence, known) if considered is None else endless_concavity(evidence)
+    if mechanism.alphabet.is_finite or considered is None:
+        concavity = concavity_of(mechanism, mechanism.observe(counts), known)
+    else:
+        concavity = endless_concavity(mechanism.observe_within(counts, considered.alphabet))
     if concavity.is_yes:
         return concavity, from_concavity(concavity), None
     try:
-        best = maximum_set_of(evidence, mechanism.alphabet if considered is None else considered.alphabet)
-    except InvalidParameterError as error:
-        return concavity, Finding(Verdict.TOO_CLOSE, str(error), "size"), None
-    return concavity, uniqueness_of(best), best
+        best = _maximum_set(mechanism, counts, considered)
+        return concavity, uniqueness_of(best), best
+    except (InvalidParameterError, SolverError) as error:
+        return concavity, Finding(Verdict.TOO_CLOSE, str(error), "limits of computing"), None
 
 
 def _rappor_bound(mechanism: Mechanism, counts: Counts | None) -> RapporBound | None:

@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from confide.channels.base import Channel
+from confide.channels.base import Channel, Indices
 from confide.mechanisms import Mechanism, Product, Remapped
 from confide.mechanisms.base import require_mechanism
 from confide.theory.classes import find_classes
@@ -38,9 +38,12 @@ class Identification(Finding):
     ----------
     spectrum
         The singular values of its matrix, where there is one and they were computed.
+    classes
+        The values in classes of identical rows, where rows were compared.
     """
 
     spectrum: Spectrum | None = None
+    classes: tuple[Indices, ...] | None = field(default=None, repr=False, compare=False)
 
 
 def identification(mechanism: Mechanism) -> Identification:
@@ -75,9 +78,14 @@ def channel_identification(channel: Channel) -> Identification:
     values, outputs = channel.shape
     if outputs < values:
         return Identification(Verdict.NO, _too_few(values, outputs), THEOREM, {"values": values, "outputs": outputs})
-    classes = find_classes(channel)
-    if len(classes) < values:
-        return Identification(Verdict.NO, _same_rows(values, len(classes)), THEOREM, {"classes": len(classes)})
+    classes = tuple(find_classes(channel))
+    return replace(_by_rows(channel, len(classes)), classes=classes)
+
+
+def _by_rows(channel: Channel, classes: int) -> Identification:
+    values = channel.shape[0]
+    if classes < values:
+        return Identification(Verdict.NO, _same_rows(values, classes), THEOREM, {"classes": classes})
     if not is_storable(channel) and keeps_most(channel):
         return Identification(
             Verdict.YES, "Every value is reported as itself more often than not.", "diagonal dominance"
@@ -101,7 +109,7 @@ def keeps_most(channel: Channel) -> bool:
     return True
 
 
-def _product(mechanism: Product) -> Finding | None:
+def _product(mechanism: Product) -> Finding:
     """Return what the two parts say: the rank of a Kronecker product is the product of the ranks."""
     parts = identification(mechanism.first), identification(mechanism.second)
     verdict = all_of(*(part.verdict for part in parts))
@@ -112,7 +120,7 @@ def _product(mechanism: Product) -> Finding | None:
 
 def _remapped(mechanism: Remapped) -> Finding | None:
     """Return what the mechanism before the remap says, where that decides it."""
-    remap = mechanism._remap
+    remap = mechanism.remap
     before = prove_identification(mechanism.mechanism)
     if before is not None and before.is_no:
         return Finding(
@@ -149,14 +157,18 @@ def _same_rows(values: int, classes: int) -> str:
 
 
 def _measured(spectrum: Spectrum) -> str:
-    smallest = f"the smallest of {spectrum.rows:,} singular values is {spectrum.smallest:.3g}"
+    which = "the only singular value" if spectrum.rows == 1 else f"the smallest of {spectrum.rows:,} singular values"
+    smallest = f"{which} is {spectrum.smallest:.3g}"
     condition = f"the condition number {spectrum.condition:.3g}"
     if spectrum.independence is Verdict.YES:
         return f"The rows are linearly independent: {smallest}, {condition}."
     if spectrum.independence is Verdict.NO:
         return f"The matrix has rank {spectrum.rank:,} of {spectrum.rows:,}: {smallest}, which is zero to rounding."
     if not spectrum.is_complete:
-        return f"By iteration, {smallest} or less, and that a smaller one is zero is not ruled out."
+        return (
+            f"There are too many values to compute all singular values. By iteration {smallest} or less, which "
+            f"rules out neither yes nor no."
+        )
     return f"By far the smallest part decides: {smallest}, not clearly above rounding and not clearly zero."
 
 

@@ -20,7 +20,7 @@ from confide.channels.base import Channel, FloatArray
 from confide.mechanisms import Mechanism
 from confide.queries import Query, as_weights
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import ROUNDING, Spectrum, is_storable, left_vectors
+from confide.theory.spectra import ROUNDING, Spectrum, digits_of, is_storable, left_vectors
 from confide.theory.verdicts import Finding, Verdict
 
 SOURCE = "column space of the mechanism"
@@ -77,7 +77,7 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
         return Finding(Verdict.YES, "It asks for the same of every value, and probabilities sum to 1.", SOURCE)
     if not is_storable(channel):
         return Finding(Verdict.TOO_CLOSE, "The matrix is too large to decide it.", SOURCE)
-    vectors, spectrum = left_vectors(channel.dense())
+    vectors, spectrum = left_vectors(channel.dense(), digits_of(channel))
     return _decide(vectors.T @ (asked / length), spectrum)
 
 
@@ -94,17 +94,8 @@ def _decide(parts: FloatArray, spectrum: Spectrum) -> Finding:
     numbers = {"share outside the column space": unclear, "of which rounding, at most": blur}
     if unclear <= blur <= BLURRED:
         return Finding(Verdict.YES, "It is a combination of the mechanism's columns, to rounding.", SOURCE, numbers)
-    if unclear > OUTSIDE * blur and _has_gap(singular, spectrum):
+    if unclear > OUTSIDE * blur and spectrum.independence is Verdict.NO and spectrum.is_sharp:
         reason = f"A share of {unclear:.3g} of it lies outside the mechanism's columns."
         return Finding(Verdict.NO, reason, SOURCE, numbers)
     reason = f"A share of {unclear:.3g} of it seems to lie outside the mechanism's columns, which is not clear enough."
     return Finding(Verdict.TOO_CLOSE, reason, SOURCE, numbers)
-
-
-def _has_gap(singular: FloatArray, spectrum: Spectrum) -> bool:
-    """Whether what counts as zero is zero for sure: more values than outputs, or a clear gap."""
-    if spectrum.columns < spectrum.rows and bool((spectrum.singular_values > spectrum.clear).all()):
-        return True
-    return spectrum.independence is Verdict.NO and not bool(
-        ((singular > spectrum.rounding) & (singular <= spectrum.clear)).any()
-    )

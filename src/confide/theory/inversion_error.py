@@ -26,7 +26,7 @@ from confide.channels import Kronecker, RandomizedResponseChannel, TwoSidedExpon
 from confide.channels.base import Channel, FloatArray, require_square
 from confide.checks import as_distribution, check_positive
 from confide.errors import NotInvertibleError
-from confide.mechanisms import Mechanism, RandomizedResponse, TruncatedGeometric, TruncatedTaxicab
+from confide.mechanisms import Mechanism, RandomizedResponse, Rappor, TruncatedGeometric, TruncatedTaxicab
 from confide.mechanisms.base import require_mechanism
 
 LARGEST_RATE_ON_A_LINE = 0.94
@@ -35,6 +35,9 @@ LARGEST_RATE_ON_A_PLANE = 1.09
 
 LARGEST_INVERSE = 1500
 """Values up to which an inverse without structure is computed: a few seconds."""
+
+MISPRINTS = {("invKrrBound", 100, 2.0): "227.28", ("invTLinGeomBound", 100, 0.05): "7238"}
+"""What the paper prints where its own formula gives another number, by proposition, values and epsilon or lambda."""
 
 FEWEST_CELLS = 3
 """The bounds' proofs take the inverse's second row from a cell that is no border, so each axis needs three cells."""
@@ -56,6 +59,8 @@ class Bound:
         Whether its conditions are met; if not, `condition` says which is not, and the number means nothing.
     condition
         The conditions in words.
+    misprint
+        What the paper prints for this very setting, where its own formula gives another number; empty elsewhere.
     """
 
     kind: str
@@ -63,6 +68,7 @@ class Bound:
     proposition: str
     holds: bool
     condition: str
+    misprint: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def inversion_error(
         check_positive("reports", reports)
     bound = inversion_bound(mechanism)
     if not (mechanism.alphabet.is_finite and mechanism.report_alphabet.is_finite):
-        return InversionError(None, bound, reports, "It has no end of outputs, hence no matrix to invert.")
+        return InversionError(None, bound, reports, _no_matrix(mechanism))
     size = mechanism.alphabet.size
     theta = np.full(size, 1 / size) if distribution is None else as_distribution(distribution, size, "distribution")
     try:
@@ -124,6 +130,16 @@ def inversion_error(
     except NotInvertibleError as error:
         return InversionError(None, bound, reports, str(error))
     return InversionError(float(mechanism.channel.push(theta) @ lengths - theta @ theta), bound, reports)
+
+
+def _no_matrix(mechanism: Mechanism) -> str:
+    """Return why there is no matrix to invert."""
+    if isinstance(mechanism, Rappor):
+        return (
+            f"Its matrix has a column for each of 2^{mechanism.alphabet.size} bit vectors, so it is not square and has "
+            f"no inverse. BitInversion() inverts each bit by itself."
+        )
+    return "It has no end of outputs, hence no matrix to invert."
 
 
 def inverse_lengths(channel: Channel) -> FloatArray:
@@ -191,7 +207,9 @@ def krr_bound(size: int, epsilon: float) -> Bound:
     """
     # Written in e^-epsilon, which cannot overflow.
     root = (1 + (size - 1) * math.exp(-epsilon)) / -math.expm1(-epsilon)
-    return Bound("at most", root**2, "proposition invKrrBound", holds=True, condition="any epsilon above 0")
+    misprint = MISPRINTS.get(("invKrrBound", size, epsilon), "")
+    condition = "any epsilon above 0"
+    return Bound("at most", root**2, "proposition invKrrBound", holds=True, condition=condition, misprint=misprint)
 
 
 def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
@@ -217,6 +235,7 @@ def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
             f"lambda times spacing {rate:.4g} is at most {LARGEST_RATE_ON_A_LINE}": rate <= LARGEST_RATE_ON_A_LINE,
             f"values and outputs are the same, {FEWEST_CELLS} or more": is_square and size >= FEWEST_CELLS,
         },
+        MISPRINTS.get(("invTLinGeomBound", size, rate), ""),
     )
 
 
@@ -238,8 +257,8 @@ def taxicab_bound(rate: float, shape: tuple[int, int], *, is_square: bool = True
     )
 
 
-def _lower_bound(per_report: float, proposition: str, conditions: dict[str, bool]) -> Bound:
+def _lower_bound(per_report: float, proposition: str, conditions: dict[str, bool], misprint: str = "") -> Bound:
     holds = all(conditions.values())
     broken = [words for words, is_met in conditions.items() if not is_met]
     words = " and ".join(conditions) if holds else f"not met: {' and '.join(broken)}"
-    return Bound("at least", per_report, proposition, holds, words)
+    return Bound("at least", per_report, proposition, holds, words, misprint)

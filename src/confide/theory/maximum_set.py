@@ -18,7 +18,7 @@ array([0.2917, 0.2917])
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,31 +33,26 @@ from confide.mechanisms import Mechanism
 from confide.methods import MLE
 from confide.queries import Query, as_weights
 from confide.reports import Counts
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, left_vectors
-from confide.theory.verdicts import Verdict
+from confide.theory.flat_directions import DUST, FlatDirections, flat_directions, is_trusted, without_dust
+from confide.theory.likely_subsets import LikelySubset
+from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, digits_of
 
 PROVEN = 2e-15
 """Certificate that is asked of the maximum, in nats per report: a few times what float64 resolves."""
 
-TIME_LIMIT = 120.0
+TIME_LIMIT = 20.0
 """Seconds that the maximum may take; what is left of its certificate then counts against the precision."""
-
-NEARLY = 1e-3
-"""Where the rows of all values do not fit, only those with a gain above 1 less this are looked at."""
 
 FEASIBILITY = (1e-10, 1e-7)
 """How far HiGHS may violate a constraint; the second, its default, where it gives up on the first."""
-
-DUST = 1e-12
-"""Coefficients of a direction that are rounding; left in, they make programs degenerate."""
 
 FEW_PROGRAMS = 160
 """Free values up to which the bounds of all of them are asked for unbidden: a program of that size takes 20 ms."""
 
 PROBES = 3
 
-HELD = 1e-7
-"""A probability moves if it does so by more than this, and more than the maximum itself may be off."""
+CLEARANCE = 1e-9
+"""By how much a probability must exceed what it may be off, in its own unit, to be positive for sure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,31 +69,41 @@ class MaximumSet:
         No distribution has a log-likelihood higher than the point's by more than this many nats.
     free
         The numbers of the values that may be positive in some of them; all others are zero in all.
-    directions
-        An orthonormal basis, one row a direction over the free values, along which the likelihood does not change.
-    spectrum
-        The singular values behind that basis.
-    precision
-        How far the probabilities of the point may be off, by the certificate.
+    flat
+        The directions over the free values along which the likelihood does not change, and how far the point may be
+        off along all others.
     """
 
     alphabet: Alphabet
     point: FloatArray
     certificate: float
     free: Indices
-    directions: FloatArray
-    spectrum: Spectrum
-    precision: float
+    flat: FlatDirections
 
     @property
     def dimension(self) -> int:
         """How many independent directions there are; 0 where the estimate is unique."""
-        return int(self.directions.shape[0])
+        return self.flat.dimension
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The singular values behind the directions."""
+        return self.flat.spectrum
 
     @property
     def is_settled(self) -> bool:
-        """Whether the directions are beyond doubt: no singular value stands near rounding."""
-        return self.spectrum.independence is not Verdict.TOO_CLOSE
+        """Whether the directions are beyond doubt; if not, there may be fewer."""
+        return self.flat.is_settled
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether all ranges are those of the set itself; if not, they are outer bounds, which it may not fill."""
+        return self.dimension == 0 or (self.is_settled and self.has_inner_point())
+
+    @property
+    def precision(self) -> float:
+        """How far a probability of the point may be off, its flat directions aside, by the certificate."""
+        return float((self.flat.error * self.flat.scale).max())
 
     @cached_property
     def lowest(self) -> FloatArray:
@@ -137,71 +142,122 @@ class MaximumSet:
             What a value is called in the text; any name if left out.
         """
         weights = as_weights(query, self.alphabet, name)
-        low, high = (float(weights @ self.furthest(sign * weights)) for sign in (-1.0, 1.0))
-        return np.array([min(low, high), max(low, high)])
+        slack = float(np.abs(weights[self.free]) @ self._slack)
+        low = float(weights @ self._corner(-weights)) - slack
+        high = float(weights @ self._corner(weights)) + slack
+        return np.clip(sorted((low, high)), float(weights.min()), float(weights.max()))
 
     def furthest(self, weights: ArrayLike) -> FloatArray:
         """Return the maximum-likelihood estimate with the largest weighted sum."""
-        objective = np.asarray(weights, dtype=np.float64)
-        along = without_dust(self.directions @ objective[self.free])
-        size = float(np.abs(along).max(initial=0.0))
-        if size <= DUST * float(np.abs(objective).max(initial=0.0)):
-            return self.point
-        for tolerance in FEASIBILITY:
-            steps = _solve(along / size, self.directions, self.point[self.free], tolerance)
-            if steps is not None:
-                return self._at(steps)
-        raise SolverError(
-            "HiGHS did not solve a linear program over the maximum-likelihood estimates; no value is given."
-        )
+        moved = np.maximum(self._corner(np.asarray(weights, dtype=np.float64)), 0.0)
+        return moved / float(moved.sum())
 
     def contains(self, distribution: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Whether a distribution is one of them: it differs from the point along the directions alone."""
+        """Whether a distribution is one of them: it differs from the point along the directions alone.
+
+        The tolerance is absolute: probabilities may differ by so much, and so may those that are smaller than it.
+        """
         known = as_distribution(distribution, self.alphabet.size, "distribution")
         difference = known - self.point
-        inside = difference[self.free]
-        inside = inside - (inside @ self.directions.T) @ self.directions
-        difference[self.free] = inside
+        moves = (self.flat.basis * self.flat.scale).T
+        steps = np.linalg.lstsq(moves, difference[self.free], rcond=None)[0]
+        difference[self.free] -= moves @ steps
         return float(np.abs(difference).max()) <= tolerance
+
+    def has_inner_point(self) -> bool:
+        """Whether all free values are positive for sure in some maximum-likelihood estimate.
+
+        A point is sought that exceeds twice what it may be off everywhere: then the best explanation next to it is
+        positive everywhere, and can be moved along any flat direction, there and back.
+        """
+        if self.dimension == 0 or not np.isfinite(self.flat.error).all():
+            return False
+        needed = 2 * self.flat.error + CLEARANCE
+        lift = np.vstack([self.flat.basis, -np.ones(self.free.size)])
+        steps = _solve(_unit(self.dimension, self.dimension + 1), lift, self._inside - needed, most=1.0)[:-1]
+        return bool((self._inside + steps @ self.flat.basis > needed).all())
+
+    def least_share(self, values: Indices) -> float:
+        """Return what some free values have together at the least, in the unit of the largest; below 0 if unknown.
+
+        Parameters
+        ----------
+        values
+            Their places among the free values.
+        """
+        if not np.isfinite(self.flat.error).all():
+            return -math.inf
+        weights = np.zeros(self.free.size)
+        weights[values] = self.flat.scale[values] / float(self.flat.scale[values].max())
+        slack = float(weights @ self.flat.error)
+        steps = _solve(-self.flat.basis @ weights, self.flat.basis, self._inside + self.flat.error)
+        return float((self._inside + steps @ self.flat.basis) @ weights) - slack
+
+    def on_the_whole_of(self, subset: LikelySubset) -> MaximumSet:
+        """Return the same over the whole alphabet, of which only a likely part was looked at."""
+        point = read_only(subset.spread(self.point))
+        return replace(self, alphabet=subset.whole, point=point, free=subset.places[self.free])
+
+    @property
+    def _inside(self) -> FloatArray:
+        """The point over the free values, each in its unit."""
+        inside: FloatArray = self.point[self.free] / self.flat.scale
+        return inside
+
+    @property
+    def _slack(self) -> FloatArray:
+        """By how much each free value may fall below zero, or lie beyond a corner, where ranges are outer bounds."""
+        if self.is_exact:
+            return np.zeros(self.free.size)
+        return np.minimum(self.flat.error * self.flat.scale, 1.0)
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         """Ask for the highest of each value first: the corners that are found on the way settle most of the lowest."""
-        low, high = self.point.copy(), self.point.copy()
-        moving = self.free[np.abs(self.directions).max(axis=0, initial=0.0) > 0]
+        low, high, slack = self.point.copy(), self.point.copy(), np.zeros(self.point.size)
+        slack[self.free] = self._slack
+        moving = self.free[np.abs(self.flat.basis).max(axis=0, initial=0.0) > 0]
         for sign in (1.0, -1.0):
             for value in moving.tolist():
                 if sign > 0 or low[value] > 0:
-                    corner = self.furthest(sign * _unit(value, low.size))
-                    low, high = np.minimum(low, corner), np.maximum(high, corner)
-        return read_only(low), read_only(high)
+                    corner = self._corner(sign * _unit(value, low.size))
+                    low, high = np.minimum(low, corner - slack), np.maximum(high, corner + slack)
+        return read_only(np.clip(low, 0.0, 1.0)), read_only(np.clip(high, 0.0, 1.0))
 
-    def _at(self, steps: FloatArray) -> FloatArray:
-        """Return the point moved along the directions, with what the solver overstepped taken back."""
+    def _corner(self, weights: FloatArray) -> FloatArray:
+        """Return the point of the set, or of the wider one that surely holds it, with the largest weighted sum."""
+        objective = weights[self.free] * self.flat.scale
+        largest = float(np.abs(objective).max(initial=0.0))
+        along = without_dust(self.flat.basis @ (objective / largest)) if largest > 0 else np.zeros(self.dimension)
+        size = float(np.abs(along).max(initial=0.0))
+        if size <= DUST:
+            return self.point
+        steps = _solve(along / size, self.flat.basis, self._inside + self._slack / self.flat.scale)
         moved = self.point.copy()
-        moved[self.free] += steps @ self.directions
-        moved = np.maximum(moved, 0.0)
-        return moved / float(moved.sum())
+        moved[self.free] = without_dust(self._inside + steps @ self.flat.basis) * self.flat.scale
+        return moved
 
 
-def _solve(along: FloatArray, directions: FloatArray, room: FloatArray, tolerance: float) -> FloatArray | None:
-    """Return how far to go along each direction so that no probability falls below zero; None if HiGHS gives up."""
+def _solve(along: FloatArray, directions: FloatArray, room: FloatArray, most: float | None = None) -> FloatArray:
+    """Return how far to go along each direction so that no probability falls below zero, the last at most so far."""
     from scipy.optimize import linprog
 
-    answer = linprog(
-        -along,
-        A_ub=-directions.T,
-        b_ub=room,
-        bounds=(None, None),
-        method="highs",
-        options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+    limits: list[tuple[float | None, float | None]] = [(None, None)] * (along.size - 1) + [(None, most)]
+    for tolerance in FEASIBILITY:
+        answer = linprog(
+            -along,
+            A_ub=-directions.T,
+            b_ub=room,
+            bounds=limits,
+            method="highs",
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+        )
+        if answer.status == 0:
+            return np.asarray(answer.x, dtype=np.float64)
+    raise SolverError(
+        f"HiGHS did not solve a linear program over the maximum-likelihood estimates ({answer.message.split('.')[0]}); "
+        f"no value is given."
     )
-    return np.asarray(answer.x, dtype=np.float64) if answer.status == 0 else None
-
-
-def without_dust(vectors: FloatArray) -> FloatArray:
-    """Return numbers of the order of one with those that are rounding set to zero."""
-    return np.where(np.abs(vectors) > DUST, vectors, 0.0)
 
 
 def _unit(value: int, size: int) -> FloatArray:
@@ -219,44 +275,46 @@ def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
     """Return the same from counts that were laid against the channel already."""
     tolerance = max(PROVEN * evidence.total, 2 * evidence.resolution)
     found = MLE(tolerance=tolerance, time_limit=TIME_LIMIT).solve(evidence).distribution
-    free, ratios = _free_values(evidence, found)
+    seen = np.flatnonzero(evidence.counts > 0)
+    free, rows = _free_values(evidence, found, seen)
     point = _keep_only(found, free)
     certificate = evidence.certificate(point)
-    vectors, spectrum = left_vectors(np.column_stack([ratios, np.ones(free.size)]))
-    # Along what is not clearly above rounding the likelihood does not change in any digit that float64 holds.
-    kept = int((spectrum.singular_values > spectrum.clear).sum())
-    shares = evidence.frequencies[evidence.counts > 0]
-    precision = _precision(vectors[:, :kept].T @ (ratios * np.sqrt(shares)), certificate / evidence.total)
-    directions = read_only(without_dust(np.ascontiguousarray(vectors[:, kept:].T)))
-    return MaximumSet(alphabet, read_only(point), certificate, free, directions, spectrum, precision)
+    fitted, shares = evidence.channel.push(point)[seen], evidence.frequencies[seen]
+    flat = flat_directions(rows, fitted, shares, certificate / evidence.total, digits_of(evidence.channel))
+    return MaximumSet(alphabet, read_only(point), certificate, free, flat)
 
 
-def _free_values(evidence: Evidence, point: FloatArray) -> tuple[Indices, FloatArray]:
-    """Return the values that are not proven to be zero in all estimates, and their rows of G / mu.
+def _free_values(evidence: Evidence, point: FloatArray, seen: Indices) -> tuple[Indices, FloatArray]:
+    """Return the values that are not proven to be zero in all estimates, and their rows.
 
     With delta = mu_point / mu - 1, the certificate bounds sum q delta^2 by 4 certificate / n, so by Cauchy and Schwarz
     the true gain is within 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here.
     """
     outputs = evidence.channel.push(point)
-    gain = evidence.gain(outputs)
-    seen = np.flatnonzero(evidence.counts > 0)
-    chosen = _looked_at(gain, seen.size)
-    ratios = evidence.channel.select(chosen)[:, seen] / outputs[seen]
-    length = np.sqrt((ratios**2) @ evidence.frequencies[seen])
-    error = 2 * math.sqrt(evidence.certificate_of(gain) / evidence.total) * length + 1e-13 * gain[chosen]
-    is_free = gain[chosen] + error >= 1
-    return chosen[is_free], ratios[is_free]
+    gain, shares = evidence.gain(outputs), evidence.frequencies[seen]
+    gap = evidence.certificate_of(gain) / evidence.total
+    chosen = _looked_at(gain, gap, shares)
+    rows = evidence.channel.select(chosen)[:, seen]
+    if not is_trusted(gap, shares):
+        return chosen, rows
+    length = np.sqrt(rows**2 @ (shares / outputs[seen] ** 2))
+    is_free = gain[chosen] + 2 * math.sqrt(gap) * length + 1e-13 * gain[chosen] >= 1
+    return chosen[is_free], rows[is_free]
 
 
-def _looked_at(gain: FloatArray, reports: int) -> Indices:
-    """Return the values whose rows are computed: all while they fit, else those that come near to a gain of 1."""
-    if _fits(gain.size, reports):
+def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
+    """Return the values whose rows are computed: all while they fit, else those whose gain may be 1.
+
+    As q_z G_xz / mu_z <= g_x, the length in the bound on the error of a gain is at most g_x / sqrt(min q).
+    """
+    if _fits(gain.size, shares.size):
         return np.arange(gain.size)
-    near = np.flatnonzero(gain >= 1 - NEARLY)
-    if not _fits(near.size, reports):
+    error = 2 * math.sqrt(gap / float(shares.min())) if is_trusted(gap, shares) else math.inf
+    near = np.flatnonzero(gain * (1 + error + 1e-13) >= 1)
+    if not _fits(near.size, shares.size):
         raise InvalidParameterError(
-            f"The set of maximum-likelihood estimates over {near.size:,} values and {reports:,} distinct reports does "
-            f"not fit. Ask on a smaller alphabet."
+            f"After {TIME_LIMIT:g} seconds of search {near.size:,} values may still be positive in a best explanation "
+            f"of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
         )
     return near
 
@@ -266,15 +324,6 @@ def _keep_only(found: FloatArray, free: Indices) -> FloatArray:
     point = np.zeros_like(found)
     point[free] = found[free]
     return point / float(point.sum())
-
-
-def _precision(weighted: FloatArray, gap: float) -> float:
-    """Return how far the point may be from the set, by the weakest direction in which the likelihood does change.
-
-    The certificate bounds the weighted error of mu (see above), and mu moves at least as fast as this singular value.
-    """
-    weakest = float(np.linalg.svd(weighted, compute_uv=False)[-1]) if weighted.size else 1.0
-    return 2 * math.sqrt(gap) / max(weakest, np.finfo(np.float64).tiny)
 
 
 def _fits(values: int, reports: int) -> bool:

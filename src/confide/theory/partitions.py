@@ -113,7 +113,7 @@ def partition(mechanism: Mechanism, known: Identification | None = None) -> Part
     whole = known or identification(mechanism)
     if whole.is_yes:
         return _trivial(mechanism, whole)
-    classes = tuple(find_classes(mechanism.channel))
+    classes = tuple(find_classes(mechanism.channel)) if whole.classes is None else whole.classes
     if len(classes) == alphabet.size:
         return _trivial(mechanism, whole)
     class_of = np.empty(alphabet.size, dtype=np.int64)

@@ -2,22 +2,29 @@
 
 A matrix in float64 is known to about one part in 10^16, so a singular value below that may be zero or not, and nobody
 can tell. Rows are called independent where the smallest singular value stands far above rounding, dependent where all
-that is not well above rounding is at rounding level, and anything between is too close to call.
+that is not well above rounding is at rounding level, and anything between is too close to call. Rounding level alone is
+no proof: rows are dependent only if changing the last digits of their entries would make them exactly so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from confide.channels import Dense, Embedded
 from confide.channels.base import Channel, FloatArray
 from confide.checks import read_only
+from confide.theory.classes import COMPUTED
 from confide.theory.verdicts import Verdict
 
 ROUNDING = float(np.finfo(np.float64).eps)
+
+GIVEN = 2 * ROUNDING
+"""Entries that were given as numbers, and normalised, are known to this share; those of a channel, to COMPUTED."""
 
 CLEARLY_ABOVE = 1e-11
 """Singular values above this share of the largest are not rounding: channels are computed to about 1e-13."""
@@ -34,11 +41,19 @@ LARGEST_MATRIX = 40_000_000
 RESOLVED = 1e-6
 """The smallest singular value, as a share of the largest, that can be found through products with M M' alone."""
 
-FEWEST_STEPS, MOST_STEPS = 25, 2000
+PROBES = 3
+"""Mixtures of rows that look dependent, on which it is tested whether they are."""
+
+BLOCK = 2_000_000
+"""Entries that are multiplied in extended precision at a time."""
+
+FIRST_LOOK, FEWEST_STEPS, MOST_STEPS = 4, 25, 2000
 WORK = 20_000_000
-"""Steps of the iteration: between these numbers, and else so many that this many values are passed through in all."""
+"""Steps of the iteration: between these numbers, and else so many that this many values are passed through in all; the
+first look at what has come out is after so few."""
 
 Step = Callable[[FloatArray], FloatArray]
+Extended = NDArray[np.longdouble]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +70,10 @@ class Spectrum:
         Whether these are all of them.
     is_settled
         Whether the iteration that found them came to rest; else the smallest is merely an upper bound.
+    misfit
+        By what share entries would have to change for rows that look dependent to be so exactly; 0 where none look so.
+    digits
+        The share to which entries are known.
 
     >>> round(Spectrum.of(np.array([[0.75, 0.25], [0.25, 0.75]])).condition, 6)
     2.0
@@ -65,13 +84,18 @@ class Spectrum:
     columns: int
     is_complete: bool = True
     is_settled: bool = True
+    misfit: float = 0.0
+    digits: float = GIVEN
 
     @classmethod
-    def of(cls, matrix: FloatArray) -> Spectrum:
-        """Compute all singular values of a stored matrix."""
+    def of(cls, matrix: FloatArray, digits: float = GIVEN) -> Spectrum:
+        """Compute all singular values of a stored matrix whose entries are known to this share of themselves."""
         rows, columns = matrix.shape
         singular = np.linalg.svd(_without_width(matrix), compute_uv=False).astype(np.float64)
-        return cls(read_only(singular), rows, columns)
+        found = cls(read_only(singular), rows, columns, digits=digits)
+        if columns < rows or found.smallest > found.rounding:
+            return found  # independent, or dependent by count: nothing hangs on what looks like zero
+        return left_vectors(matrix, digits)[1]
 
     @property
     def largest(self) -> float:
@@ -115,12 +139,22 @@ class Spectrum:
             return Verdict.YES
         kept = self.singular_values[self.singular_values > self.rounding]
         has_gap = self.smallest <= self.rounding and bool(kept.min() > CLEARLY_KEPT * self.largest)
-        return Verdict.NO if has_gap else Verdict.TOO_CLOSE
+        return Verdict.NO if has_gap and self.misfit <= self.digits else Verdict.TOO_CLOSE
+
+    @property
+    def is_sharp(self) -> bool:
+        """Whether each singular value is clearly there or zero to the last digits of the entries, nothing between."""
+        between = (self.singular_values > self.rounding) & (self.singular_values <= self.clear)
+        return self.is_complete and not bool(between.any()) and self.misfit <= self.digits
 
     def numbers(self) -> dict[str, float]:
         """Return what to show of it."""
-        shown = {"smallest singular value": self.smallest, "largest singular value": self.largest}
-        return shown | {"condition number": self.condition}
+        smallest, largest, condition = ("", "", "") if self.is_settled else (", at most", ", at least", ", at least")
+        return {
+            f"smallest singular value{smallest}": self.smallest,
+            f"largest singular value{largest}": self.largest,
+            f"condition number{condition}": self.condition,
+        }
 
 
 def is_storable(channel: Channel) -> bool:
@@ -129,10 +163,17 @@ def is_storable(channel: Channel) -> bool:
     return values <= LARGEST_DENSE and values * outputs <= LARGEST_MATRIX
 
 
+def digits_of(channel: Channel) -> float:
+    """Return to which share of itself an entry of a channel is known: better where it was given as a number."""
+    while isinstance(channel, Embedded):
+        channel = channel.base
+    return GIVEN if isinstance(channel, Dense) else COMPUTED
+
+
 def spectrum_of(channel: Channel) -> Spectrum:
     """Return the singular values of a channel: all of them if it is small, else the ends, by iteration."""
     if is_storable(channel):
-        return Spectrum.of(channel.dense())
+        return Spectrum.of(channel.dense(), digits_of(channel))
     return ends_of(channel.push, channel.pull, channel.shape)
 
 
@@ -141,23 +182,27 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
 
     Lanczos on M M', whose eigenvalues are the squares. It starts from a fixed random vector and keeps no other. What it
     has found at the lower end is an upper bound at any time; a singular value of zero, if there were one, would come
-    out at the rate of :func:`steps_to_find`, and after so many steps it is taken that there is none.
+    out at the rate of :func:`steps_to_find`, and after so many steps it is taken that there is none. That number only
+    grows as smaller ones come out, so the search ends as soon as it exceeds what may be spent.
     """
     size = shape[0]
+    most = int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS))
     diagonal: list[float] = []
     beside: list[float] = []
     vector, previous, norm = _start(size), np.zeros(size), 0.0
-    ends, is_settled, next_look = (0.0, 0.0), False, FEWEST_STEPS
-    for step in range(1, int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS)) + 1):
+    ends, is_settled, next_look = (0.0, 0.0), False, FIRST_LOOK
+    for step in range(1, most + 1):
         image = pull(push(vector)) - norm * previous
         diagonal.append(float(image @ vector))
         image -= diagonal[-1] * vector
         norm, previous = float(np.linalg.norm(image)), vector
         is_over = norm <= ROUNDING * max(map(abs, diagonal))
         if step == next_look or is_over:
-            ends, next_look = _ends(diagonal, beside), step + step // 3
-            is_settled = is_over or step >= steps_to_find(ends[1] / ends[0], size)
-        if is_settled:
+            ends, next_look = _ends(diagonal, beside), step + max(1, step // 3)
+            needed = steps_to_find(ends[1] / ends[0], size)
+            is_settled = is_over or step >= needed
+            is_over = is_over or needed > most
+        if is_settled or is_over:
             break
         beside.append(norm)
         vector = image / norm
@@ -197,8 +242,49 @@ def _without_width(matrix: FloatArray) -> FloatArray:
     return np.asarray(factor, dtype=np.float64)
 
 
-def left_vectors(matrix: FloatArray) -> tuple[FloatArray, Spectrum]:
+def left_vectors(matrix: FloatArray, digits: float = GIVEN) -> tuple[FloatArray, Spectrum]:
     """Return the left singular vectors of a matrix as columns, those of dependent rows last, and its spectrum."""
+    left, singular, right = _decompose(matrix.astype(np.float64))
     rows, columns = matrix.shape
-    vectors, singular, _ = np.linalg.svd(_without_width(matrix).astype(np.float64), full_matrices=True)
-    return vectors, Spectrum(read_only(singular), rows, columns)
+    found = Spectrum(read_only(singular), rows, columns, digits=digits)
+    return left, replace(found, misfit=_misfit(matrix, left, singular, right, found.rank))
+
+
+def _decompose(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return all left vectors, the singular values and their right vectors, through a square factor if it is wide."""
+    rows, columns = matrix.shape
+    if columns <= 2 * rows:
+        return np.linalg.svd(matrix, full_matrices=True)
+    from scipy.linalg import qr
+
+    orthonormal, factor = qr(matrix.T, mode="economic", check_finite=False)
+    left, singular, right = np.linalg.svd(factor.T)
+    return left, singular, np.asarray(right @ orthonormal.T, dtype=np.float64)
+
+
+def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: FloatArray, rank: int) -> float:
+    """Return by what share entries must change for a few mixtures of rows that look like zero to be zero.
+
+    For weights w on rows that is the largest |w M| / (|w| |M|) of all columns (Oettli and Prager). Weights from a
+    decomposition in float64 are off by rounding themselves, so they are corrected, and products taken in extended
+    precision.
+    """
+    if rank == matrix.shape[0]:
+        return 0.0
+    mixtures = np.random.default_rng(0).standard_normal((PROBES, matrix.shape[0] - rank))
+    weights = (mixtures / np.linalg.norm(mixtures, axis=1, keepdims=True) @ left[:, rank:].T).astype(np.longdouble)
+    for _ in range(2):
+        missed = _multiply(weights, matrix).astype(np.float64)
+        weights -= (missed @ right[:rank].T / singular[:rank]) @ left[:, :rank].T
+    weights[np.abs(weights) < COMPUTED] = 0.0  # rows that take no part
+    missed, size = np.abs(_multiply(weights, matrix)), _multiply(np.abs(weights), np.abs(matrix))
+    return float((missed / np.where(size > 0, size, 1.0)).max(initial=0.0))
+
+
+def _multiply(weights: Extended, matrix: FloatArray) -> Extended:
+    """Return a product in extended precision, block by block so that the copy stays small."""
+    product = np.zeros((weights.shape[0], matrix.shape[1]), dtype=np.longdouble)
+    step = max(1, BLOCK // matrix.shape[1])
+    for start in range(0, matrix.shape[0], step):
+        product += weights[:, start : start + step] @ matrix[start : start + step].astype(np.longdouble)
+    return product

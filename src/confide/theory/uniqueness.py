@@ -8,14 +8,21 @@
 
 from __future__ import annotations
 
+from confide.alphabets import Indices
 from confide.mechanisms import Mechanism
 from confide.reports import Counts
 from confide.theory.concavity import Concavity, strict_concavity
-from confide.theory.maximum_set import HELD, MaximumSet, maximum_set
+from confide.theory.maximum_set import MaximumSet, maximum_set
 from confide.theory.verdicts import Finding, Verdict
 
 PROPOSITION = "proposition uniqueness"
 SLACKNESS = "complementary slackness"
+
+SURELY = 1e-6
+"""A share above this, in its own unit, is no slack of a linear program."""
+
+MOST_CLASSES = 8
+"""Classes of the same rows that are looked at, those with the largest shares first."""
 
 
 def uniqueness(mechanism: Mechanism, counts: Counts) -> Finding:
@@ -30,17 +37,31 @@ def from_concavity(concavity: Concavity) -> Finding:
 
 
 def uniqueness_of(best: MaximumSet) -> Finding:
-    """Decide uniqueness from the set of maximum-likelihood estimates."""
+    """Decide uniqueness from the set of maximum-likelihood estimates.
+
+    Yes only where no direction is left, and no only where two best explanations are there for sure, however close:
+    probabilities are compared with what they themselves may be off.
+    """
     numbers: dict[str, float] = {"values that may be positive": best.free.size, "free directions": best.dimension}
     if best.dimension == 0:
         return Finding(Verdict.YES, _independent(best), SLACKNESS, numbers)
     numbers = numbers | {"freedom of a value, at least": best.spread, "precision": best.precision}
-    if best.spread > max(HELD, 10 * best.precision) and best.is_settled:
+    if best.is_exact:
         return Finding(Verdict.NO, _free(best), f"{SLACKNESS}, linear programs", numbers)
-    if best.spread <= 10 * best.precision and best.spread < HELD and best.is_settled:
-        reason = "There are directions that change no report, but none can be taken without a negative probability."
-        return Finding(Verdict.YES, reason, f"{SLACKNESS}, linear programs", numbers)
+    twins = _twins(best)
+    if twins is not None:
+        return Finding(Verdict.NO, _same(best, twins), f"{SLACKNESS}, linear programs", numbers)
     return Finding(Verdict.TOO_CLOSE, _doubt(best), SLACKNESS, numbers)
+
+
+def _twins(best: MaximumSet) -> Indices | None:
+    """Return values that no report seen tells apart, and that have a share together in every best explanation."""
+    inside = best.point[best.free]
+    classes = [members for members in best.flat.twins if inside[members].sum() > 0]
+    for members in sorted(classes, key=lambda one: -float(inside[one].sum()))[:MOST_CLASSES]:
+        if best.least_share(members) > SURELY:
+            return best.free[members]
+    return None
 
 
 def _independent(best: MaximumSet) -> str:
@@ -61,7 +82,20 @@ def _free(best: MaximumSet) -> str:
     return f"The best explanations form a set with {directions}; {moved}."
 
 
+def _same(best: MaximumSet, twins: Indices) -> str:
+    first, second = (best.alphabet.labels()[value] for value in twins[:2].tolist())
+    return (
+        f"No report seen tells {first} from {second}, and every best explanation gives them a share, which may go to "
+        f"either."
+    )
+
+
 def _doubt(best: MaximumSet) -> str:
+    if best.is_settled:
+        return (
+            f"{best.dimension:,} of {best.free.size:,} directions change no report, but whether one can be taken "
+            f"without a negative probability depends on digits that double precision does not hold."
+        )
     return (
         f"In {best.dimension:,} of {best.free.size:,} directions the likelihood changes by no more than double "
         f"precision resolves, so whether the best explanation is unique cannot be told."

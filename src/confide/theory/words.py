@@ -59,13 +59,9 @@ def describe_bound(bound: Bound) -> str:
     >>> describe_bound(krr_bound(100, 2.0))
     'at most 277.3 / n (proposition invKrrBound; the paper prints 227.28)'
     """
-    misprint = MISPRINTS.get(f"{bound.per_report:.1f}", "") if bound.holds else ""
+    misprint = f"; the paper prints {bound.misprint}" if bound.misprint else ""
     number = f"{bound.kind} {_number(bound.per_report)} / n" if bound.holds else "says nothing here"
     return f"{number} ({bound.proposition}{misprint if bound.holds else f'; {bound.condition}'})"
-
-
-MISPRINTS = {"277.3": "; the paper prints 227.28", "7818.5": "; the paper prints 7238"}
-"""What the paper prints where its own formula gives another number, by that number."""
 
 
 def _can_reveal(diagnosis: Diagnosis) -> str:
@@ -77,6 +73,11 @@ def _can_reveal(diagnosis: Diagnosis) -> str:
                 "This mechanism can never reveal the whole distribution: different distributions give exactly the same "
                 "reports, however many people report."
             )
+        case Verdict.TOO_CLOSE if not _was_computed(diagnosis):
+            return (
+                "Whether this mechanism can reveal the distribution is open: it has too many values to compute all its "
+                "singular values, and those that iteration found do not settle it."
+            )
         case Verdict.TOO_CLOSE:
             return (
                 "Whether this mechanism can reveal the distribution is too close to call: in some directions "
@@ -84,6 +85,12 @@ def _can_reveal(diagnosis: Diagnosis) -> str:
             )
         case _:
             return "Whether this mechanism can reveal the distribution is not covered by theory."
+
+
+def _was_computed(diagnosis: Diagnosis) -> bool:
+    """Whether all singular values of the matrix are known, so that only digits are lacking."""
+    spectrum = diagnosis.identification.spectrum
+    return spectrum is None or spectrum.is_complete
 
 
 def _classes(diagnosis: Diagnosis) -> list[str]:
@@ -108,12 +115,15 @@ def _converges(diagnosis: Diagnosis) -> str:
         case Verdict.NOT_COVERED:
             return f"Whether the estimate converges to the truth is not covered by theory. {_uncovered(diagnosis)}"
         case _:
-            return "Whether the estimate converges to the truth is too close to call for the same reason."
+            same = diagnosis.identification.verdict is Verdict.TOO_CLOSE
+            reason = "is open for the same reason." if same else f"is open. {_uncovered(diagnosis)}"
+            return f"Whether the estimate converges to the truth {reason}"
 
 
 def _uncovered(diagnosis: Diagnosis) -> str:
     conditions = diagnosis.consistency
-    return next(one.reason for one in (conditions.dominance, conditions.continuity) if one.verdict is not Verdict.YES)
+    open_ones = (conditions.dominance, conditions.continuity, conditions.identification)
+    return next((one.reason for one in open_ones if one.verdict is not Verdict.YES), "")
 
 
 def _of_reports(diagnosis: Diagnosis) -> list[str]:
@@ -130,6 +140,8 @@ def _of_reports(diagnosis: Diagnosis) -> list[str]:
         case Verdict.NO:
             example = _widest(diagnosis.maximum_set, diagnosis)
             return [f"{subject} {verb} many best explanations, all equally likely. {example}"]
+        case _ if diagnosis.known_maximum is None:
+            return [f"{subject} {verb} one best explanation or many: to find out takes more than is computed here."]
         case _:
             return [f"{subject} {verb} one best explanation or many: which is too close to call."]
 
@@ -146,6 +158,8 @@ def _widest(best: MaximumSet, diagnosis: Diagnosis) -> str:
 def _before_reports(diagnosis: Diagnosis) -> list[str]:
     if diagnosis.rappor is None:
         return []
+    if diagnosis.rappor.people is None:
+        return ["Bits are flipped so seldom that no number of people below 10^15 is sure to give one best explanation."]
     people = f"{diagnosis.rappor.people:,}"
     return [f"With {people} people or more the best explanation is unique with a probability of at least 99%."]
 
@@ -179,14 +193,15 @@ def _spectrum_line(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     spectrum = diagnosis.identification.spectrum
     if spectrum is None or spectrum.columns < spectrum.rows:
         return []
-    lowest = f"smallest {spectrum.smallest:.4g}, largest {spectrum.largest:.4g}"
-    return [("Singular values of the matrix", f"{lowest}, condition number {spectrum.condition:.4g}")]
+    most, least = ("", "") if spectrum.is_settled else ("at most ", "at least ")
+    ends = f"smallest {most}{spectrum.smallest:.4g}, largest {least}{spectrum.largest:.4g}"
+    return [("Singular values of the matrix", f"{ends}, condition number {least}{spectrum.condition:.4g}")]
 
 
 def _number(amount: float) -> str:
     if 10 <= abs(amount) < 1e6 and amount != int(amount):
         return f"{amount:,.1f}"
     if amount >= 1e6:
-        power, word = (1e6, "million") if amount < 1e9 else (1e9, "thousand million")
+        power, word = (1e6, "million") if amount < 1e9 else (1e9, "billion")
         return f"{amount / power:,.3g} {word}" if amount < 1e12 else f"{amount:.3g}"
     return f"{amount:,.4g}" if abs(amount) < 1000 else f"{amount:,.0f}"
