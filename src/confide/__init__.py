@@ -20,6 +20,7 @@ from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError
 from confide.estimates import Estimate, estimate
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.intervals import Band, Bootstrap, Interval, Likelihood
 from confide.mechanisms import (
     Exponential,
     FromMatrix,
@@ -53,7 +54,9 @@ __all__ = [
     "MLE",
     "Alphabet",
     "Audit",
+    "Band",
     "BitInversion",
+    "Bootstrap",
     "Categories",
     "ConfideError",
     "Counts",
@@ -65,9 +68,11 @@ __all__ = [
     "Grid",
     "Guarantee",
     "Integers",
+    "Interval",
     "Inversion",
     "Laplace",
     "Lattice",
+    "Likelihood",
     "LikelySubset",
     "LocalDP",
     "Mechanism",

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, overload
 
 from confide.alphabets import Alphabet
+from confide.channels import Stacked
 from confide.channels.base import FloatArray
 from confide.checks import read_only
 from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.evidence import Evidence
+from confide.intervals import Band, Basis, Inference, Interval
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.premises import Premise
 from confide.methods.base import Method, Monitor, Solution, Status
+from confide.queries import Query
 from confide.reports import Counts
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 
@@ -52,6 +56,8 @@ class Estimate:
         How long it took.
     considered
         Among which values the answer was looked for, and why no other matters; None if among all.
+    groups
+        The counts that it came from, by mechanism: what intervals are made of.
     """
 
     alphabet: Alphabet
@@ -64,11 +70,81 @@ class Estimate:
     method: Method
     seconds: float
     considered: LikelySubset | None = None
+    groups: Groups = field(default_factory=dict, repr=False)
 
     @property
     def is_distribution(self) -> bool:
         """Whether no entry is negative."""
         return bool((self.distribution >= 0).all())
+
+    def interval(self, level: float = 0.95, *, basis: Basis | None = None) -> Band:
+        """Return an interval for the probability of each value.
+
+        Parameters
+        ----------
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each value by itself.
+        basis
+            What it rests on. If left out, :class:`Bootstrap`, which believes the method that the truth is not rougher
+            than its estimate; for a method that believes nothing, such as :class:`MLE`, :class:`Likelihood`.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> band = cf.estimate(counts, mechanism, cf.IBU()).interval(level=0.9)
+        >>> bool(band.low[4] <= 0.5 <= band.high[4])
+        True
+        """
+        return self._inference.band(level, basis)
+
+    def query(
+        self, query: Query, level: float = 0.95, *, name: str | None = None, basis: Basis | None = None
+    ) -> Interval:
+        """Return the answer to a question such as ``"age >= 65"``, with its interval.
+
+        Parameters
+        ----------
+        query
+            A text, a function of a value, or one weight for each value; see :mod:`confide.queries`.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth.
+        name
+            What a value is called in a text; any name if left out.
+        basis
+            What the interval rests on: :class:`Likelihood` if left out, or the narrower :class:`Bootstrap`, which
+            believes more.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> answer = cf.estimate(counts, mechanism, cf.IBU()).query("rooms >= 5")
+        >>> answer.low < 0.25 < answer.high
+        True
+        """
+        return self._inference.query(query, level, name, basis)
+
+    def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
+        """Return the mean of the values, with its interval; the values must be numbers."""
+        return self._inference.mean(level, basis)
+
+    def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
+        """Return the lowest value at or below which this share of people lies, with its interval."""
+        return self._inference.quantile(share, level, basis)
+
+    @cached_property
+    def _inference(self) -> Inference:
+        if not self.groups:
+            raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
+        is_whole = next(iter(self.groups)).alphabet.is_finite
+        return Inference(
+            alphabet=self.alphabet,
+            parts=_observe(self.groups, None if is_whole else self.alphabet),
+            distribution=self.distribution,
+            method=self.method,
+            iterations=self.iterations,
+            channel=Stacked(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
+            is_whole=is_whole,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -133,14 +209,24 @@ def estimate(
 
 def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
     subset = _choose_subset(groups, method)
-    if subset is None:
-        evidence = Evidence.pool([one.observe(counts) for one, counts in groups.items()])
-    else:
-        evidence = Evidence.pool([one.observe_within(counts, subset.alphabet) for one, counts in groups.items()])
+    evidence = Evidence.pool(_observe(groups, None if subset is None else subset.alphabet))
     began = time.perf_counter()
     solution = method.solve(evidence, monitor)
-    answer = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
+    judged = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
+    answer = replace(judged, groups=groups)
     return answer if subset is None else _put_back(answer, subset)
+
+
+def _observe(groups: Groups, part: Alphabet | None) -> list[Evidence]:
+    """Lay the counts of each group against its channel, for people who have one of the values in `part`, or any."""
+    if part is None:
+        return [one.observe(counts) for one, counts in groups.items()]
+    return [one.observe_within(counts, part) for one, counts in groups.items()]
+
+
+def _has_channels(groups: Groups) -> bool:
+    """Whether every mechanism has an end of outputs, so that there is a channel to look at."""
+    return all(one.alphabet.is_finite and one.report_alphabet.is_finite for one in groups)
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
