@@ -21,6 +21,7 @@ from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError
 from confide.estimates import Estimate, estimate, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.intervals import Band, Bootstrap, Interval, Likelihood
 from confide.mechanisms import (
     Exponential,
     FromMatrix,
@@ -55,7 +56,9 @@ __all__ = [
     "MLE",
     "Alphabet",
     "Audit",
+    "Band",
     "BitInversion",
+    "Bootstrap",
     "Categories",
     "Choice",
     "ConfideError",
@@ -70,9 +73,11 @@ __all__ = [
     "GroupedCounts",
     "Guarantee",
     "Integers",
+    "Interval",
     "Inversion",
     "Laplace",
     "Lattice",
+    "Likelihood",
     "LikelySubset",
     "LocalDP",
     "Mechanism",

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeVar, overload
 
 from confide.alphabets import Alphabet
+from confide.channels import Stacked as StackedChannel
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.evidence import Evidence
+from confide.intervals import Band, Basis, Inference, Interval
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.premises import Premise
 from confide.methods.base import Choice, Method, Monitor, Progress, Solution, Status
 from confide.methods.stacked import Stacked
+from confide.queries import Query
 from confide.reports import Counts
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 
@@ -55,6 +59,8 @@ class Estimate:
         Among which values the answer was looked for, and why no other matters; None if among all.
     choices
         What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
+    groups
+        The counts that it came from, by mechanism: what intervals are made of.
     """
 
     alphabet: Alphabet
@@ -68,11 +74,81 @@ class Estimate:
     seconds: float
     considered: LikelySubset | None = None
     choices: tuple[Choice, ...] = ()
+    groups: Groups = field(default_factory=dict, repr=False)
 
     @property
     def is_distribution(self) -> bool:
         """Whether no entry is negative."""
         return bool((self.distribution >= 0).all())
+
+    def interval(self, level: float = 0.95, *, basis: Basis | None = None) -> Band:
+        """Return an interval for the probability of each value.
+
+        Parameters
+        ----------
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each value by itself.
+        basis
+            What it rests on. If left out, :class:`Bootstrap`, which believes the method that the truth is not rougher
+            than its estimate; for a method that believes nothing, such as :class:`MLE`, :class:`Likelihood`.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> band = cf.estimate(counts, mechanism, cf.IBU()).interval(level=0.9)
+        >>> bool(band.low[4] <= 0.5 <= band.high[4])
+        True
+        """
+        return self._inference.band(level, basis)
+
+    def query(
+        self, query: Query, level: float = 0.95, *, name: str | None = None, basis: Basis | None = None
+    ) -> Interval:
+        """Return the answer to a question such as ``"age >= 65"``, with its interval.
+
+        Parameters
+        ----------
+        query
+            A text, a function of a value, or one weight for each value; see :mod:`confide.queries`.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth.
+        name
+            What a value is called in a text; any name if left out.
+        basis
+            What the interval rests on: :class:`Likelihood` if left out, or the narrower :class:`Bootstrap`, which
+            believes more.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> answer = cf.estimate(counts, mechanism, cf.IBU()).query("rooms >= 5")
+        >>> answer.low < 0.25 < answer.high
+        True
+        """
+        return self._inference.query(query, level, name, basis)
+
+    def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
+        """Return the mean of the values, with its interval; the values must be numbers."""
+        return self._inference.mean(level, basis)
+
+    def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
+        """Return the lowest value at or below which this share of people lies, with its interval."""
+        return self._inference.quantile(share, level, basis)
+
+    @cached_property
+    def _inference(self) -> Inference:
+        if not self.groups:
+            raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
+        is_whole = next(iter(self.groups)).alphabet.is_finite
+        return Inference(
+            alphabet=self.alphabet,
+            parts=_observe(self.groups, None if is_whole else self.alphabet),
+            distribution=self.distribution,
+            method=self.method,
+            iterations=self.iterations,
+            channel=StackedChannel(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
+            is_whole=is_whole,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -141,12 +217,26 @@ def estimate(
 
 def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
     subset = _choose_subset(groups, method)
-    alphabet = next(iter(groups)).alphabet if subset is None else subset.alphabet
-    evidence = _gather(groups, alphabet, is_part=subset is not None)
+    evidence = Evidence.pool(_observe(groups, None if subset is None else subset.alphabet))
     began = time.perf_counter()
     solution = method.solve(evidence, monitor)
-    answer = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
+    judged = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
+    answer = replace(judged, groups=groups)
     return answer if subset is None else _put_back(answer, subset)
+
+
+def _observe(groups: Groups, part: Alphabet | None) -> list[Evidence]:
+    """Lay the counts of each group against its channel, for people who have one of the values in `part`, or any."""
+    layout = Layout.of(next(iter(groups)).alphabet if part is None else part)
+    observed = [
+        one.observe(counts) if part is None else one.observe_within(counts, part) for one, counts in groups.items()
+    ]
+    return [replace(one, layout=layout) for one in observed]
+
+
+def _has_channels(groups: Groups) -> bool:
+    """Whether every mechanism has an end of outputs, so that there is a channel to look at."""
+    return all(one.alphabet.is_finite and one.report_alphabet.is_finite for one in groups)
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
@@ -205,7 +295,7 @@ def estimate_groups(
     _as_method(method)
     if not mechanism.alphabet.is_finite:  # each group has likely values of its own
         return {key: _estimate({mechanism: counts}, method, None) for key, counts in groups.items()}
-    evidence = [_gather({mechanism: counts}, mechanism.alphabet, is_part=False) for counts in groups.values()]
+    evidence = [_observe({mechanism: counts}, None)[0] for counts in groups.values()]
     began = time.perf_counter()
     solutions = method.solve_groups(evidence, progress)
     seconds = (time.perf_counter() - began) / len(evidence)
@@ -213,14 +303,6 @@ def estimate_groups(
         key: _judge(mechanism.alphabet, one, solution, method, seconds)
         for key, one, solution in zip(groups, evidence, solutions, strict=True)
     }
-
-
-def _gather(groups: Groups, alphabet: Alphabet, *, is_part: bool) -> Evidence:
-    """Lay the reports of all groups against their channels, and say how the values lie."""
-    observed = [
-        one.observe_within(counts, alphabet) if is_part else one.observe(counts) for one, counts in groups.items()
-    ]
-    return replace(Evidence.pool(observed), layout=Layout.of(alphabet))
 
 
 def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:

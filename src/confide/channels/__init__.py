@@ -8,6 +8,7 @@ from confide.channels.kronecker import Kronecker
 from confide.channels.piled import Piled
 from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
+from confide.channels.rescaled import Rescaled
 from confide.channels.scattered import ScatteredExponential
 from confide.channels.stacked import Stacked
 from confide.channels.two_sided_exponential import TwoSidedExponential
@@ -25,6 +26,7 @@ __all__ = [
     "Piled",
     "PlanarConvolution",
     "RandomizedResponseChannel",
+    "Rescaled",
     "ScatteredExponential",
     "Stacked",
     "TwoSidedExponential",

@@ -1,0 +1,127 @@
+"""An answer with its interval, and the same for every value at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.alphabets import Alphabet
+from confide.channels.base import FloatArray
+from confide.checks import read_only
+from confide.metrics import Value
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The answer to one question, and between what ends the truth lies.
+
+    It unpacks into its ends: ``low, high = estimate.query("age >= 65")``.
+
+    Attributes
+    ----------
+    question
+        What was asked, in words.
+    estimate
+        The answer that the estimated distribution gives.
+    low, high
+        The ends.
+    level
+        The share of surveys, were they repeated, whose interval holds the truth.
+    rests_on
+        What makes it so, in a sentence.
+    undetermined
+        Where many distributions explain the reports best: the lowest and the highest answer among all of them, which
+        the interval always holds. None where there is one such answer, or where this was too large to find out.
+    """
+
+    question: str
+    estimate: float
+    low: float
+    high: float
+    level: float
+    rests_on: str
+    undetermined: tuple[float, float] | None = None
+
+    @property
+    def width(self) -> float:
+        """How far the ends are apart."""
+        return self.high - self.low
+
+    def contains(self, answer: float) -> bool:
+        """Whether an answer lies between the ends, which belong to the interval."""
+        return self.low <= answer <= self.high
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.4g}, between {self.low:.4g} and {self.high:.4g} at {percent(self.level)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """An interval for the probability of every value; each holds at the level by itself, not all of them together.
+
+    It unpacks into its ends: ``low, high = estimate.interval()``.
+
+    Attributes
+    ----------
+    alphabet
+        The values.
+    estimate, low, high
+        One number for each value.
+    level, rests_on
+        As in :class:`Interval`.
+    undetermined
+        Where many distributions explain the reports best: the lowest and the highest probability of each value among
+        all of them, or bounds on these.
+    """
+
+    alphabet: Alphabet
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float
+    rests_on: str
+    undetermined: tuple[FloatArray, FloatArray] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("estimate", "low", "high"):
+            object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.float64)))
+
+    @property
+    def width(self) -> FloatArray:
+        """How far the ends are apart, for each value."""
+        return self.high - self.low
+
+    def at(self, value: Value) -> Interval:
+        """Return the interval of one value."""
+        place = int(self.alphabet.encode([value])[0])
+        open_ends = self.undetermined
+        return Interval(
+            question=f"the share of {value}",
+            estimate=float(self.estimate[place]),
+            low=float(self.low[place]),
+            high=float(self.high[place]),
+            level=self.level,
+            rests_on=self.rests_on,
+            undetermined=None if open_ends is None else (float(open_ends[0][place]), float(open_ends[1][place])),
+        )
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.low, self.high))
+
+    def __repr__(self) -> str:
+        widest = float(self.width.max())
+        return f"<Band over {self.alphabet!r} at {percent(self.level)}, at most {widest:.3g} wide>"
+
+
+def percent(level: float) -> str:
+    """Return a level as people write it.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.6g}%"

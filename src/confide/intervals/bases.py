@@ -1,0 +1,157 @@
+"""What an interval rests on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.channels.base import FloatArray
+from confide.checks import check_count
+
+if TYPE_CHECKING:
+    from confide.intervals.inference import Inference
+
+FEWEST = 40
+"""Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
+
+
+class Basis(ABC):
+    """How ends are found: a frozen value that holds its settings and nothing else."""
+
+    @abstractmethod
+    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper ends for linear queries, one row of weights each."""
+
+    @abstractmethod
+    def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
+        """Return the ends for the value below or at which this share of people lies."""
+
+    @abstractmethod
+    def explain(self, inference: Inference, level: float) -> str:
+        """Say in a sentence what the ends rest on."""
+
+
+@dataclass(frozen=True)
+class Likelihood(Basis):
+    """Every answer of a distribution that explains the reports nearly as well as the best one does.
+
+    It assumes nothing of the truth and does not depend on the method. Questions over many values get honest, useful
+    intervals; single values under strong noise get honest and very wide ones.
+
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
+    >>> print(answer.query("answer == yes", basis=cf.Likelihood()))
+    0.7164, between 0.6502 and 0.7815 at 95%
+    """
+
+    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """See :meth:`Basis.ends`."""
+        both = np.array([inference.region.ends(row, allowed_fall(level)) for row in weights])
+        return both[:, 0], both[:, 1]
+
+    def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
+        """See :meth:`Basis.quantile_ends`.
+
+        The quantile can be as low as the first value at which the share below can be high enough, and must be no
+        higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
+        """
+        values, below = inference.ladder
+        fall, region = allowed_fall(level), inference.region
+
+        def can_reach(place: int) -> bool:
+            return -region.lowest(-below[place], fall) >= share
+
+        def must_reach(place: int) -> bool:
+            return region.lowest(below[place], fall) >= share
+
+        return float(values[_first(can_reach, values.size)]), float(values[_first(must_reach, values.size)])
+
+    def explain(self, inference: Inference, level: float) -> str:
+        """See :meth:`Basis.explain`."""
+        among = "" if inference.is_whole else ", among the values that were considered"
+        return (
+            f"the likelihood of the reports alone, whatever the method and the truth: it holds each answer of a "
+            f"distribution{among} whose log-likelihood is at most {allowed_fall(level):.2f} below the highest"
+        )
+
+
+@dataclass(frozen=True)
+class Bootstrap(Basis):
+    """What the method would answer to new reports, with its bias counted in.
+
+    Reports are drawn anew from the estimate and from the distribution that explains the reports best, and solved again.
+    The interval reaches as far to both sides of the estimate as the larger error of the two. It is much narrower than
+    what the likelihood alone allows, and holds as far as the truth is no rougher than the method believes.
+
+    Parameters
+    ----------
+    replicates
+        How often reports are drawn from each of the two.
+    seed
+        What they are drawn with: the same seed gives the same interval.
+    """
+
+    replicates: int = 500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("replicates", self.replicates, FEWEST)
+        check_count("seed", self.seed, 0)
+
+    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """See :meth:`Basis.ends`."""
+        answers = weights @ inference.distribution
+        families = inference.families(self.replicates, self.seed)
+        half = np.max([one.half_width(lambda theta: theta @ weights.T, level) for one in families], axis=0)
+        lowest, highest = weights.min(axis=1), weights.max(axis=1)
+        return np.clip(answers - half, lowest, highest), np.clip(answers + half, lowest, highest)
+
+    def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
+        """See :meth:`Basis.quantile_ends`."""
+
+        def quantiles(theta: FloatArray) -> FloatArray:
+            return np.array([[inference.quantile_of(row, share)] for row in theta])
+
+        families = inference.families(self.replicates, self.seed)
+        half = max(float(one.half_width(quantiles, level)[0]) for one in families)
+        values, now = inference.ladder[0], inference.quantile_of(inference.distribution, share)
+        return max(float(values[0]), now - half), min(float(values[-1]), now + half)
+
+    def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
+        """See :meth:`Basis.explain`."""
+        if inference.method.reaches_maximum:
+            sources = f"{self.replicates:,} replicates drawn from the estimate"
+        else:
+            sources = (
+                f"{self.replicates:,} replicates drawn from the estimate and as many from the distribution that "
+                f"explains the reports best"
+            )
+        return (
+            f"{sources} (seed {self.seed}), each solved again by {inference.method.name}; the larger error counts, "
+            f"and it holds as far as the truth is no rougher than the method believes"
+        )
+
+
+def allowed_fall(level: float) -> float:
+    """Return by how many nats the log-likelihood may fall: half the chi-squared quantile with one degree of freedom.
+
+    >>> round(allowed_fall(0.95), 4)
+    1.9207
+    """
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
+
+
+def _first(is_so: Callable[[int], bool], size: int) -> int:
+    """Return the first place where something is so that stays so; the last place if it is so nowhere before."""
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_so(middle) else (middle + 1, high)
+    return low

@@ -1,0 +1,224 @@
+"""What reports say about the truth beyond one estimate: intervals for values, queries, means and quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet
+from confide.channels.base import Channel, FloatArray
+from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
+from confide.intervals.answers import Band, Interval
+from confide.intervals.bases import Basis, Bootstrap, Likelihood
+from confide.intervals.region import Region
+from confide.intervals.replicates import Family, draw_family
+from confide.methods import Method
+from confide.queries import Query, as_weights, describe_query
+from confide.theory.identified_queries import channel_query
+from confide.theory.maximum_set import MaximumSet, maximum_set_of
+
+DIFFERENT = 1e-6
+"""Best explanations give different answers if these differ by more than this share of the query's range."""
+
+FEW_VALUES = 250
+"""Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """An estimate with the reports it came from.
+
+    Attributes
+    ----------
+    alphabet
+        The values.
+    parts
+        The reports of each group of people, laid against their channel.
+    distribution, method, iterations
+        What was recovered, how, and in how many iterations.
+    channel
+        The mechanism's own channel, with all outputs; None where there is no end of them.
+    is_whole
+        Whether the alphabet is all that a person may have; False where the likely values stand for an endless one.
+    """
+
+    alphabet: Alphabet
+    parts: Sequence[Evidence]
+    distribution: FloatArray
+    method: Method
+    iterations: int
+    channel: Channel | None
+    is_whole: bool
+    _drawn: dict[tuple[int, int], list[Family]] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The reports of all groups."""
+        return Evidence.pool(self.parts)
+
+    @cached_property
+    def region(self) -> Region:
+        """The distributions that explain the reports nearly as well as the best one."""
+        return Region.of(self.evidence)
+
+    @cached_property
+    def best_set(self) -> MaximumSet | None:
+        """All distributions that explain the reports best; None where there are too many values to find out."""
+        try:
+            return maximum_set_of(self.evidence, self.alphabet)
+        except InvalidParameterError:
+            return None
+
+    @property
+    def usual_basis(self) -> Basis:
+        """What intervals of single values rest on unless told: the likelihood, for a method that assumes nothing."""
+        is_likelihood = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
+        return Likelihood() if is_likelihood else Bootstrap()
+
+    def families(self, count: int, seed: int) -> list[Family]:
+        """Return replicates of the reports, solved again; drawn once and kept."""
+        if (count, seed) not in self._drawn:
+            sources = [_nearest_distribution(self.distribution)]
+            if not self.method.reaches_maximum:
+                sources.append(self.region.best)
+            self._drawn[count, seed] = [
+                draw_family(self.parts, self.method, self.iterations, source, count, seed) for source in sources
+            ]
+        return self._drawn[count, seed]
+
+    def band(self, level: float, basis: Basis | None) -> Band:
+        """Return an interval for the probability of each value."""
+        check_level(level)
+        chosen = _check_basis(basis, self.usual_basis)
+        low, high = chosen.ends(self, np.eye(self.alphabet.size), level)
+        undetermined = self._open_shares()
+        for bounds in () if undetermined is None else undetermined:
+            low, high = np.minimum(low, bounds), np.maximum(high, bounds)
+        low, high = np.minimum(low, self.distribution), np.maximum(high, self.distribution)
+        words = chosen.explain(self, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
+        return Band(self.alphabet, self.distribution, low, high, level, words, undetermined)
+
+    def query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Interval:
+        """Return the answer to a linear query, with its interval."""
+        return self._answer(describe_query(query), as_weights(query, self.alphabet, name), level, basis)
+
+    def mean(self, level: float, basis: Basis | None) -> Interval:
+        """Return the mean of the values, with its interval."""
+        return self._answer("mean", self.numbers, level, basis)
+
+    def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
+        """Return the lowest value at or below which this share of people lies, with its interval."""
+        check_level(level)
+        _check_share("The share of a quantile", share)
+        chosen = _check_basis(basis, Likelihood())
+        now = self.quantile_of(self.distribution, share)
+        low, high = chosen.quantile_ends(self, share, level)
+        return Interval(f"quantile {share:g}", now, min(low, now), max(high, now), level, chosen.explain(self, level))
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The values as numbers; an error where they are none."""
+        values = self.alphabet.decode(np.arange(self.alphabet.size))
+        if self.alphabet.parts > 1 or values.dtype.kind not in "iuf":
+            raise InvalidParameterError(
+                f"The values of {self.alphabet!r} are no numbers, so they have no mean and no quantiles. Ask a query "
+                f"instead, with one weight for each value or a function of a value."
+            )
+        return values.astype(np.float64)
+
+    @cached_property
+    def ladder(self) -> tuple[FloatArray, FloatArray]:
+        """The values in order, and for each of them which values lie at or below it: one row of weights."""
+        ordered = np.sort(self.numbers)
+        return ordered, (self.numbers[None, :] <= ordered[:, None]).astype(np.float64)
+
+    def quantile_of(self, theta: FloatArray, share: float) -> float:
+        """Return a quantile of a distribution."""
+        values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
+        below = np.cumsum(theta[order])
+        # A share that is met but for rounding is met.
+        return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
+
+    def _answer(self, question: str, weights: FloatArray, level: float, basis: Basis | None) -> Interval:
+        check_level(level)
+        chosen = _check_basis(basis, Likelihood())
+        low, high = (float(end[0]) for end in chosen.ends(self, weights[None, :], level))
+        now, words = float(weights @ self.distribution), chosen.explain(self, level)
+        undetermined = self._open_answers(weights)
+        if undetermined is not None:
+            low, high = min(low, undetermined[0]), max(high, undetermined[1])
+            words = f"{words}; {self._explain_open(weights, undetermined)}"
+        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined)
+
+    def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
+        """Return the lowest and the highest answer among all best explanations, where they differ."""
+        if self.best_set is None or self.best_set.dimension == 0:
+            return None
+        low, high = self.best_set.bounds(weights).tolist()
+        return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
+
+    def _open_shares(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return the same for each value; where that would take long, bounds on it."""
+        best = self.best_set
+        if best is None or best.dimension == 0:
+            return None
+        low, high = (best.lowest, best.highest) if best.is_small else self._bounded_shares(best)
+        return (low, high) if float((high - low).max()) > DIFFERENT else None
+
+    def _bounded_shares(self, best: MaximumSet) -> tuple[FloatArray, FloatArray]:
+        """Return bounds that cost nothing: theta_x M_xz is part of the output z, which all best explanations share."""
+        seen = np.flatnonzero(self.evidence.counts > 0)
+        outputs = self.evidence.channel.push(best.point)[seen]
+        rows = self.evidence.channel.select(best.free)[:, seen]
+        most = np.divide(outputs, rows, out=np.full_like(rows, np.inf), where=rows > 0).min(axis=1)
+        low, high = best.point.copy(), best.point.copy()
+        moving = np.abs(best.flat.basis).max(axis=0) > DIFFERENT
+        low[best.free[moving]] = 0.0
+        high[best.free[moving]] = np.minimum(1.0, most[moving])
+        return low, high
+
+    def _explain_open(self, weights: FloatArray, ends: tuple[float, float]) -> str:
+        words = f"many distributions explain the reports best, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
+        if self.channel is None:
+            return words
+        known = channel_query(self.channel, weights)
+        return (
+            f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
+            * (known.is_no)
+            or f"{words}; more reports may settle it"
+        )
+
+
+OPEN_SHARES = "many distributions explain the reports best, and the interval holds the shares that all of them give"
+
+
+def check_level(level: object) -> None:
+    """Refuse a level that is none."""
+    _check_share("level", level)
+
+
+def _check_share(name: str, share: object) -> None:
+    is_number = isinstance(share, Real) and not isinstance(share, bool)
+    if not is_number or not 0 < float(share) < 1 or math.isnan(float(share)):  # type: ignore[arg-type]
+        raise InvalidParameterError(f"{name} must lie between 0 and 1, both excluded, such as 0.95; got {share!r}.")
+
+
+def _check_basis(basis: object, usual: Basis) -> Basis:
+    if basis is None:
+        return usual
+    if not isinstance(basis, Basis):
+        raise InvalidParameterError(f"basis must be Likelihood() or Bootstrap(); got {basis!r}.")
+    return basis
+
+
+def _nearest_distribution(vector: FloatArray) -> NDArray[np.float64]:
+    """Return what reports can be drawn from, where raw inversion left negative entries."""
+    clipped = np.maximum(vector, 0.0)
+    return clipped / float(clipped.sum())

@@ -1,0 +1,104 @@
+"""Solve many replicates of the reports again, as the method would.
+
+``resolve`` is the seam between the bootstrap and the methods. By default each replicate is solved by itself; a method
+that can solve all of them together, or that need not choose its settings anew each time, registers a function here:
+
+    @resolve.register
+    def _(method: Smooth, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.channels import Channel, Dense
+from confide.channels.base import FloatArray
+from confide.evidence import Evidence
+from confide.methods import IBU, Method
+
+LARGEST_DENSE = 1_000_000
+"""Entries of a channel up to which one product of matrices beats a structured product for each replicate."""
+
+LEAST = 1e-300
+
+Rule = Callable[[int, FloatArray, FloatArray], NDArray[np.bool_]]
+"""Which rows are done, by the number of the step, the rise of their total log-likelihood, and their largest gain."""
+
+
+@singledispatch
+def resolve(method: Method, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
+    """Return what the method makes of each row of counts.
+
+    Parameters
+    ----------
+    method
+        The method, with its settings.
+    evidence
+        The reports that the estimate came from; the rows are over the same outputs.
+    counts
+        One row a replicate.
+    iterations
+        How many iterations the estimate itself took.
+    """
+    return np.array([method.solve(replace(evidence, counts=row, log_offset=0.0)).distribution for row in counts])
+
+
+@resolve.register
+def _resolve_ibu(method: IBU, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:
+    """Climb with all replicates side by side, each until its own rule ends it.
+
+    Held-out IBU takes as many steps as the estimate did: to hold out anew from each replicate would take many times as
+    long, and the number of steps varies little.
+    """
+    size = evidence.channel.shape[0]
+    start = np.full(size, 1.0 / size) if method.start is None else np.asarray(method.start)
+    totals = counts.sum(axis=1)
+    rules: dict[str, Rule] = {
+        "delta": lambda _step, rise, _gain: np.abs(rise) < method.delta,
+        "certificate": lambda _step, _rise, gain: totals[0] * np.log(gain) <= method.tolerance,
+        "held-out": lambda step, rise, _gain: np.full(rise.shape, step >= iterations),
+    }
+    return climb_together(_as_matrix(evidence.channel), counts, start, rules[method.stop], method.iteration_limit)
+
+
+def climb_together(channel: Channel, counts: FloatArray, start: FloatArray, rule: Rule, limit: int) -> FloatArray:
+    """Run EM on every row of counts at once; a row that is done is set aside, so that the others go on faster."""
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    answers = np.tile(start, (counts.shape[0], 1))
+    active = np.arange(counts.shape[0])
+    theta, outputs = answers, channel.push(answers)
+    gain, likelihood = channel.pull(_ratio(shares, outputs)), _likelihood(counts, outputs)
+    for step in range(1, limit + 1):
+        theta = theta * gain
+        outputs = channel.push(theta)
+        gain = channel.pull(_ratio(shares[active], outputs))
+        before, likelihood = likelihood, _likelihood(counts[active], outputs)
+        done = rule(step, likelihood - before, gain.max(axis=1))
+        answers[active[done]] = theta[done]
+        if done.any():
+            going = ~done
+            active, theta, gain, likelihood = active[going], theta[going], gain[going], likelihood[going]
+            if not active.size:
+                break
+    answers[active] = theta
+    normalised: FloatArray = answers / answers.sum(axis=1, keepdims=True)
+    return normalised
+
+
+def _as_matrix(channel: Channel) -> Channel:
+    values, outputs = channel.shape
+    return Dense(channel.dense()) if values * outputs <= LARGEST_DENSE else channel
+
+
+def _ratio(shares: FloatArray, outputs: FloatArray) -> FloatArray:
+    return np.divide(shares, outputs, out=np.zeros_like(outputs), where=shares > 0)
+
+
+def _likelihood(counts: FloatArray, outputs: FloatArray) -> FloatArray:
+    rows: FloatArray = np.einsum("ij,ij->i", counts, np.log(np.maximum(outputs, LEAST)))
+    return rows

@@ -1,0 +1,219 @@
+"""Whatever is asked of an estimate: refusals, mechanisms that do not identify, endless values, words."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.laws.examples import FEW_EXAMPLES, label
+
+from confide import (
+    IBU,
+    MLE,
+    Bootstrap,
+    Categories,
+    FromMatrix,
+    Geometric,
+    Grid,
+    Integers,
+    Inversion,
+    Likelihood,
+    Mechanism,
+    TruncatedGeometric,
+    TruncatedTaxicab,
+    estimate,
+    tally,
+)
+from confide.errors import InvalidParameterError
+from confide.theory.maximum_set import maximum_set
+
+MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)
+COUNTS = MECHANISM.simulate_counts([0, 5, 40, 80, 60, 30, 10, 5, 20, 10], rng=1)
+BLURRED = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, float("nan"), "95%", True, None, 95])
+def test_a_level_that_is_none_is_refused(level: Any) -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    for ask in (
+        answer.interval,
+        answer.mean,
+        lambda one: answer.query("x > 3", one),
+        lambda one: answer.quantile(0.5, one),
+    ):
+        with pytest.raises(InvalidParameterError, match="level must lie between 0 and 1"):
+            ask(level)
+
+
+@pytest.mark.parametrize("share", [0, 1, 2, float("nan"), "half"])
+def test_a_quantile_of_no_share_is_refused(share: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="between 0 and 1"):
+        estimate(COUNTS, MECHANISM, IBU()).quantile(share)
+
+
+@pytest.mark.parametrize("query", ["x >>> 3", "x > 100", [1.0, 2.0], [float("nan")] * 10, {"a": 1}])
+def test_a_query_that_makes_no_sense_is_refused(query: Any) -> None:
+    with pytest.raises(InvalidParameterError):
+        estimate(COUNTS, MECHANISM, IBU()).query(query)
+
+
+def test_a_basis_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match=r"Likelihood\(\) or Bootstrap\(\)"):
+        estimate(COUNTS, MECHANISM, IBU()).interval(basis="bootstrap")  # type: ignore[arg-type]
+    bad: dict[str, Any]
+    for bad in ({"replicates": 5}, {"replicates": 50.5}, {"seed": -1}, {"seed": None}):
+        with pytest.raises(InvalidParameterError, match="whole number"):
+            Bootstrap(**bad)
+
+
+def test_cells_and_words_have_no_mean_and_the_cure_is_named() -> None:
+    grid = TruncatedTaxicab(Grid(2, 2), 1.0)
+    answer = estimate(grid.simulate_counts([10, 20, 30, 40], rng=1), grid, IBU())
+    with pytest.raises(InvalidParameterError, match="Ask a query instead"):
+        answer.mean()
+    with pytest.raises(InvalidParameterError, match="Ask a query instead"):
+        answer.quantile(0.5)
+    rows = answer.query(lambda cell: cell[0])
+    assert rows.low < 0.7 < rows.high
+    words = FromMatrix(Categories(["a", "b"]), [[0.9, 0.1], [0.2, 0.8]])
+    with pytest.raises(InvalidParameterError, match="no numbers"):
+        estimate(tally(["a", "b"]), words, IBU()).mean()
+
+
+def test_an_estimate_without_counts_says_so() -> None:
+    answer = replace(estimate(COUNTS, MECHANISM, IBU()), groups={})
+    with pytest.raises(InvalidParameterError, match="does not know its counts"):
+        answer.interval()
+
+
+# A mechanism that does not identify the answer.
+
+
+@pytest.mark.parametrize("method", [IBU(), MLE()], ids=repr)
+@pytest.mark.parametrize("basis", [Likelihood(), Bootstrap(50)], ids=repr)
+def test_what_the_mechanism_does_not_identify_is_left_open_and_said(method: Any, basis: Any) -> None:
+    counts = tally([2, 2, 2, 2, 1, 3], [100] * 6)
+    answer, best = estimate(counts, BLURRED, method), maximum_set(BLURRED, counts)
+    for query in ("x == 1", "x == 3"):
+        interval = answer.query(query, basis=basis)
+        low, high = best.bounds(query)
+        assert interval.low <= low
+        assert interval.high >= high - 1e-9
+        assert interval.undetermined == pytest.approx((low, high))
+        assert "no number of reports would settle it" in interval.rests_on
+    band = answer.interval(basis=basis)
+    assert (band.low <= best.lowest).all()
+    assert (band.high >= best.highest - 1e-9).all()
+    assert "all of them give" in band.rests_on
+    assert band.at(1).undetermined == pytest.approx(tuple(best.bounds("x == 1")))
+
+
+def test_what_it_does_identify_is_not() -> None:
+    answer = estimate(tally([2, 2, 2, 2, 1, 3], [100] * 6), BLURRED, IBU())
+    for query in ("x == 2", "x in {1, 3}"):
+        interval = answer.query(query)
+        assert interval.undetermined is None
+        assert interval.width < 0.15
+        assert "settle" not in interval.rests_on
+
+
+def test_few_reports_leave_it_open_until_more_come() -> None:
+    answer = estimate(tally([3]), TruncatedGeometric(Integers(0, 3), 0.5), IBU())
+    assert answer.query("x >= 2").undetermined is None  # one report is best explained by its own value alone
+    wide = FromMatrix(Integers(0, 2), [[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
+    open_answer = estimate(tally([0]), wide, IBU()).query("x == 0")
+    assert open_answer.undetermined == pytest.approx((0, 1))
+    assert "more reports may settle it" in open_answer.rests_on
+
+
+def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
+    counts = tally([2, 2, 2, 2, 1, 3], [100] * 6)
+    inference = estimate(counts, BLURRED, IBU())._inference
+    best = inference.best_set
+    assert best is not None
+    low, high = inference._bounded_shares(best)
+    assert (low <= best.lowest + 1e-9).all()
+    assert (high >= best.highest - 1e-9).all()
+    assert high[0] < 0.5
+
+
+# Every mechanism, and values without end.
+
+
+SMALL_EXAMPLES = [one for one in FEW_EXAMPLES if one.alphabet.size <= 300]
+
+
+@pytest.mark.parametrize("mechanism", SMALL_EXAMPLES, ids=label)
+def test_every_mechanism_has_intervals(mechanism: Mechanism) -> None:
+    size = mechanism.alphabet.size
+    counts = mechanism.simulate_counts(np.arange(1, size + 1), rng=1)
+    answer = estimate(counts, mechanism, IBU())
+    band = answer.interval(basis=Bootstrap(40))
+    assert (band.low <= answer.distribution).all()
+    assert (band.high >= answer.distribution).all()
+    assert (band.low >= 0).all()
+    assert (band.high <= 1).all()
+    weights = (np.arange(size) < (size + 1) // 2).astype(float)
+    interval = answer.query(weights)
+    assert 0 <= interval.low <= interval.estimate <= interval.high <= 1
+    assert interval.width > 0 or size == 1
+
+
+def test_values_without_an_end_have_intervals_among_the_likely_ones() -> None:
+    mechanism = Geometric(Integers(), epsilon=0.5)
+    counts = tally(mechanism.privatize([3, 4, 5] * 200, rng=1))
+    answer = estimate(counts, mechanism, IBU())
+    mean = answer.mean()
+    assert mean.low < 4 < mean.high
+    assert mean.width < 1
+    assert "among the values that were considered" in mean.rests_on
+    assert answer.interval(basis=Bootstrap(40)).low.shape == (answer.alphabet.size,)
+
+
+def test_a_large_alphabet_is_answered_as_a_whole() -> None:
+    mechanism = TruncatedGeometric(Integers(0, 2999), 0.5)
+    truth = np.zeros(3000, dtype=int)
+    truth[100:110] = 100
+    answer = estimate(mechanism.simulate_counts(truth, rng=1), mechanism, MLE())
+    assert answer.considered is not None
+    interval = answer.query("x < 105")
+    assert interval.low < 0.5 < interval.high
+    assert interval.width < 0.3
+
+
+# Words and values.
+
+
+def test_an_interval_says_what_it_is() -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    interval = answer.query("  x   >= 5 ", name="x")
+    assert interval.question == "x >= 5"
+    assert interval.level == 0.95
+    assert str(interval).endswith("at 95%")
+    assert interval.contains(interval.estimate)
+    assert not interval.contains(interval.high + 0.01)
+    low, high = interval
+    assert (low, high) == (interval.low, interval.high)
+    assert "log-likelihood is at most 1.92 below the highest" in interval.rests_on
+    with pytest.raises(FrozenInstanceError):
+        interval.low = 0.0  # type: ignore[misc]
+
+
+def test_a_band_says_what_it_is_and_cannot_be_written_to() -> None:
+    band = estimate(COUNTS, MECHANISM, IBU()).interval(0.9)
+    low, high = band
+    assert band.at(3).low == low[3]
+    assert band.at(3).high == high[3]
+    assert "at 90%" in repr(band)
+    with pytest.raises(ValueError, match="read-only"):
+        band.low[0] = 1.0
+
+
+def test_what_single_values_rest_on_depends_on_what_the_method_believes() -> None:
+    assert "solved again by IBU" in estimate(COUNTS, MECHANISM, IBU()).interval().rests_on
+    assert "whatever the method" in estimate(COUNTS, MECHANISM, MLE()).interval().rests_on
+    assert "solved again by INV" in estimate(COUNTS, MECHANISM, Inversion("none")).interval().rests_on
+    narrow = estimate(COUNTS, MECHANISM, MLE()).interval(basis=Bootstrap(50))
+    assert "as many from" not in narrow.rests_on
