@@ -29,8 +29,8 @@ STANDARD_STREAM = "-"
 BLOCK = 2**22
 """Characters that are read at a time."""
 
-CHUNK_ROWS = 2**17
-"""Rows at a time where they have to be taken one by one."""
+CHUNK_ROWS = 2**11
+"""Rows at a time where they have to be taken one by one; with many more lists alive, Python keeps searching them."""
 
 Key = str | tuple[str, ...]
 """What a row says in the columns asked for; a plain text where that is one column."""
