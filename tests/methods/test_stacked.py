@@ -9,9 +9,9 @@ import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.methods.candidates import Candidate
+from confide.methods.candidates import LONGEST_HEAD_START, Candidate
 from confide.methods.held_out import Folds
-from confide.methods.stacked import HANDICAP, weigh
+from confide.methods.stacked import weigh
 
 AGES = cf.Integers(0, 99, unit="year")
 
@@ -94,6 +94,22 @@ def test_counts_that_cannot_be_split_leave_one_method_and_it_says_so() -> None:
     assert "shrunk alone" in cf.estimate(cf.tally(["a", "b"], [2, 1]), nameless).explanation
 
 
+def test_the_head_start_is_short_where_the_evidence_is_not_sure() -> None:
+    mechanism = cf.RandomizedResponse(AGES, 1.0)
+    histogram = cf.datasets.adult_ages().histogram
+    unsure = cf.estimate(mechanism.simulate_counts(histogram // 4, rng=1), mechanism)
+    sure = cf.estimate(mechanism.simulate_counts(histogram * 10, rng=1), mechanism)
+    assert "a head start of 8 nats" in sure.explanation
+    assert "a head start of 8 nats" not in unsure.explanation
+
+
+def test_where_reports_say_nothing_the_answer_stays_near_uniform() -> None:
+    mechanism = cf.RandomizedResponse(cf.Integers(0, 79), 0.1)
+    for seed in range(3):
+        answer = cf.estimate(mechanism.simulate_counts([25] * 80, rng=seed), mechanism)
+        assert cf.total_variation(answer.distribution, np.full(80, 1 / 80)) < 0.3
+
+
 def test_groups_with_different_mechanisms_are_one_problem() -> None:
     ages = cf.datasets.adult_ages()
     mechanisms = cf.TruncatedGeometric(AGES, 0.3), cf.RandomizedResponse(ages.alphabet, 3.0)
@@ -115,7 +131,8 @@ def test_the_same_reports_give_the_same_answer_and_seeds_are_settings() -> None:
 
 
 def candidates_of(first: FloatArray, second: FloatArray) -> list[Candidate]:
-    return [Candidate(name, one, np.array([one, one])) for name, one in (("first", first), ("second", second))]
+    named = {"first": first, "second": second}
+    return [Candidate(name, one, np.array([one, one]), LONGEST_HEAD_START) for name, one in named.items()]
 
 
 @pytest.mark.parametrize("people", [20, 200, 20_000])
@@ -124,10 +141,10 @@ def test_the_shares_are_those_that_a_search_over_all_mixtures_finds(people: int)
     evidence = Evidence(channel, np.rint(people * np.array([0.5, 0.3, 0.2])))
     folds = Folds.of(evidence, 2, 0)
     first, second = np.array([0.2, 0.3, 0.5]), np.array([0.8, 0.15, 0.05])
-    shares, scores = weigh(evidence, folds, candidates_of(first, second), HANDICAP)
+    shares, scores = weigh(evidence, folds, candidates_of(first, second))
     held = folds.judged.mean(axis=0) * evidence.total
     tried = np.linspace(1e-6, 1 - 1e-6, 20_001)
-    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + HANDICAP * np.log(tried)
+    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + LONGEST_HEAD_START * np.log(tried)
     assert shares[0] == pytest.approx(tried[np.argmax(objective)], abs=2e-2)
     assert scores[1] == pytest.approx(held @ np.log(second / first), rel=1e-9)
 
@@ -135,7 +152,7 @@ def test_the_shares_are_those_that_a_search_over_all_mixtures_finds(people: int)
 def test_a_candidate_that_rules_a_report_out_is_not_chosen() -> None:
     evidence = Evidence(Dense(np.eye(2)), np.array([30.0, 20.0]))
     impossible, possible = np.array([1.0, 0.0]), np.array([0.5, 0.5])
-    shares, _ = weigh(evidence, Folds.of(evidence, 2, 0), candidates_of(impossible, possible), HANDICAP)
+    shares, _ = weigh(evidence, Folds.of(evidence, 2, 0), candidates_of(impossible, possible))
     assert shares[1] > 0.5
 
 

@@ -106,4 +106,4 @@ def test_the_uniform_distribution_has_the_evidence_of_an_endless_weight() -> Non
     flat = stay_uniform(one)
     size = one.knots.size
     family = smooth_prior._Family(one, 1, roughness(Layout((size,)), size, 1), ignore)
-    assert family.fit(1e8, 0.0, one.start).log_evidence == pytest.approx(flat.log_evidence, abs=1e-2)
+    assert family.fit(1e8, one.start).log_evidence == pytest.approx(flat.log_evidence, abs=1e-2)

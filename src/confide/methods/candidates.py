@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,13 +30,30 @@ CLOSE_ENOUGH = 0.01
 """Nats to which a candidate maximum is found: less could not be seen in the answer."""
 
 
+LONGEST_HEAD_START = 8.0
+"""Nats that the others have to make up to an answer that the evidence for its prior speaks for clearly.
+
+Under strong noise the held-out scores of good and bad answers differ by a few nats, and by chance: without a head start
+the mixture follows that chance. A truth that really is rough or sparse makes it up, given reports enough to show it.
+"""
+
+SHORTEST_HEAD_START = 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a method makes of all reports, and of all but each fold, one row a fold."""
+    """What a method makes of all reports, and of all but each fold, one row a fold.
+
+    Attributes
+    ----------
+    head_start
+        Nats that other candidates have to make up, if this is the first of them.
+    """
 
     name: str
     distribution: FloatArray
     without_fold: FloatArray
+    head_start: float = SHORTEST_HEAD_START
 
 
 def stored(evidence: Evidence) -> Evidence:
@@ -58,7 +76,21 @@ def smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
     distribution = turn_to_reporters(evidence, mix(fits, shares))
     # New reports come from the population, not from those who have reported: the folds are judged without that turn.
-    return Candidate(name_of_smooth(evidence), distribution, _normalised(np.asarray(parts)))
+    return Candidate(
+        name_of_smooth(evidence), distribution, _normalised(np.asarray(parts)), _head_start(evidence, shares)
+    )
+
+
+def _head_start(evidence: Evidence, shares: FloatArray) -> float:
+    """Return how sure the evidence is whether the truth is uniform, in nats of its odds, up to the longest head start.
+
+    Where it is not sure, the average is part smooth and part uniform, which is little to be proud of. Where neighbours
+    mean nothing the prior knows nothing that the others do not, and gets the shortest.
+    """
+    if layout_of(evidence) is None:
+        return SHORTEST_HEAD_START
+    uniform, others = max(float(shares[0]), 1e-300), max(float(shares[1:].sum()), 1e-300)
+    return min(max(abs(math.log(uniform / others)), SHORTEST_HEAD_START), LONGEST_HEAD_START)
 
 
 def name_of_smooth(evidence: Evidence) -> str:

@@ -17,9 +17,6 @@ from confide.methods.base import Method, Monitor, Solution, Status
 if TYPE_CHECKING:
     from confide.solvers.smooth_prior import Fit, Problem
 
-ROUGHER_BY_ONE = math.log(2)
-"""Each step towards rougher answers is half as likely beforehand: without it faint evidence would raise lone peaks."""
-
 LARGEST_UNORDERED = 2000
 """Values without neighbours up to which a step, which takes the cube of their number, is worth it."""
 
@@ -112,10 +109,20 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
 
 
 def believe(fits: Sequence[Fit]) -> FloatArray:
-    """Return how much of each fit is in the average: its evidence, halved for each step towards roughness."""
-    logs = np.array([fit.log_evidence - ROUGHER_BY_ONE * fit.rank for fit in fits])
+    """Return how much of each fit is in the average: its evidence times how likely it was beforehand.
+
+    Beforehand the uniform distribution, the first, is as likely as all others together: the smoothest of them are much
+    alike, and would outvote it by their number.
+    """
+    logs = np.array([fit.log_evidence for fit in fits])
+    logs[1:] -= math.log(max(len(fits) - 1, 1))
     weights: FloatArray = np.exp(logs - logs.max())
     return weights / float(weights.sum())
+
+
+def is_nearly_uniform(shares: FloatArray) -> bool:
+    """Whether the uniform distribution, the first of the fits, is most of the average."""
+    return bool(shares[0] > 0.5)
 
 
 def mix(fits: Sequence[Fit], shares: FloatArray) -> FloatArray:
@@ -144,9 +151,8 @@ def _orders(layout: Layout | None) -> tuple[int, ...]:
 
 
 def _explain(fits: Sequence[Fit], shares: FloatArray) -> str:
-    uniform = float(shares[0])
-    if uniform > 0.5:
-        return f"the reports hardly speak against the uniform distribution, which is {uniform:.0%} of the average"
+    if is_nearly_uniform(shares):
+        return f"the reports hardly speak against the uniform distribution, which is {shares[0]:.0%} of the average"
     best = fits[int(np.argmax(shares))]
     prior = {0: "no differences", 1: "first", 2: "second", 3: "third"}[best.order]
     kind = "a pull towards the uniform distribution" if best.order == 0 else f"a prior on {prior} differences"

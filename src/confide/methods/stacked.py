@@ -26,16 +26,6 @@ from confide.methods.held_out import Folds
 from confide.methods.mle import MLE
 from confide.methods.smooth import Smooth, why_not_smooth
 
-HANDICAP = 8.0
-"""Nats that the others have to make up to the smooth candidate.
-
-Under strong noise the held-out scores of good and bad answers differ by a few nats, and by chance: without a handicap
-the mixture follows that chance. A truth that really is rough or sparse makes it up, given reports enough to show it.
-"""
-
-HANDICAP_WITHOUT_ORDER = 1.0
-"""The same where neighbours mean nothing: there the candidates are more alike, and the first has less to say for it."""
-
 FAINT = 1e-300
 """The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
 
@@ -49,8 +39,8 @@ class Stacked(Method):
 
     The candidates are :class:`Smooth`, :class:`IBU` stopped by held-out reports, and :class:`MLE`. Each is solved on
     all reports and on all but each of a few folds. The shares maximise the likelihood of the folds that were left out,
-    a concave problem that our own solver solves, with a head start for the first candidate: eight nats where
-    neighbours mean something, one where they do not. ``estimate.choices`` says what was chosen.
+    a concave problem that our own solver solves. The first candidate has a head start: eight nats where the evidence
+    speaks clearly for its prior, down to one where it does not. ``estimate.choices`` says what was chosen.
 
     On categories, where neighbours mean nothing, no candidate takes anything for smooth: the first one merely draws
     every probability towards the uniform one, and is called shrunk.
@@ -91,26 +81,23 @@ class Stacked(Method):
         quick = stored(evidence)
         folds = Folds.of(quick, self.folds, self.seed)
         tried, remarks = _stand(quick, folds)
-        handicap = HANDICAP if tried[0].name == "smooth" else HANDICAP_WITHOUT_ORDER
-        shares, scores = weigh(quick, folds, tried, handicap)
+        shares, scores = weigh(quick, folds, tried)
         mixed: FloatArray = shares @ np.array([candidate.distribution for candidate in tried])
         choices = tuple(
             Choice(candidate.name, float(share), float(score))
             for candidate, share, score in zip(tried, shares, scores, strict=True)
         )
         left_out = tuple(Choice(name, 0.0, None, remark) for name, remark in remarks.items())
-        explanation = _explain(choices, left_out, handicap)
+        explanation = _explain(choices, left_out, tried[0].head_start)
         return Solution(mixed / float(mixed.sum()), 0, Status.HELD_OUT, explanation, choices + left_out)
 
 
-def weigh(
-    evidence: Evidence, folds: Folds, tried: Sequence[Candidate], handicap: float
-) -> tuple[FloatArray, FloatArray]:
+def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
     """Return the shares that explain the folds best, and by how many nats each candidate beats the first.
 
     A mixture of candidates explains a left-out report with the mixture of their probabilities, so the shares are
     another distribution seen through another channel: values are candidates, outputs are reports in their fold. The
-    handicap is so many more reports, which only the first candidate explains.
+    head start is so many more reports, which only the first candidate explains.
     """
     judged = folds.judged * (evidence.total / folds.judged.shape[0])
     seen = judged > 0
@@ -120,7 +107,7 @@ def weigh(
     alone = np.zeros((len(tried), 1))
     alone[0] = 1.0
     matrix = np.hstack([explained / explained.max(axis=0), alone])
-    counts = np.append(judged[seen], handicap)
+    counts = np.append(judged[seen], tried[0].head_start)
     shares = MLE(1e-3).solve(Evidence(Dense(matrix), counts)).distribution
     return shares, scores - scores[0]
 
@@ -155,9 +142,9 @@ def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> So
     return Solution(found.distribution, found.iterations, found.status, explanation, choices)
 
 
-def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], handicap: float) -> str:
+def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: float) -> str:
     named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
     shares = " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)
-    start = f"a head start of {handicap:g} nat{'' if handicap == 1 else 's'}"
+    start = f"a head start of {head_start:.2g} nat{'' if head_start == 1 else 's'}"
     rule = f"held-out reports weigh the candidates, and {tried[0].name} has {start}"
     return "; ".join([shares, rule, *(f"{choice.name} was not tried: {choice.remark}" for choice in left_out)])

@@ -74,15 +74,12 @@ class Fit:
     ----------
     order, weight
         The order of the differences, 0 for none, and alpha; infinite for the uniform distribution itself.
-    rank
-        How many steps of the path came before, from smooth to rough.
     log_evidence
         The log-probability of the reports under this prior.
     """
 
     order: int
     weight: float
-    rank: float
     log_evidence: float
     heights: FloatArray
     theta: FloatArray
@@ -159,15 +156,11 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[Fit]:
     fits: list[Fit] = []
     while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
         heights = fits[-1].heights if fits else problem.start
-        fits.append(family.fit(weight, float(len(fits)), heights))
+        fits.append(family.fit(weight, heights))
         weight /= step
     best = max(fits, key=lambda fit: fit.log_evidence)
-    beside = [
-        family.fit(best.weight * step**side, best.rank - side, best.heights)
-        for side in (0.5, -0.5)
-        if best.rank >= side
-    ]
-    return fits + beside
+    sides = (-0.5,) if best is fits[0] else (0.5, -0.5)
+    return fits + [family.fit(best.weight * step**side, best.heights) for side in sides]
 
 
 def _is_hopeless(fits: list[Fit]) -> bool:
@@ -189,14 +182,14 @@ class _Family:
         spectrum: FloatArray = np.maximum(np.linalg.eigvalsh(self.penalty), 0.0)
         return spectrum
 
-    def fit(self, weight: float, rank: float, heights: FloatArray) -> Fit:
+    def fit(self, weight: float, heights: FloatArray) -> Fit:
         """Climb from these heights to the mode for one weight, and measure its evidence."""
         problem = self.problem
         precision = _precision(problem, self.penalty, weight)
         heights, theta, outputs, height = _climb(problem, precision, heights, self.progress)
         volume = _log_determinant(problem.curvature(theta, outputs) + precision)
         log_evidence = height + (float(np.log(weight * self.spectrum + problem.anchor).sum()) - volume) / 2
-        return Fit(self.order, weight, rank, log_evidence, heights, theta / theta.sum())
+        return Fit(self.order, weight, log_evidence, heights, theta / theta.sum())
 
 
 def stay_uniform(problem: Problem) -> Fit:
@@ -208,7 +201,7 @@ def stay_uniform(problem: Problem) -> Fit:
     theta = np.full(size, 1 / size)
     height = _likelihood(problem, theta, problem.push(theta))
     log_evidence = height + (math.log(problem.anchor) - math.log(problem.anchor + problem.evidence.total / size)) / 2
-    return Fit(0, math.inf, 0.0, log_evidence, problem.start, theta)
+    return Fit(0, math.inf, log_evidence, problem.start, theta)
 
 
 def refit(problem: Problem, fit: Fit, shares: FloatArray, total: float) -> FloatArray:
