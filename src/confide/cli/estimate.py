@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +16,13 @@ from confide.checks import check_choice
 from confide.cli.exits import NoAnswerError
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import check_outputs, describe_rows, rows_record, screen, warn_of_values
-from confide.cli.terminal import console, progress, say_exactly, show_json, show_pairs, warn
+from confide.cli.terminal import console, progress, say, say_exactly, show_json, show_pairs, warn
 from confide.comparisons import Outcome, assess
 from confide.errors import InvalidParameterError
+from confide.estimates import Estimate
+from confide.intervals import Band, Interval, check_level, percent
 from confide.methods import IBU, METHODS, MLE, Method, Status
+from confide.queries import as_weights
 from confide.reports import Counts
 from confide.surveys import Survey, load_survey
 from confide.tables import (
@@ -33,9 +36,12 @@ from confide.tables import (
 )
 from confide.theory.likely_subsets import likely_subset
 
+USUAL_LEVEL = 0.95
+
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
     "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
+    'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
     "confide estimate survey.toml reports.csv --method inversion-project --json",
 )
 
@@ -72,6 +78,24 @@ def estimate(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Also give intervals that hold the truth this often, such as 0.95: in the table, as columns low and "
+            "high of a CSV file, and as a band in the page.",
+            show_default=False,
+        ),
+    ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUERY",
+            help='Also answer "age >= 65", "answer in {yes, no}" or "row in 2..4 and column < 3", with an interval '
+            f"at the level of --interval [default: {USUAL_LEVEL:g}]; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(metavar="VALUES", help="True values, to measure the distance from.", show_default=False),
@@ -97,9 +121,12 @@ def estimate(  # noqa: PLR0913 - one argument an option
     limit that is reached is a warning, not an error. A column called 'count' says how often a row's report was seen.
     """
     chosen, outputs = _choose_method(method, delta, iteration_limit), output or []
+    level = USUAL_LEVEL if interval is None else interval
+    check_level("--interval", level)
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    _check_queries(contract, query or [])
     true_rows = None if truth is None else _read_truth(truth, contract)
     rows = read_reports(reports, contract, column or ())
     screen(rows, rejects)
@@ -108,18 +135,28 @@ def estimate(  # noqa: PLR0913 - one argument an option
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
         outcome = assess(counts, contract.mechanism, chosen, truth=known, monitor=monitor)
+    with progress("Finding intervals"):
+        asked = _ask(contract, outcome, query or [], level, has_band=interval is not None)
     # All are rendered before the first is written, so that a missing package leaves none behind.
-    contents = [_render(path, contract, counts, outcome, known) for path in outputs]
+    contents = [_render(path, contract, counts, outcome, known, asked) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        show_json(estimate_record(contract, counts, outcome) | {"rows": rows_record(rows)})
+        show_json(estimate_record(contract, counts, outcome, asked.band, asked.answers) | {"rows": rows_record(rows)})
     else:
-        _show_in_words(contract, rows, outcome, known, everything=everything)
+        _show_in_words(contract, rows, outcome, known, asked, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     if outcome.estimate.status in CURES:
         warn(f"{outcome.estimate.explanation}. {CURES[outcome.estimate.status]}")
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was asked of an estimate beyond its distribution: a band over all values, and queries."""
+
+    band: Band | None
+    answers: list[Interval]
 
 
 def describe_certificate(certificate: float) -> str:
@@ -177,18 +214,43 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
     return replace(rows, alphabet=likely).distribution()
 
 
-def _render(path: Path, survey: Survey, counts: Counts, outcome: Outcome, truth: NDArray[np.float64] | None) -> str:
+def _check_queries(survey: Survey, queries: list[str]) -> None:
+    """Refuse a query that makes no sense before any work is done; of endless values the likely ones are asked later."""
+    for query in queries if survey.alphabet.is_finite else ():
+        as_weights(query, survey.alphabet, survey.name)
+
+
+def _ask(survey: Survey, outcome: Outcome, queries: list[str], level: float, *, has_band: bool) -> Asked:
+    answer = outcome.estimate
+    band = answer.interval(level) if has_band else None
+    return Asked(band, [answer.query(query, level, name=survey.name) for query in queries])
+
+
+def _render(
+    path: Path,
+    survey: Survey,
+    counts: Counts,
+    outcome: Outcome,
+    truth: NDArray[np.float64] | None,
+    asked: Asked,
+) -> str:
     if path.suffix.lower() == ".csv":
-        return estimate_csv(survey, outcome.estimate)
+        return estimate_csv(survey, outcome.estimate, asked.band)
     if path.suffix.lower() == ".json":
-        return to_json(estimate_record(survey, counts, outcome)) + "\n"
+        return to_json(estimate_record(survey, counts, outcome, asked.band, asked.answers)) + "\n"
     from confide.pages import estimate_page
 
-    return estimate_page(survey, counts, [outcome], truth=truth)
+    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers)
 
 
 def _show_in_words(
-    survey: Survey, rows: Rows, outcome: Outcome, truth: NDArray[np.float64] | None, *, everything: bool
+    survey: Survey,
+    rows: Rows,
+    outcome: Outcome,
+    truth: NDArray[np.float64] | None,
+    asked: Asked,
+    *,
+    everything: bool,
 ) -> None:
     from confide.cli.bars import show_distribution
 
@@ -205,7 +267,52 @@ def _show_in_words(
             *_distances(survey, outcome, truth),
         ]
     )
-    show_distribution(target, survey.name, answer, truth, everything=everything)
+    lines = None if asked.band is None else LineIntervals(answer, asked.band)
+    show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
+    _show_asked(asked, lines)
+
+
+@dataclass(frozen=True, eq=False)
+class LineIntervals:
+    """Where the intervals of a table's lines come from: the band for single values, a query for several together."""
+
+    answer: Estimate
+    band: Band
+    bases: dict[str, str] = field(default_factory=dict)
+    """What was used so far rests on, and for what."""
+
+    def __call__(self, places: NDArray[np.int64]) -> tuple[float, float]:
+        """Return the interval of the values with these numbers together, and remember what it rests on."""
+        if places.size == 1:
+            self.bases[self.band.rests_on] = "single values"
+            return float(self.band.low[places[0]]), float(self.band.high[places[0]])
+        weights = np.zeros(self.answer.alphabet.size)
+        weights[places] = 1.0
+        found = self.answer.query(weights, self.band.level)
+        if found.undetermined is None:
+            self.bases[found.rests_on] = "ranges"
+        return found.low, found.high
+
+
+def _show_asked(asked: Asked, lines: LineIntervals | None) -> None:
+    """Print the answers to queries, and what all intervals rest on."""
+    bases: dict[str, list[str]] = {}
+    shown = [] if lines is None else list(lines.bases.items())
+    for basis, what in (*shown, *((one.rests_on, "queries") for one in asked.answers)):
+        bases.setdefault(basis, []).append(what)
+    pairs = [(one.question, _in_percent(one)) for one in asked.answers]
+    pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
+    if pairs:
+        say()
+        show_pairs(pairs)
+
+
+def _in_percent(answer: Interval) -> str:
+    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {percent(answer.level)}"
+    if answer.undetermined is None:
+        return found
+    low, high = answer.undetermined
+    return f"{found}; the best explanations alone leave {low:.2%} to {high:.2%} open"
 
 
 def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | None) -> list[tuple[str, str]]:

@@ -37,6 +37,8 @@ class Panel:
         The truth, drawn in grey behind it; maps show it in a panel of its own instead.
     role
         Whether this is the truth, the noisy reports, or an estimate.
+    band
+        The lower and the upper ends of an interval for each value, drawn as a band or as whiskers; not on maps.
     """
 
     title: str
@@ -44,6 +46,7 @@ class Panel:
     subtitle: str = ""
     reference: FloatArray | None = None
     role: Role = Role.ESTIMATE
+    band: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def layers(self) -> list[FloatArray]:
@@ -66,7 +69,7 @@ def check_panels(panels: Sequence[Panel], size: int) -> tuple[Panel, ...]:
     if not panels:
         raise InvalidDistributionError("There is nothing to draw; give at least one panel.")
     for panel in panels:
-        for layer in panel.layers:
+        for layer in (*panel.layers, *(panel.band or ())):
             if np.shape(layer) != (size,):
                 raise InvalidDistributionError(
                     f"{panel.title!r} must hold one number for each of {size} values; got shape {np.shape(layer)}."
