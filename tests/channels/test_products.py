@@ -34,6 +34,7 @@ from confide.channels import (
     Piled,
     PlanarConvolution,
     RandomizedResponseChannel,
+    Rescaled,
     ScatteredExponential,
     Stacked,
     TwoSidedExponential,
@@ -171,6 +172,15 @@ def test_embedded_channels_merge_rename_and_drop(
 def test_stacked_channels_stand_side_by_side(values: int, widths: list[int], seed: int) -> None:
     parts = tuple(random_channel(values, width, seed + place) for place, width in enumerate(widths))
     check(Stacked(parts), np.hstack([part.matrix for part in parts]))
+
+
+@given(shape=st.tuples(st.integers(1, 6), st.integers(1, 6)), seed=st.integers(0, 99))
+def test_rescaled_rows_are_rows_times_their_factor(shape: tuple[int, int], seed: int) -> None:
+    base, factors = random_channel(*shape, seed), np.random.default_rng(seed).uniform(0.1, 10, shape[0])
+    channel = Rescaled(base, factors)
+    check(channel, factors[:, None] * base.matrix)
+    assert channel.layout is base.layout
+    np.testing.assert_allclose(channel.block(np.array([0]), np.array([0])), channel.dense()[:1, :1])
 
 
 @given(outputs=st.integers(1, 5), heights=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))

@@ -239,3 +239,26 @@ def test_pairs_are_labelled_as_people_write_them() -> None:
     pairs = cf.Pairs(cf.Integers(1, 2), cf.Categories(["f", "m"]))
     axes = draw_distributions(pairs, [Panel("IBU", np.full(4, 0.25))]).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["(1, f)", "(1, m)", "(2, f)", "(2, m)"]
+
+
+def test_a_band_is_drawn_on_a_line_and_raises_its_axis() -> None:
+    shares = np.full(10, 0.1)
+    plain, banded = Panel("IBU", shares), Panel("IBU", shares, band=(shares / 2, shares * 1.5))
+    tops = [draw_distributions(cf.Integers(0, 9), [panel]).axes[0].get_ylim()[1] for panel in (plain, banded)]
+    assert tops[1] >= 0.15 > tops[0]
+    filled = draw_distributions(cf.Integers(0, 9), [banded]).axes[0].patches
+    assert len(filled) == 2
+
+
+def test_whiskers_are_drawn_on_bars_and_stay_within_their_axis() -> None:
+    shares = np.array([0.5, 0.3, 0.2])
+    figure = draw_distributions(
+        cf.Categories(["a", "b", "c"]), [Panel("IBU", shares, band=(shares - 0.1, shares + 0.3))]
+    )
+    assert figure.axes[0].containers[-1].has_xerr  # type: ignore[attr-defined]
+    assert figure.axes[0].get_xlim()[1] >= 0.8
+
+
+def test_a_band_over_another_alphabet_is_refused() -> None:
+    with pytest.raises(InvalidDistributionError, match="one number for each of 3"):
+        draw_distributions(cf.Integers(0, 2), [Panel("IBU", np.full(3, 1 / 3), band=(np.zeros(2), np.ones(2)))])

@@ -230,3 +230,44 @@ def test_without_matplotlib_the_install_command_is_named(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'confide\[figures\]'"):
         estimate_page(survey, counts, assess(survey, counts, cf.IBU()))
+
+
+@pytest.mark.parametrize("kind", ["line", "grid", "categories"])
+def test_intervals_are_drawn_listed_and_explained(kind: str) -> None:
+    survey, counts, truth = case(kind)
+    outcomes = assess(survey, counts, cf.IBU(), cf.Inversion("project"))
+    answer = outcomes[0].estimate
+    band, weights = answer.interval(basis=cf.Bootstrap(40)), np.arange(20) >= 10
+    page = Reader(
+        estimate_page(survey, counts, outcomes, truth=truth, band=band, answers=[answer.query(weights.astype(float))])
+    )
+    plain = Reader(estimate_page(survey, counts, outcomes, truth=truth))
+    for words in ("How sure it is", "the share of given weights", "IBU, low", "IBU, high", "40 replicates", "95%"):
+        assert words in page.text
+        assert words not in plain.text
+    drawn = {"line": "light band around IBU", "grid": "Upper ends at 95%", "categories": "whiskers of IBU"}[kind]
+    assert drawn in page.text
+    assert f"{100 * band.high[19]:.4f}" in page.text
+    assert page.seen.count("svg") == plain.seen.count("svg") + (3 if kind == "grid" else 0)  # two maps and their scale
+
+
+def test_means_are_no_shares() -> None:
+    survey, counts, _ = case("line")
+    outcomes = assess(survey, counts, cf.IBU())
+    answer = outcomes[0].estimate
+    answers = [answer.mean(), answer.quantile(0.5), answer.query("answer > 15", basis=cf.Bootstrap(40))]
+    page = Reader(estimate_page(survey, counts, outcomes, answers=answers))
+    assert "the mean" in page.text
+    assert f"{answer.mean().high:.4g}" in page.text
+    assert "the quantile 0.5" in page.text
+    assert f"{answers[2].low:.2%}" in page.text
+    assert "What was asked about the mean and the quantile 0.5 rests on the likelihood" in page.text
+
+
+def test_a_band_over_other_values_is_refused() -> None:
+    survey, counts, _ = case("line")
+    outcomes = assess(survey, counts, cf.IBU())
+    grid, reports, _ = case("grid")
+    other = cf.estimate(reports, grid.mechanism, cf.IBU())
+    with pytest.raises(InvalidParameterError, match="The band is over"):
+        estimate_page(survey, counts, outcomes, band=other.interval(basis=cf.Bootstrap(40)))

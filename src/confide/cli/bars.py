@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,18 +30,28 @@ SHADES = "·░▒▓█"
 
 FloatArray = NDArray[np.float64]
 
+Ends = Callable[[NDArray[np.int64]], tuple[float, float]]
+"""Returns the interval of the share that the values with these numbers have together."""
+
 
 @dataclass(frozen=True)
 class Bar:
-    """One line: a value or several of them, the estimated share and, where the truth is known, the true one."""
+    """One line: a value or several of them, the estimated share, the true one and an interval where these are known."""
 
     label: str
     share: float
     truth: float | None
+    ends: tuple[float, float] | None = None
 
 
 def show_distribution(
-    console: Console, name: str, answer: Estimate, truth: FloatArray | None, *, everything: bool = False
+    console: Console,
+    name: str,
+    answer: Estimate,
+    truth: FloatArray | None,
+    *,
+    everything: bool = False,
+    ends: Ends | None = None,
 ) -> None:
     """Print an estimated distribution in the shape that suits its alphabet."""
     alphabet, distribution = answer.alphabet, answer.distribution
@@ -49,7 +60,7 @@ def show_distribution(
     if isinstance(alphabet, Pairs) and not everything and alphabet.size > SMALL:
         notes = _show_margins(console, alphabet, distribution, truth)
     else:
-        bars, note = choose_bars(alphabet, distribution, truth, everything=everything)
+        bars, note = choose_bars(alphabet, distribution, truth, everything=everything, ends=ends)
         console.print(_table(console, name, bars))
         notes = [note]
     for line in filter(None, notes):
@@ -68,40 +79,52 @@ def _show_margins(console: Console, pairs: Pairs, distribution: FloatArray, trut
 
 
 def choose_bars(
-    alphabet: Alphabet, distribution: FloatArray, truth: FloatArray | None, *, everything: bool = False
+    alphabet: Alphabet,
+    distribution: FloatArray,
+    truth: FloatArray | None,
+    *,
+    everything: bool = False,
+    ends: Ends | None = None,
 ) -> tuple[list[Bar], str]:
     """Return the lines to show and a sentence on what they leave out.
 
     >>> bars, note = choose_bars(Integers(0, 99), np.full(100, 0.01), None)
     >>> bars[0], note
-    (Bar(label='0-4', share=0.05, truth=None), 'In ranges of 5; --all shows all 100 values.')
+    (Bar(label='0-4', share=0.05, truth=None, ends=None), 'In ranges of 5; --all shows all 100 values.')
     """
     if everything or alphabet.size <= SMALL:
-        return _lines(alphabet, np.arange(alphabet.size), distribution, truth), ""
+        return _lines(alphabet, np.arange(alphabet.size), distribution, truth, ends), ""
     if isinstance(alphabet, Integers):
-        return _ranges(alphabet, distribution, truth)
-    return _most_likely(alphabet, distribution, truth)
+        return _ranges(alphabet, distribution, truth, ends)
+    return _most_likely(alphabet, distribution, truth, ends)
 
 
-def _lines(alphabet: Alphabet, chosen: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None) -> list[Bar]:
+def _lines(
+    alphabet: Alphabet, chosen: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None, ends: Ends | None
+) -> list[Bar]:
     labels = [label_value(value) for value in alphabet.decode(chosen).tolist()]
-    return [
-        Bar(label, float(shares[index]), None if truth is None else float(truth[index]))
-        for label, index in zip(labels, chosen, strict=True)
-    ]
+    places = [np.array([index]) for index in chosen]
+    return [_bar(label, one, shares, truth, ends) for label, one in zip(labels, places, strict=True)]
 
 
-def _ranges(alphabet: Integers, shares: FloatArray, truth: FloatArray | None) -> tuple[list[Bar], str]:
+def _bar(label: str, places: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None, ends: Ends | None) -> Bar:
+    known = None if truth is None else float(truth[places].sum())
+    return Bar(label, float(shares[places].sum()), known, None if ends is None else ends(places))
+
+
+def _ranges(
+    alphabet: Integers, shares: FloatArray, truth: FloatArray | None, ends: Ends | None
+) -> tuple[list[Bar], str]:
     width = _round_width(alphabet.size / FEW)
     # Ranges begin at multiples of their width, so that they read 20-24 whatever the alphabet's first value is.
     lowest, highest = alphabet.span
     groups = np.arange(lowest, highest + 1) // width
     bars = []
     for group in np.unique(groups):
-        inside = groups == group
+        inside = np.flatnonzero(groups == group)
         low, high = max(lowest, group * width), min(highest, group * width + width - 1)
         label = f"{low}-{high}" if low >= 0 else f"{low} to {high}"
-        bars.append(Bar(label, float(shares[inside].sum()), None if truth is None else float(truth[inside].sum())))
+        bars.append(_bar(label, inside, shares, truth, ends))
     return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
 
 
@@ -111,12 +134,14 @@ def _round_width(least: float) -> int:
     return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least)
 
 
-def _most_likely(alphabet: Alphabet, shares: FloatArray, truth: FloatArray | None) -> tuple[list[Bar], str]:
+def _most_likely(
+    alphabet: Alphabet, shares: FloatArray, truth: FloatArray | None, ends: Ends | None
+) -> tuple[list[Bar], str]:
     few = FEW // 2 if isinstance(alphabet, Grid) else FEW  # a map shows the other cells
     chosen = np.argsort(-shares, kind="stable")[:few]
     rest = max(0.0, 1.0 - float(shares[chosen].sum()))
     note = f"The {few} most likely of {alphabet.size:,} values; the others hold {rest:.1%}. --all shows every value."
-    return _lines(alphabet, chosen.astype(np.int64), shares, truth), note
+    return _lines(alphabet, chosen.astype(np.int64), shares, truth, ends), note
 
 
 def _table(console: Console, name: str, bars: list[Bar]) -> RenderableType:
@@ -128,14 +153,20 @@ def _table(console: Console, name: str, bars: list[Bar]) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(Text(name), justify="right", no_wrap=True, max_width=30)
     table.add_column("share", justify="right", no_wrap=True)
+    has_ends = any(bar.ends is not None for bar in bars)
+    for heading in ("low", "high") if has_ends else ():
+        table.add_column(heading, justify="right", no_wrap=True)
     if has_truth:
         table.add_column("truth", justify="right", no_wrap=True)
     table.add_column("bar; | is the truth" if has_truth else "", no_wrap=True)
     peak = max(max(bar.share, bar.truth or 0.0) for bar in bars)
-    width = max(10, min(60, console.width - 46))
+    width = max(10, min(60, console.width - (64 if has_ends else 46)))
     for bar in bars:
         truth = () if bar.truth is None else (f"{bar.truth:.2%}",)
-        table.add_row(Text(bar.label), f"{bar.share:.2%}", *truth, _draw(bar, peak, width, blocks=_has_blocks(console)))
+        ends = [f"{end:.2%}" for end in bar.ends or ()]
+        table.add_row(
+            Text(bar.label), f"{bar.share:.2%}", *ends, *truth, _draw(bar, peak, width, blocks=_has_blocks(console))
+        )
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,20 +18,26 @@ from confide.cli.gathering import Gathered, gather_reports
 from confide.cli.groups import estimate_each_group
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import check_outputs
-from confide.cli.terminal import console, progress, say_exactly, show_json, show_pairs, warn
+from confide.cli.terminal import console, progress, say, say_exactly, show_json, show_pairs, warn
 from confide.comparisons import Outcome, assess_pool
 from confide.counting import is_counts_file, read_counts
 from confide.counting.estimating import require_survey
 from confide.errors import InvalidParameterError
+from confide.estimates import Estimate
+from confide.intervals import Band, Interval, check_level, percent
 from confide.methods import IBU, METHODS, MLE, Method, Status
+from confide.queries import as_weights
 from confide.reports import Counts
 from confide.surveys import Survey, load_survey
 from confide.tables import Rows, estimate_csv, estimate_record, read_values, to_json, write_text
 from confide.theory.likely_subsets import likely_subset
 
+USUAL_LEVEL = 0.95
+
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
     "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
+    'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
     "confide estimate survey.toml reports.csv --method inversion-project --json",
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
@@ -87,6 +93,24 @@ def estimate(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Also give intervals that hold the truth this often, such as 0.95: in the table, as columns low and "
+            "high of a CSV file, and as a band in the page.",
+            show_default=False,
+        ),
+    ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUERY",
+            help='Also answer "age >= 65", "answer in {yes, no}" or "row in 2..4 and column < 3", with an interval '
+            f"at the level of --interval [default: {USUAL_LEVEL:g}]; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(metavar="VALUES", help="True values, to measure the distance from.", show_default=False),
@@ -116,14 +140,17 @@ def estimate(  # noqa: PLR0913 - one argument an option
     """
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
     chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []
+    level = USUAL_LEVEL if interval is None else interval
+    check_level("--interval", level)
     _check_formats(outputs)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    _check_queries(contract, query or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
         require_survey(counted.heading, contract, reports)
         if counted.heading.by:
-            _refuse_truth(truth)
+            _refuse_for_groups({"--truth": truth, "--interval": interval, "--query": query or None})
             of_groups = METHODS[FOR_GROUPS] if asked == DEFAULT and method is None else chosen
             estimate_each_group(counted, contract, of_groups, outputs, everything=everything, as_json=as_json)
             return
@@ -133,18 +160,28 @@ def estimate(  # noqa: PLR0913 - one argument an option
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
         outcome = assess_pool(gathered.pool, chosen, truth=known, monitor=monitor)
+    with progress("Finding intervals"):
+        found = _ask(contract, outcome, query or [], level, has_band=interval is not None)
     # All are rendered before the first is written, so that a missing package leaves none behind.
-    contents = [_render(path, contract, gathered, outcome, known) for path in outputs]
+    contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        show_json(estimate_record(contract, counts, outcome) | {"rows": gathered.record})
+        show_json(estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.record})
     else:
-        _show_in_words(contract, gathered, outcome, known, everything=everything)
+        _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     if outcome.estimate.status in CURES:
         warn(f"{outcome.estimate.explanation}. {CURES[outcome.estimate.status]}")
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was asked of an estimate beyond its distribution: a band over all values, and queries."""
+
+    band: Band | None
+    answers: list[Interval]
 
 
 def describe_certificate(certificate: float) -> str:
@@ -202,26 +239,54 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
     return replace(rows, alphabet=likely).distribution()
 
 
-def _refuse_truth(truth: Path | None) -> None:
-    if truth is not None:
-        raise InvalidParameterError("--truth is one distribution; these counts are of several groups. Leave it out.")
+def _refuse_for_groups(options: dict[str, object]) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise InvalidParameterError(
+            f"{given[0]} is for one distribution; these counts are of several groups. Leave it out."
+        )
 
 
-def _render(path: Path, survey: Survey, gathered: Gathered, outcome: Outcome, truth: NDArray[np.float64] | None) -> str:
+def _check_queries(survey: Survey, queries: list[str]) -> None:
+    """Refuse a query that makes no sense before any work is done; of endless values the likely ones are asked later."""
+    for query in queries if survey.alphabet.is_finite else ():
+        as_weights(query, survey.alphabet, survey.name)
+
+
+def _ask(survey: Survey, outcome: Outcome, queries: list[str], level: float, *, has_band: bool) -> Asked:
+    answer = outcome.estimate
+    band = answer.interval(level) if has_band else None
+    return Asked(band, [answer.query(query, level, name=survey.name) for query in queries])
+
+
+def _render(
+    path: Path,
+    survey: Survey,
+    gathered: Gathered,
+    outcome: Outcome,
+    truth: NDArray[np.float64] | None,
+    asked: Asked,
+) -> str:
     counts = gathered.counts
     if path.suffix.lower() == ".csv":
-        return estimate_csv(survey, outcome.estimate)
+        return estimate_csv(survey, outcome.estimate, asked.band)
     if path.suffix.lower() == ".json":
-        return to_json(estimate_record(survey, counts, outcome)) + "\n"
+        return to_json(estimate_record(survey, counts, outcome, asked.band, asked.answers)) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
 
-    return estimate_page(survey, counts, [outcome], truth=truth)
+    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers)
 
 
 def _show_in_words(
-    survey: Survey, gathered: Gathered, outcome: Outcome, truth: NDArray[np.float64] | None, *, everything: bool
+    survey: Survey,
+    gathered: Gathered,
+    outcome: Outcome,
+    truth: NDArray[np.float64] | None,
+    asked: Asked,
+    *,
+    everything: bool,
 ) -> None:
     from confide.cli.bars import show_distribution
     from confide.explanations import explain_choices
@@ -240,7 +305,52 @@ def _show_in_words(
             *_distances(survey, outcome, truth),
         ]
     )
-    show_distribution(target, survey.name, answer, truth, everything=everything)
+    lines = None if asked.band is None else LineIntervals(answer, asked.band)
+    show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
+    _show_asked(asked, lines)
+
+
+@dataclass(frozen=True, eq=False)
+class LineIntervals:
+    """Where the intervals of a table's lines come from: the band for single values, a query for several together."""
+
+    answer: Estimate
+    band: Band
+    bases: dict[str, str] = field(default_factory=dict)
+    """What was used so far rests on, and for what."""
+
+    def __call__(self, places: NDArray[np.int64]) -> tuple[float, float]:
+        """Return the interval of the values with these numbers together, and remember what it rests on."""
+        if places.size == 1:
+            self.bases[self.band.rests_on] = "single values"
+            return float(self.band.low[places[0]]), float(self.band.high[places[0]])
+        weights = np.zeros(self.answer.alphabet.size)
+        weights[places] = 1.0
+        found = self.answer.query(weights, self.band.level)
+        if found.undetermined is None:
+            self.bases[found.rests_on] = "ranges"
+        return found.low, found.high
+
+
+def _show_asked(asked: Asked, lines: LineIntervals | None) -> None:
+    """Print the answers to queries, and what all intervals rest on."""
+    bases: dict[str, list[str]] = {}
+    shown = [] if lines is None else list(lines.bases.items())
+    for basis, what in (*shown, *((one.rests_on, "queries") for one in asked.answers)):
+        bases.setdefault(basis, []).append(what)
+    pairs = [(one.question, _in_percent(one)) for one in asked.answers]
+    pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
+    if pairs:
+        say()
+        show_pairs(pairs)
+
+
+def _in_percent(answer: Interval) -> str:
+    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {percent(answer.level)}"
+    if answer.undetermined is None:
+        return found
+    low, high = answer.undetermined
+    return f"{found}; the best explanations alone leave {low:.2%} to {high:.2%} open"
 
 
 def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | None) -> list[tuple[str, str]]:

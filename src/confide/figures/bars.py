@@ -46,6 +46,8 @@ class Bars:
             axes.barh(places, self._gather(panel.reference), height=0.82, color=style.TRUTH)
         height = 0.82 if is_truth else 0.46
         axes.barh(places, self._gather(panel.distribution), height=height, color=style.TRUTH if is_truth else color)
+        if panel.band is not None:
+            self._add_whiskers(axes, panel.distribution, panel.band)
         axes.set_yticks(places, self._labels)
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.set_xlim(*self._limits)
@@ -55,6 +57,19 @@ class Bars:
         axes.set_xlabel(share_label(panel.role))
         if self._limits[0] < 0:
             axes.axvline(0, color=style.INK, linewidth=0.8)
+
+    def _add_whiskers(self, axes: Axes, distribution: FloatArray, band: tuple[FloatArray, FloatArray]) -> None:
+        """Draw the interval of each category that is shown; the others together have none."""
+        shares, low, high = (one[self._shown] for one in (distribution, *band))
+        axes.errorbar(
+            shares,
+            np.arange(shares.size),
+            xerr=np.maximum([shares - low, high - shares], 0.0),
+            fmt="none",
+            ecolor=style.INK,
+            elinewidth=1.1,
+            capsize=2.5,
+        )
 
     def add_key(self, figure: Figure, axes: list[Axes]) -> None:  # noqa: ARG002  every scene has this signature
         """Name the grey, where some panel shows the truth behind."""
@@ -68,6 +83,8 @@ class Bars:
     @cached_property
     def _limits(self) -> tuple[float, float]:
         gathered = np.concatenate([self._gather(layer) for panel in self.panels for layer in panel.layers])
+        ends = [end[self._shown] for panel in self.panels for end in panel.band or ()]
+        gathered = np.concatenate([gathered, *ends])
         return 1.06 * min(0.0, float(gathered.min())), 1.06 * max(float(gathered.max()), 1e-12)
 
     @cached_property

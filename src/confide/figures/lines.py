@@ -43,6 +43,9 @@ class Line:
         from matplotlib.ticker import MaxNLocator
 
         edges = self._edges
+        if panel.band is not None:
+            low, high = (self._average(end) for end in panel.band)
+            axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
         for layer, is_truth in _layers(panel):
             _add_steps(axes, self._average(layer), edges, None if is_truth else color)
         # A little air, or the outline of a peak at either end is half cut off.
@@ -94,7 +97,8 @@ class Line:
         estimates = [panel.distribution for panel in self.panels if panel.role is Role.ESTIMATE]
         measure = truths or estimates or [panel.distribution for panel in self.panels]
         lowest = min(float(self._average(one).max()) for one in measure)
-        highest = max(float(self._average(panel.distribution).max()) for panel in self.panels)
+        drawn = [panel.distribution if panel.band is None else panel.band[1] for panel in self.panels]
+        highest = max(float(self._average(one).max()) for one in drawn)
         return max(min(highest, HEADROOM * lowest), 1e-12)
 
     def _fits(self, panel: Panel) -> bool:

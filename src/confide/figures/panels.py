@@ -41,6 +41,8 @@ class Panel:
         The colour of an estimate; one for each in turn if left out.
     reference_role
         What the reference is, if not the truth.
+    band
+        The lower and the upper ends of an interval for each value, drawn as a band or as whiskers; not on maps.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Panel:
     role: Role = Role.ESTIMATE
     color: str | None = None
     reference_role: Role = Role.TRUTH
+    band: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def layers(self) -> list[FloatArray]:
@@ -72,7 +75,7 @@ def check_panels(panels: Sequence[Panel], size: int) -> tuple[Panel, ...]:
     if not panels:
         raise InvalidDistributionError("There is nothing to draw; give at least one panel.")
     for panel in panels:
-        for layer in panel.layers:
+        for layer in (*panel.layers, *(panel.band or ())):
             if np.shape(layer) != (size,):
                 raise InvalidDistributionError(
                     f"{panel.title!r} must hold one number for each of {size} values; got shape {np.shape(layer)}."

@@ -7,8 +7,8 @@ one class with :meth:`Basis.ends`; a method whose replicates can be solved toget
 :func:`confide.intervals.resolving.resolve`.
 """
 
-from confide.intervals.answers import Band, Interval
+from confide.intervals.answers import Band, Interval, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
-from confide.intervals.inference import Inference
+from confide.intervals.inference import Inference, check_level
 
-__all__ = ["Band", "Basis", "Bootstrap", "Inference", "Interval", "Likelihood"]
+__all__ = ["Band", "Basis", "Bootstrap", "Inference", "Interval", "Likelihood", "check_level", "percent"]

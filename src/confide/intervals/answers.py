@@ -34,6 +34,8 @@ class Interval:
     undetermined
         Where many distributions explain the reports best: the lowest and the highest answer among all of them, which
         the interval always holds. None where there is one such answer, or where this was too large to find out.
+    is_share
+        Whether the answer is a share of people, and not a value or a weighted sum.
     """
 
     question: str
@@ -43,6 +45,7 @@ class Interval:
     level: float
     rests_on: str
     undetermined: tuple[float, float] | None = None
+    is_share: bool = True
 
     @property
     def width(self) -> float:

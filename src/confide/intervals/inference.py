@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 
@@ -95,7 +95,7 @@ class Inference:
 
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""
-        check_level(level)
+        check_level("level", level)
         chosen = _check_basis(basis, self.usual_basis)
         low, high = chosen.ends(self, np.eye(self.alphabet.size), level)
         undetermined = self._open_shares()
@@ -111,16 +111,17 @@ class Inference:
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
-        return self._answer("mean", self.numbers, level, basis)
+        return replace(self._answer("mean", self.numbers, level, basis), is_share=False)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
-        check_level(level)
-        _check_share("The share of a quantile", share)
+        check_level("level", level)
+        check_level("The share of a quantile", share)
         chosen = _check_basis(basis, Likelihood())
         now = self.quantile_of(self.distribution, share)
         low, high = chosen.quantile_ends(self, share, level)
-        return Interval(f"quantile {share:g}", now, min(low, now), max(high, now), level, chosen.explain(self, level))
+        words = chosen.explain(self, level)
+        return Interval(f"quantile {share:g}", now, min(low, now), max(high, now), level, words, is_share=False)
 
     @cached_property
     def numbers(self) -> FloatArray:
@@ -147,7 +148,7 @@ class Inference:
         return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
 
     def _answer(self, question: str, weights: FloatArray, level: float, basis: Basis | None) -> Interval:
-        check_level(level)
+        check_level("level", level)
         chosen = _check_basis(basis, Likelihood())
         low, high = (float(end[0]) for end in chosen.ends(self, weights[None, :], level))
         now, words = float(weights @ self.distribution), chosen.explain(self, level)
@@ -155,7 +156,8 @@ class Inference:
         if undetermined is not None:
             low, high = min(low, undetermined[0]), max(high, undetermined[1])
             words = f"{words}; {self._explain_open(weights, undetermined)}"
-        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined)
+        is_share = bool(np.isin(weights, (0.0, 1.0)).all())
+        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined, is_share)
 
     def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
         """Return the lowest and the highest answer among all best explanations, where they differ."""
@@ -199,12 +201,8 @@ class Inference:
 OPEN_SHARES = "many distributions explain the reports best, and the interval holds the shares that all of them give"
 
 
-def check_level(level: object) -> None:
-    """Refuse a level that is none."""
-    _check_share("level", level)
-
-
-def _check_share(name: str, share: object) -> None:
+def check_level(name: str, share: object) -> None:
+    """Refuse what is no share between nothing and all."""
     is_number = isinstance(share, Real) and not isinstance(share, bool)
     if not is_number or not 0 < float(share) < 1 or math.isnan(float(share)):  # type: ignore[arg-type]
         raise InvalidParameterError(f"{name} must lie between 0 and 1, both excluded, such as 0.95; got {share!r}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
@@ -11,23 +12,27 @@ import confide
 from confide.comparisons import Outcome
 from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_choices, explain_guarantee
 from confide.guarantees import LocalDP
+from confide.intervals import Band, Interval
 from confide.pages import words
 from confide.pages.markup import bullets, document, note, paragraph, section, text
 from confide.pages.pictures import show_distributions, show_path
 from confide.pages.provenance import survey_text
 from confide.pages.story import Story, gather
-from confide.pages.tables import show_methods, show_shares
+from confide.pages.tables import show_certainty, show_methods, show_shares
 from confide.reports import Counts
 from confide.surveys import Survey
 
 
-def estimate_page(
+def estimate_page(  # noqa: PLR0913 - all that a page may show
     survey: Survey,
     counts: Counts,
     outcomes: Sequence[Outcome],
     truth: ArrayLike | None = None,
     noisy: ArrayLike | None = None,
     seed: int | None = None,
+    *,
+    band: Band | None = None,
+    answers: Sequence[Interval] = (),
 ) -> str:
     """Return one self-contained HTML document that shows estimates, what they rest on and how they were reached.
 
@@ -45,6 +50,10 @@ def estimate_page(
         The share of each report; computed from the counts if left out.
     seed
         What the reports were drawn with, if they were simulated.
+    band
+        The intervals of all values of the first estimate, :meth:`confide.Estimate.interval`.
+    answers
+        What was asked of the first estimate, :meth:`confide.Estimate.query` and the like.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -53,8 +62,16 @@ def estimate_page(
     >>> page.splitlines()[0]
     '<!DOCTYPE html>'
     """
-    story = gather(survey, counts, outcomes, truth, noisy, seed)
-    sections = (_promise(story), show_distributions(story), show_methods(story), _ways(story), show_shares(story))
+    gathered = gather(survey, counts, outcomes, truth, noisy, seed)
+    story = replace(gathered, band=band, answers=tuple(answers))
+    sections = (
+        _promise(story),
+        show_distributions(story),
+        show_certainty(story),
+        show_methods(story),
+        _ways(story),
+        show_shares(story),
+    )
     return document(
         title=text(survey.title),
         summary=text(words.summarise(story)),

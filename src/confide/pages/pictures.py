@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Alphabet, Grid, Pairs
+from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.figures import Panel, Role, Sheet, draw_path, draw_sheet, style, to_svg
 from confide.figures.bars import MOST_BARS
 from confide.figures.panels import choose_colors
+from confide.intervals import percent
 from confide.pages import words
 from confide.pages.markup import paragraph, section, swatch, text
 from confide.pages.story import Story
@@ -21,7 +22,13 @@ def show_distributions(story: Story) -> str:
     """Return the original, the noisy and the estimated distributions side by side."""
     beside = story.noisy_panel if story.is_comparable else []
     panels = [*story.truth_panel, *beside, *_estimate_panels(story)]
-    return section("The distributions", _legend(story), _show(story.alphabet, panels, story), *_show_reports(story))
+    return section(
+        "The distributions",
+        _legend(story),
+        _show(story.alphabet, panels, story),
+        *_show_ends(story),
+        *_show_reports(story),
+    )
 
 
 def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
@@ -39,7 +46,8 @@ def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
 def _margin(panel: Panel, shape: tuple[int, int], axis: int) -> Panel:
     """Return the same panel with one part of the pairs summed away."""
     reference = None if panel.reference is None else panel.reference.reshape(shape).sum(axis=axis)
-    return replace(panel, distribution=panel.distribution.reshape(shape).sum(axis=axis), reference=reference)
+    shares = panel.distribution.reshape(shape).sum(axis=axis)
+    return replace(panel, distribution=shares, reference=reference, band=None)  # ends do not add up
 
 
 def _show_reports(story: Story) -> list[str]:
@@ -70,10 +78,30 @@ def show_path(story: Story) -> str:
 
 
 def _estimate_panels(story: Story) -> list[Panel]:
+    ends = None if story.band is None else (story.band.low, story.band.high)
     return [
-        Panel(name, outcome.estimate.distribution, words.describe_accuracy(story, outcome), story.truth)
-        for name, outcome in zip(story.names, story.outcomes, strict=True)
+        Panel(
+            name,
+            outcome.estimate.distribution,
+            words.describe_accuracy(story, outcome),
+            story.truth,
+            band=None if place else ends,
+        )
+        for place, (name, outcome) in enumerate(zip(story.names, story.outcomes, strict=True))
     ]
+
+
+def _show_ends(story: Story) -> list[str]:
+    """Return the ends of a band as maps of their own, in colours of their own, for a map cannot show a band."""
+    if story.band is None or not isinstance(story.alphabet, Grid):
+        return []
+    level, name = percent(story.band.level), story.names[0]
+    panels = [
+        Panel(f"{name}, low", story.band.low, f"Lower ends at {level}"),
+        Panel(f"{name}, high", story.band.high, f"Upper ends at {level}"),
+    ]
+    words_of_it = f"The intervals of {name} at {level}, each cell by itself, in a colour scale of their own:"
+    return [paragraph(words_of_it), _show(story.alphabet, panels, story)]
 
 
 def _ceiling(story: Story) -> float | None:
@@ -84,9 +112,22 @@ def _ceiling(story: Story) -> float | None:
 
 
 def _legend(story: Story) -> str:
-    if story.truth is None or isinstance(story.alphabet, Grid):
+    if isinstance(story.alphabet, Grid):
         return ""
-    return f"<p>{swatch(style.TRUTH)}The grey behind each distribution is the truth.</p>"
+    truth = f"{swatch(style.TRUTH)}The grey behind each distribution is the truth. " if story.truth is not None else ""
+    return f"<p>{truth}{text(_band_words(story))}</p>" if truth or story.band is not None else ""
+
+
+def _band_words(story: Story) -> str:
+    if story.band is None or (isinstance(story.alphabet, Pairs) and story.alphabet.size > MOST_BARS):
+        return ""
+    level, name = percent(story.band.level), story.names[0]
+    if not isinstance(story.alphabet, Integers):
+        return f"The whiskers of {name} are its intervals at {level}, one for each value."
+    return (
+        f"The light band around {name} is its interval at {level} for each value by itself. Where it leaps, the "
+        f"reports would allow a spike."
+    )
 
 
 def arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:

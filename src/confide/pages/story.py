@@ -15,6 +15,7 @@ from confide.comparisons import Outcome
 from confide.errors import InvalidParameterError
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
+from confide.intervals import Band, Interval
 from confide.pages.noisy import Noisy, summarise_reports
 from confide.reports import Counts
 from confide.surveys import Survey
@@ -30,6 +31,14 @@ class Story:
     truth: FloatArray | None
     noisy: Noisy | None
     seed: int | None
+    band: Band | None = None
+    answers: tuple[Interval, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.band is not None and self.band.alphabet != self.alphabet:
+            raise InvalidParameterError(
+                f"The band is over {self.band.alphabet!r}, but the first estimate over {self.alphabet!r}."
+            )
 
     @property
     def alphabet(self) -> Alphabet:

@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from confide.comparisons import Outcome
 from confide.explanations import plural
 from confide.figures.panels import FloatArray
+from confide.intervals import percent
 from confide.pages import words
-from confide.pages.markup import NONE, note, section, table, text
+from confide.pages.markup import NONE, note, paragraph, section, table, text
 from confide.pages.story import Story
 
 LOG_LIKELIHOOD = "Log\N{NON-BREAKING HYPHEN}likelihood"
+
+LEVEL_MEANING = (
+    "The level is the share of surveys like this one, were they repeated, whose interval would hold the truth. The "
+    "intervals of single values hold each by itself, not all of them at once."
+)
 
 MOST_ROWS = 2_000
 """Longer tables make a page slow."""
@@ -35,6 +41,18 @@ def show_methods(story: Story) -> str:
     ]
     left = (0, headings.index("Ended by"))
     return section("The methods in numbers", table(headings, rows, words=left), _meaning(story))
+
+
+def show_certainty(story: Story) -> str:
+    """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
+    headings = ["Asked", "Answer", "From", "To", "Level"]
+    rows = [
+        [text(words.describe_question(one)), *map(text, words.describe_ends(one)), text(percent(one.level))]
+        for one in story.answers
+    ]
+    shown = table(headings, rows) if rows else ""
+    bases = words.describe_bases(story.band, story.answers)
+    return section("How sure it is", shown, *map(paragraph, bases), note(LEVEL_MEANING) if bases else "")
 
 
 def show_shares(story: Story) -> str:
@@ -98,6 +116,8 @@ def _share_columns(story: Story) -> dict[str, FloatArray]:
         columns["Noisy"] = story.noisy.shares
     for name, outcome in zip(story.names, story.outcomes, strict=True):
         columns[name] = outcome.estimate.distribution
+        if outcome is story.outcomes[0] and story.band is not None:
+            columns |= {f"{name}, low": story.band.low, f"{name}, high": story.band.high}
     return columns
 
 

@@ -12,6 +12,7 @@ from confide.comparisons import Outcome
 from confide.explanations import describe_mechanism, describe_value, with_unit
 from confide.figures.panels import FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
+from confide.intervals import Band, Interval
 from confide.pages.markup import NONE
 from confide.pages.story import Story
 
@@ -102,6 +103,34 @@ def describe_seconds(seconds: float) -> str:
     if seconds < 0.001:
         return "under 1 ms"
     return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def describe_question(answer: Interval) -> str:
+    """Return what was asked as a heading of its answer.
+
+    >>> describe_question(Interval("mean", 3.0, 2.0, 4.0, 0.95, "", is_share=False))
+    'the mean'
+    >>> describe_question(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, ""))
+    'the share of age > 64'
+    """
+    return f"the share of {answer.question}" if answer.is_share else f"the {answer.question}"
+
+
+def describe_ends(answer: Interval) -> list[str]:
+    """Return the answer and its two ends, in percent where they are shares."""
+    return [f"{one:.2%}" if answer.is_share else f"{one:.4g}" for one in (answer.estimate, answer.low, answer.high)]
+
+
+def describe_bases(band: Band | None, answers: Sequence[Interval]) -> list[str]:
+    """Return what a band and the answers rest on, in a sentence for each basis."""
+    sentences = [] if band is None else [f"The intervals of single values rest on {band.rests_on}."]
+    asked: dict[str, list[str]] = {}
+    for answer in answers:
+        asked.setdefault(answer.rests_on, []).append(describe_question(answer))
+    for basis, questions in asked.items():
+        about = "What was asked" if len(asked) == 1 else f"What was asked about {listed(questions)}"
+        sentences.append(f"{about} rests on {basis}.")
+    return sentences
 
 
 def listed(words: Sequence[str]) -> str:

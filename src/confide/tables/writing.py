@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +23,7 @@ from confide.alphabets import Alphabet, Values
 from confide.comparisons import Outcome
 from confide.errors import DataFileError
 from confide.estimates import Estimate
+from confide.intervals import Band, Interval
 from confide.reports import Counts
 from confide.surveys import ALPHABETS, Survey
 from confide.tables.reading import REPORT_COLUMN, Rows
@@ -59,13 +60,13 @@ def write_rejections(path: str | Path, rows: Rows) -> None:
     write_text(path, csv_text(REJECTION_COLUMNS, ([one.line, one.text, one.reason] for one in rows.rejected)))
 
 
-def estimate_csv(survey: Survey, estimate: Estimate) -> str:
-    """Return an estimate as CSV: each value and its probability, in the alphabet's order."""
+def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
+    """Return an estimate as CSV: each value, its probability and, with a band, its low and high end."""
     values = _as_lists(estimate.alphabet.decode(np.arange(estimate.alphabet.size)))
-    header = (*value_columns(survey), "probability")
-    return csv_text(
-        header, ([*value, share] for value, share in zip(values, estimate.distribution.tolist(), strict=True))
-    )
+    columns = {"probability": estimate.distribution} | ({} if band is None else {"low": band.low, "high": band.high})
+    header = (*value_columns(survey, ("low", "high")), *columns)
+    numbers = np.column_stack(list(columns.values())).tolist()
+    return csv_text(header, ([*value, *row] for value, row in zip(values, numbers, strict=True)))
 
 
 def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
@@ -75,7 +76,9 @@ def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
     )
 
 
-def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[str, Any]:
+def estimate_record(
+    survey: Survey, counts: Counts, outcome: Outcome, band: Band | None = None, answers: Sequence[Interval] = ()
+) -> dict[str, Any]:
     """Return everything that is known about an estimate, ready for :func:`to_json`."""
     answer = outcome.estimate
     return {
@@ -98,6 +101,30 @@ def estimate_record(survey: Survey, counts: Counts, outcome: Outcome) -> dict[st
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
+        "interval": None if band is None else _band_record(band),
+        "queries": [_answer_record(one) for one in answers],
+    }
+
+
+def _band_record(band: Band) -> dict[str, Any]:
+    return {
+        "level": band.level,
+        "low": band.low.tolist(),
+        "high": band.high.tolist(),
+        "rests_on": band.rests_on,
+        "undetermined": None if band.undetermined is None else [ends.tolist() for ends in band.undetermined],
+    }
+
+
+def _answer_record(answer: Interval) -> dict[str, Any]:
+    return {
+        "query": answer.question,
+        "estimate": answer.estimate,
+        "low": answer.low,
+        "high": answer.high,
+        "level": answer.level,
+        "rests_on": answer.rests_on,
+        "undetermined": None if answer.undetermined is None else list(answer.undetermined),
     }
 
 

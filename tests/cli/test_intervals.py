@@ -1,0 +1,116 @@
+"""confide estimate --interval and --query: what is shown, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import SURVEY, Call, assert_refused
+
+ESTIMATE = ("estimate", "survey.toml", "reports.csv")
+
+
+def test_intervals_for_machines(call: Call) -> None:
+    record = call(*ESTIMATE, "--interval", "0.9", "--query", "age >= 5", "--query", "age in {1, 2}", "--json").record
+    low, high = (np.array(record["interval"][end]) for end in ("low", "high"))
+    shares = np.array(record["distribution"])
+    assert record["interval"]["level"] == 0.9
+    assert (low <= shares).all()
+    assert (shares <= high).all()
+    assert "solved again by IBU" in record["interval"]["rests_on"]
+    assert [one["query"] for one in record["queries"]] == ["age >= 5", "age in {1, 2}"]
+    for one in record["queries"]:
+        assert 0 <= one["low"] < one["estimate"] < one["high"] <= 1
+        assert one["level"] == 0.9
+        assert one["undetermined"] is None
+        assert "likelihood" in one["rests_on"]
+
+
+def test_without_the_options_nothing_is_asked(call: Call) -> None:
+    record = call(*ESTIMATE, "--json").record
+    assert record["interval"] is None
+    assert record["queries"] == []
+
+
+def test_a_query_alone_is_answered_at_95_percent(call: Call) -> None:
+    record = call(*ESTIMATE, "--query", "age >= 5", "--json").record
+    assert record["interval"] is None
+    assert record["queries"][0]["level"] == 0.95
+
+
+def test_the_same_command_prints_the_same(call: Call) -> None:
+    first, second = (call(*ESTIMATE, "--interval", "0.95", "--json").record["interval"] for _ in range(2))
+    assert first == second
+
+
+def test_intervals_for_people(call: Call) -> None:
+    ending = call(*ESTIMATE, "--interval", "0.95", "--query", "age >= 5", "--truth", "values.csv")
+    assert ending.err == ""
+    for words in ("low", "high", "truth", "age >= 5", "between", "at 95%", "of single values rest on 500 replicates"):
+        assert words in ending.out
+    assert "of queries rest on the likelihood" in ending.out
+
+
+def test_ranges_of_values_are_asked_as_queries_are(call: Call, folder: Path) -> None:
+    (folder / "large.toml").write_text(SURVEY.replace("high = 9", "high = 39"))
+    options = ("estimate", "large.toml", "reports.csv", "--interval", "0.95")
+    brief = call(*options).out
+    assert "of ranges rest on the likelihood" in brief
+    answer = call(*options, "--query", "age in 4..5", "--json").record["queries"][0]
+    line = next(line for line in brief.splitlines() if line.strip().startswith("4-5"))
+    assert f"{answer['low']:.2%}" in line
+    assert f"{answer['high']:.2%}" in line
+    assert "of single values rest on" in call(*options, "--all").out
+
+
+def test_files_hold_them(call: Call, folder: Path) -> None:
+    outputs = ("-o", "out.csv", "-o", "out.json", "-o", "out.html")
+    assert call(*ESTIMATE, "--interval", "0.95", "--query", "age >= 5", *outputs).code == 0
+    rows = list(csv.DictReader((folder / "out.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["age", "probability", "low", "high"]
+    assert all(float(row["low"]) <= float(row["probability"]) <= float(row["high"]) for row in rows)
+    record = json.loads((folder / "out.json").read_text())
+    assert record["interval"]["low"] == [float(row["low"]) for row in rows]
+    page = (folder / "out.html").read_text()
+    assert "How sure it is" in page
+    assert "the share of age &gt;= 5" in page
+    assert call(*ESTIMATE, "-o", "plain.csv").code == 0
+    assert (folder / "plain.csv").read_text().splitlines()[0] == "age,probability"
+
+
+def test_a_column_called_low_is_not_written_twice(call: Call, folder: Path) -> None:
+    (folder / "low.toml").write_text(SURVEY.replace('name = "age"', 'name = "low"'))
+    assert call("estimate", "low.toml", "reports.csv", "--interval", "0.9", "-o", "low.csv").code == 0
+    assert (folder / "low.csv").read_text().splitlines()[0] == "value,probability,low,high"
+
+
+@pytest.mark.parametrize("level", ["0", "1", "95", "-0.5", "nan"])
+def test_a_level_that_is_none_is_refused(call: Call, level: str) -> None:
+    assert_refused(call(*ESTIMATE, f"--interval={level}"), 2, "--interval must lie between 0 and 1")
+
+
+@pytest.mark.parametrize("query", ["agee > 3", "age >", "age > 100", "age == yes"])
+def test_a_query_that_makes_no_sense_is_refused(call: Call, query: str) -> None:
+    assert_refused(call(*ESTIMATE, "--query", query), 2, "query")
+
+
+def test_what_is_not_identified_is_said(call: Call, folder: Path) -> None:
+    survey = """
+name = "answer"
+title = "A blurred question"
+[alphabet]
+kind = "categories"
+values = ["a", "b", "c"]
+[mechanism]
+kind = "matrix"
+matrix = [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]]
+"""
+    (folder / "blurred.toml").write_text(survey)
+    (folder / "blurred.csv").write_text("report,count\na,100\nb,400\nc,100\n")
+    ending = call("estimate", "blurred.toml", "blurred.csv", "--query", "answer == a", "--query", "answer == b")
+    assert ending.code == 0
+    assert "the best explanations alone leave 0.00% to 29.17% open" in ending.out
+    assert "no number of reports would settle it" in ending.out
