@@ -173,6 +173,8 @@ class MaximumSet:
         if self.dimension == 0 or not np.isfinite(self.flat.error).all():
             return False
         needed = 2 * self.flat.error + CLEARANCE
+        if (self._inside > needed).all():
+            return True
         lift = np.vstack([self.flat.basis, -np.ones(self.free.size)])
         steps = _solve(_unit(self.dimension, self.dimension + 1), lift, self._inside - needed, most=1.0)[:-1]
         return bool((self._inside + steps @ self.flat.basis > needed).all())
