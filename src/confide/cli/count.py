@@ -107,9 +107,11 @@ def count(  # noqa: PLR0913 - one argument an option
         heading = Heading((contract,), request.by, totals)
         found = _Found()
         write_counts(output, found.watch(ledger.batches(), len(request.by)), heading)
-        columns = ledger.report_names
+        columns, notes = ledger.report_names, ledger.notes
         left_out = "" if rejects is not None else _left_out(ledger)
     _summarize(heading, found, f"{_describe(paths)}, {_columns(columns)}", output, as_json=as_json)
+    for note in notes:
+        warn(note)
     warn_of_values(columns, _describe(paths), contract)
     if totals.total_rejected:
         warn(f"{totals.total_rejected:,} rows were left out ({totals.reasons}){left_out or f': see {rejects}'}")

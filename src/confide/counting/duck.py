@@ -50,6 +50,7 @@ class DuckLedger:
         self._shards: list[Shard] = []
         self._streams: list[Stream] = []
         self._frame: Relation | None = None
+        self.notes: list[str] = []
         self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> DuckLedger:

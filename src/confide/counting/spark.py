@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from confide.counting.extras import require_pyarrow, require_pyspark
+from confide.counting.findings import Findings, search
 from confide.counting.query import ACCEPTED, Kind, Query
 from confide.counting.rejects import Reject, RowTotals
 from confide.counting.relations import Relation, common_kinds, text_relation
-from confide.counting.sources import Choice, Request, find_files, format_of
+from confide.counting.sources import Choice, Request, format_of
 from confide.errors import DataFileError, InvalidParameterError
 from confide.tables import Reason, find_fault
 
@@ -52,6 +53,7 @@ class SparkLedger:
         self._counted: Any = None
         self._totals = RowTotals(0)
         self.report_names: tuple[str, ...] = ()
+        self.notes: list[str] = []
 
     def __enter__(self) -> SparkLedger:
         return self
@@ -65,7 +67,7 @@ class SparkLedger:
             found = [self._typed(source, "the frame")]
         else:
             paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
-            found = self._files(_expanded(paths))
+            found = self._files(self._expanded(paths))
         kinds, parts = common_kinds(found), len(self._request.alphabet.field_names)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
@@ -103,6 +105,13 @@ class SparkLedger:
             text = ",".join("" if part is None else str(part) for part in texts)
             yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
         yield from (Reject(CLUSTER, None, text, reason) for text, reason in self._strays)
+
+    def _expanded(self, paths: Sequence[str]) -> list[str]:
+        """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
+        local = [path for path in paths if "://" not in path]
+        found = search(local) if local else Findings(())
+        self.notes += found.notes
+        return [*(path for path in paths if "://" in path), *found.files]
 
     def _files(self, paths: Sequence[str]) -> list[Relation]:
         found = []
@@ -185,6 +194,11 @@ class SparkLedger:
 
     def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Choice:
         choice = self._request.choose(name, header, has_lines=has_lines)
+        if self.report_names not in ((), choice.report_names):
+            raise DataFileError(
+                f"{name} has its reports in {' and '.join(choice.report_names)}, other files in "
+                f"{' and '.join(self.report_names)}. Name the column that all files have, with --column."
+            )
         self.report_names = choice.report_names
         return choice
 
@@ -228,11 +242,6 @@ def _explained() -> Iterator[None]:
     except PySparkException as error:
         sentence = str(error).strip().splitlines()[0].removesuffix(".")
         raise DataFileError(f"The reports cannot be counted: {sentence}.") from None
-
-
-def _expanded(paths: Sequence[str]) -> list[str]:
-    """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
-    return [found for path in paths for found in ([path] if "://" in path else find_files([path]))]
 
 
 def _to_arrow(frame: Any) -> Any:
