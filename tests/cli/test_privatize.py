@@ -114,7 +114,7 @@ BAD_VALUES = {
     "absurdly long": ("age\n1\n" + "9" * 5000 + "\n", ["line 3"]),
     "not a number": ("age\n1\nNaN\n", ["line 3: 'NaN' (not a number)"]),
     "a fraction": ("age\n1.5\n", ["line 2: '1.5' (not a whole number)"]),
-    "a decimal comma": ("age\n1,5\n", ["line 2: '1,5' (wrong number of fields)"]),
+    "a decimal comma": ("age\n1,5\n", ["line 2: '(2 fields where 1 is expected)' (wrong number of fields)"]),
     "missing": ("age,name\n,Ann\n", ["line 2: '' (missing)"]),
     "a blank line": ("age\n1\n\n2\n", ["line 3: '' (missing)"]),
     "empty": ("", ["is empty", "header"]),

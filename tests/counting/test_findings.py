@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Call, assert_refused
 from tests.counting.conftest import AGES, Save
 
 import confide as cf
+from confide.counting import Request, open_ledger
 from confide.counting.findings import search
 from confide.errors import DataFileError
 
 pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
-
-pytest_plugins = ["tests.cli.conftest"]
 
 
 def test_only_reports_are_taken_from_a_folder(save: Save, tmp_path: Path) -> None:
@@ -47,20 +45,7 @@ def test_true_values_are_never_taken_for_reports(save: Save, name: str, content:
 def test_files_that_all_have_one_column_of_the_same_name_are_counted(save: Save) -> None:
     paths = [save("hi\n3\n", "a.csv"), save("hi\n4\n", "b.csv")]
     assert cf.count(paths, AGES).total == 2
-    assert cf.count([save("age,report\n1,3\n", "c.csv"), *paths[:0]], AGES, columns="age").total == 1
-
-
-def test_counts_are_not_counted_again(call: Call, folder: Path) -> None:
-    (folder / "in").mkdir()
-    (folder / "in" / "r.csv").write_text("report\n3\n")
-    assert call("count", "survey.toml", "in/r.csv", "-o", "in/c.parquet").code == 0
-    told = "already counted; add counts up with confide merge"
-    assert_refused(call("count", "survey.toml", "in/c.parquet", "-o", "d.csv"), 4, f"in/c.parquet is {told}")
-    assert_refused(call("count", "survey.toml", "in/*", "-o", "d.csv"), 4, f"in/c.parquet is {told}")
-    ending = call("count", "survey.toml", "in", "-o", "d.csv")
-    assert ending.code == 0
-    assert f"skipped 1 file ({told}): in/c.parquet" in " ".join(ending.err.split())
-    assert (folder / "d.csv").read_text() == "report,count\n3,1\n"
+    assert cf.count([save("age,report\n1,3\n", "c.csv")], AGES, columns="age").total == 1
 
 
 def test_a_file_named_twice_is_refused(save: Save, tmp_path: Path) -> None:
@@ -70,9 +55,27 @@ def test_a_file_named_twice_is_refused(save: Save, tmp_path: Path) -> None:
             cf.count(paths, AGES)
 
 
-def test_files_without_rows_are_told(call: Call, folder: Path) -> None:
-    for name, text in (("a.csv", "report\n3\n"), ("b.csv", "report\n"), ("c.csv", "")):
-        (folder / name).write_text(text)
-    ending = call("count", "survey.toml", "a.csv", "b.csv", "c.csv", "-o", "d.csv")
-    assert ending.code == 0
-    assert "2 of 3 files held no rows: b.csv, c.csv" in " ".join(ending.err.split())
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("r.csv", "report,name\n3,Ann\n4,Berta,Secret\n", "'(3 fields where 2 are expected)' (wrong number of fields)"),
+        (
+            "r.csv",
+            'report,name\n3,"Ann"\n4,"Berta",Secret\n',
+            "'(3 fields where 2 are expected)' (wrong number of fields)",
+        ),
+        ("r.jsonl", '{"report": 3}\n{"report": 4, "name": "Secret\n', "'(not JSON)' (not JSON)"),
+    ],
+)
+def test_rows_out_of_shape_do_not_show_who_they_are_about(save: Save, name: str, content: str, expected: str) -> None:
+    path = save(content, name)
+    with open_ledger(path, Request(AGES.mechanism.report_alphabet)) as ledger:
+        (reject,) = ledger.rejects()
+        assert str(reject).endswith(f"{path.name}, line {len(content.splitlines())}: {expected}")
+        assert ledger.totals.accepted == 1
+
+
+def test_a_category_never_stands_for_a_line_that_is_no_json(save: Save) -> None:
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["(not JSON)", "yes"]), 1.0))
+    counts = cf.count(save('{"report": "(not JSON)"}\nnonsense\n', "r.jsonl"), survey)
+    assert (counts.total, {str(why) for why in counts.rows.rejected}) == (1, {"not JSON"})

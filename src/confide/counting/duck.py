@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from confide.counting.extras import require_duckdb, require_pyarrow
-from confide.counting.query import ACCEPTED, Kind, Query
+from confide.counting.query import ACCEPTED, Kind, Query, shown_text
 from confide.counting.rejects import Reject, RowTotals
 from confide.counting.relations import (
     Relation,
@@ -140,7 +140,7 @@ class DuckLedger:
         )
         while batch := found.fetchmany(10_000):
             for line, outcome, *texts in batch:
-                yield Reject(name, line, ",".join(text or "" for text in texts), Reason(outcome))
+                yield Reject(name, line, shown_text(texts, Reason(outcome)), Reason(outcome))
 
     def _read_again(self, shard: Shard) -> Iterator[Reject]:
         for rows in read_report_batches(shard.path, self._request.alphabet, self._request.columns):

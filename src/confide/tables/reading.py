@@ -46,6 +46,7 @@ class Reason(StrEnum):
     OUTSIDE = "outside the alphabet"
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
+    NOT_JSON = "not JSON"
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ class Scan:
     lines
         Where each row starts.
     strays
-        The texts of the rows with too few or too many fields.
+        What is wrong with rows of too few or too many fields; nothing of blank ones.
     is_counted
         Whether the last text of an entry is a count.
     """

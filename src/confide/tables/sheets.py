@@ -142,7 +142,8 @@ class Chunk:
     lines
         Where each row starts.
     strays
-        The texts of the rows with too few or too many fields, by their places in `keys`, where they are empty.
+        What is wrong with rows of too few or too many fields, by their places in `keys`, where they are empty; nothing
+        of blank ones. What they say is not kept: which of it is the value, and which a name, cannot be told.
     """
 
     keys: Sequence[Key]
@@ -203,16 +204,21 @@ class Sheet:
         numbers = np.arange(first, first + len(lines))
         if width > 1:
             return self._pick([line.split(self.delimiter) for line in lines], itemgetter(*places), numbers)
-        bad = {line for line in set(lines) if not line or self.delimiter in line}
-        return Chunk(lines, numbers, {at: line for at, line in enumerate(lines) if line in bad} if bad else {})
+        bad = {
+            line: self._misfit(line.split(self.delimiter)) for line in set(lines) if not line or self.delimiter in line
+        }
+        return Chunk(lines, numbers, {at: bad[line] for at, line in enumerate(lines) if line in bad} if bad else {})
 
     def _pick(self, rows: list[list[str]], pick: Callable[[list[str]], Key], numbers: Indices) -> Chunk:
         width = len(self.header)
         if set(map(len, rows)) == {width}:
             return Chunk(list(map(pick, rows)), numbers)
-        strays = {place: self.delimiter.join(row) for place, row in enumerate(rows) if len(row) != width}
+        strays = {place: self._misfit(row) for place, row in enumerate(rows) if len(row) != width}
         empty: list[str] = [""] * width
         return Chunk([pick(row if len(row) == width else empty) for row in rows], numbers, strays)
+
+    def _misfit(self, row: list[str]) -> str:
+        return describe_misfit(len(row), len(self.header)) if any(row) or len(row) > 1 else ""
 
     def _quoted_chunks(
         self, blocks: Iterator[str], pick: Callable[[list[str]], Key], first: int, blank: int
@@ -313,6 +319,15 @@ def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
     for row in reader:
         yield start, row
         start = reader.line_num
+
+
+def describe_misfit(found: int, expected: int) -> str:
+    """Return what is wrong with a row, without a word of it.
+
+    >>> describe_misfit(3, 2)
+    '(3 fields where 2 are expected)'
+    """
+    return f"({_number(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
 
 
 def split_lines(block: str) -> list[str]:
