@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.counting.conftest import AGES, Save
+from tests.counting.conftest import AGES, Save, rows_of
 
 import confide as cf
 from confide.counting import Request, open_ledger
@@ -79,3 +79,30 @@ def test_a_category_never_stands_for_a_line_that_is_no_json(save: Save) -> None:
     survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["(not JSON)", "yes"]), 1.0))
     counts = cf.count(save('{"report": "(not JSON)"}\nnonsense\n', "r.jsonl"), survey)
     assert (counts.total, {str(why) for why in counts.rows.rejected}) == (1, {"not JSON"})
+
+
+def test_the_damaged_one_of_several_parquet_files_is_named(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for name in ("a", "b", "c"):
+        table = pyarrow.table({"report": [(place * place) % 10 for place in range(20_000)]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet", compression="zstd", use_dictionary=False)
+    content = bytearray((tmp_path / "b.parquet").read_bytes())
+    content[100:400] = b"x" * 300
+    (tmp_path / "b.parquet").write_bytes(content)
+    with pytest.raises(DataFileError, match=r"b\.parquet"):
+        cf.count(tmp_path / "*.parquet", AGES)
+
+
+def test_frames_of_pandas() -> None:
+    pd = pytest.importorskip("pandas")
+    assert cf.count(pd.Series([3, 4]), AGES).total == 2
+    with pytest.raises(DataFileError, match="several columns called 'report'"):
+        cf.count(pd.DataFrame([[3, 4]], columns=["report", "report"]), AGES)
+
+
+@pytest.mark.parametrize(("name", "form"), [("r.csv", "{}\n"), ("r.jsonl", '{{"report": "{}"}}\n')])
+def test_whole_numbers_may_have_zeros_after_the_point(save: Save, name: str, form: str) -> None:
+    lines = "".join(form.format(text) for text in ("3", "3.0", "+3.", "3.5", "1e1"))
+    counts = cf.count(save(("report\n" if name == "r.csv" else "") + lines, name), AGES)
+    assert rows_of(counts) == (5, 3, {"not a whole number": 2})
+    assert counts.reports.tolist() == [3]

@@ -22,7 +22,7 @@ from confide.counting.sources import Request, Shard, look_at
 from confide.errors import DataFileError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey
-from confide.tables import SHOWN_REJECTIONS, STANDARD_STREAM
+from confide.tables import REPORT_COLUMN, SHOWN_REJECTIONS, STANDARD_STREAM
 
 ENGINES = ("duckdb", "spark")
 
@@ -274,6 +274,11 @@ def _as_table(source: Any) -> Any:
 
 
 def _plain_objects(frame: Any) -> Any:
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame(REPORT_COLUMN if frame.name is None else frame.name)
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise DataFileError(f"The table has several columns called {repeated[0]!r}. Rename all but one.")
     mixed = [name for name in frame.columns if frame[name].dtype == object]
     return frame.assign(**{name: [_as_text(value) for value in frame[name]] for name in mixed}) if mixed else frame
 
