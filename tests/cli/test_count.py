@@ -198,3 +198,14 @@ def test_files_without_rows_are_told(call: Call, folder: Path) -> None:
     ending = call("count", "survey.toml", "a.csv", "b.csv", "c.csv", "-o", "d.csv")
     assert ending.code == 0
     assert "2 of 3 files held no rows: b.csv, c.csv" in " ".join(ending.err.split())
+
+
+def test_messages_fit_what_was_asked(call: Call, folder: Path) -> None:
+    (folder / "one.csv").write_text("report\n3\nx\n")
+    ending = call("count", "survey.toml", "one.csv", "-o", "one-counts.csv")
+    assert "Counted 1 report into" in ending.out
+    assert "1 row was left out" in ending.err
+    assert_refused(call("merge", "one-counts.csv", "-o", "m.parquet"), 4, "carry no survey", "-o counts.parquet")
+    ending = call("count", "survey.toml", "one.csv", "-o", "c.csv", "--by", "nope")
+    assert_refused(ending, 4, "no column 'nope'", "with --by")
+    assert "--column" not in ending.err

@@ -114,7 +114,8 @@ def count(  # noqa: PLR0913 - one argument an option
         warn(note)
     warn_of_values(columns, _describe(paths), contract)
     if totals.total_rejected:
-        warn(f"{totals.total_rejected:,} rows were left out ({totals.reasons}){left_out or f': see {rejects}'}")
+        rows = "row was" if totals.total_rejected == 1 else "rows were"
+        warn(f"{totals.total_rejected:,} {rows} left out ({totals.reasons}){left_out or f': see {rejects}'}")
 
 
 def split_names(names: list[str] | None) -> tuple[str, ...]:
@@ -164,7 +165,8 @@ def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as
         show_json(record | {"groups": len(found.groups) if heading.by else None, "rows": tally})
         return
     is_piped = str(output) == "-"
-    say(f"Counted {found.people:,} reports into {'standard output' if is_piped else output}.", stderr=is_piped)
+    reports = "report" if found.people == 1 else "reports"
+    say(f"Counted {found.people:,} {reports} into {'standard output' if is_piped else output}.", stderr=is_piped)
     distinct = "pairs of a group and a report" if heading.by else "different reports"
     pairs = [("Read", f"{source}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
     groups = [("Groups", f"{len(found.groups):,}, by {', '.join(heading.by)}")] if heading.by else []

@@ -106,7 +106,8 @@ class Account(ABC):
             raise DataFileError(f"{self.source} has a header line but no rows; it should hold one row a person.")
 
     def __str__(self) -> str:
-        return f"{self.read:,} rows read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+        rows = "row" if self.read == 1 else "rows"
+        return f"{self.read:,} {rows} read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
 
 
 @dataclass(frozen=True, eq=False)
