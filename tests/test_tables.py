@@ -76,7 +76,7 @@ def test_lines_are_counted_as_an_editor_counts_them(file: Path) -> None:
         ("nan,Ann", Reason.NOT_A_NUMBER),
         ("inf,Ann", Reason.NOT_A_NUMBER),
         ("x,Ann", Reason.NOT_A_NUMBER),
-        ("3.0,Ann", Reason.NOT_WHOLE),
+        ("3.5,Ann", Reason.NOT_WHOLE),
         ("1e3,Ann", Reason.NOT_WHOLE),
         ("1_0,Ann", Reason.NOT_WHOLE),
         ("10,Ann", Reason.OUTSIDE),

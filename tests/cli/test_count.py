@@ -177,3 +177,35 @@ def test_privatize_takes_and_makes_parquet(call: Call, folder: Path) -> None:
     assert table.column_names == ["report"]
     assert table.num_rows == 2
     assert call("count", "survey.toml", "r.parquet", "-o", "c.parquet").code == 0
+
+
+def test_counts_are_not_counted_again(call: Call, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "r.csv").write_text("report\n3\n")
+    assert call("count", "survey.toml", "in/r.csv", "-o", "in/c.parquet").code == 0
+    told = "already counted; add counts up with confide merge"
+    assert_refused(call("count", "survey.toml", "in/c.parquet", "-o", "d.csv"), 4, f"in/c.parquet is {told}")
+    assert_refused(call("count", "survey.toml", "in/*", "-o", "d.csv"), 4, f"in/c.parquet is {told}")
+    ending = call("count", "survey.toml", "in", "-o", "d.csv")
+    assert ending.code == 0
+    assert f"skipped 1 file ({told}): in/c.parquet" in " ".join(ending.err.split())
+    assert (folder / "d.csv").read_text() == "report,count\n3,1\n"
+
+
+def test_files_without_rows_are_told(call: Call, folder: Path) -> None:
+    for name, text in (("a.csv", "report\n3\n"), ("b.csv", "report\n"), ("c.csv", "")):
+        (folder / name).write_text(text)
+    ending = call("count", "survey.toml", "a.csv", "b.csv", "c.csv", "-o", "d.csv")
+    assert ending.code == 0
+    assert "2 of 3 files held no rows: b.csv, c.csv" in " ".join(ending.err.split())
+
+
+def test_messages_fit_what_was_asked(call: Call, folder: Path) -> None:
+    (folder / "one.csv").write_text("report\n3\nx\n")
+    ending = call("count", "survey.toml", "one.csv", "-o", "one-counts.csv")
+    assert "Counted 1 report into" in ending.out
+    assert "1 row was left out" in ending.err
+    assert_refused(call("merge", "one-counts.csv", "-o", "m.parquet"), 4, "carry no survey", "-o counts.parquet")
+    ending = call("count", "survey.toml", "one.csv", "-o", "c.csv", "--by", "nope")
+    assert_refused(ending, 4, "no column 'nope'", "with --by")
+    assert "--column" not in ending.err

@@ -114,7 +114,7 @@ BAD_VALUES = {
     "absurdly long": ("age\n1\n" + "9" * 5000 + "\n", ["line 3"]),
     "not a number": ("age\n1\nNaN\n", ["line 3: 'NaN' (not a number)"]),
     "a fraction": ("age\n1.5\n", ["line 2: '1.5' (not a whole number)"]),
-    "a decimal comma": ("age\n1,5\n", ["line 2: '1,5' (wrong number of fields)"]),
+    "a decimal comma": ("age\n1,5\n", ["line 2: '(2 fields where 1 is expected)' (wrong number of fields)"]),
     "missing": ("age,name\n,Ann\n", ["line 2: '' (missing)"]),
     "a blank line": ("age\n1\n\n2\n", ["line 3: '' (missing)"]),
     "empty": ("", ["is empty", "header"]),
@@ -204,3 +204,14 @@ def test_a_failure_while_writing_leaves_the_old_file(call: Call, folder: Path, m
     assert_refused(ending, 4, "'out.csv' cannot be written: No space left on device")
     assert (folder / "out.csv").read_text() == "old\n"
     assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.xlsx", "x.tsv"])
+def test_endings_of_other_formats_are_refused(call: Call, folder: Path, name: str) -> None:
+    assert_refused(call("privatize", "survey.toml", "values.csv", "-o", name), 2, "the ending names the format")
+    assert not (folder / name).exists()
+
+
+def test_values_in_other_formats_are_refused(call: Call, folder: Path) -> None:
+    (folder / "v.jsonl").write_text('{"age": 3}\n')
+    assert_refused(call("privatize", "survey.toml", "v.jsonl", "-o", "r.csv"), 2, "the ending names the format")

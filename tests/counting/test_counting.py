@@ -153,10 +153,10 @@ def test_rows_of_other_widths_are_rejected_by_line(save: Save) -> None:
     with open_ledger(path, Request(AGES.alphabet)) as ledger:
         assert ledger.totals.accepted == 2
         assert [str(one).partition(", ")[2] for one in ledger.rejects()] == [
-            "line 3: '4' (wrong number of fields)",
-            "line 4: '5,Rome,x' (wrong number of fields)",
+            "line 3: '(1 field where 2 are expected)' (wrong number of fields)",
+            "line 4: '(3 fields where 2 are expected)' (wrong number of fields)",
             "line 5: '' (missing)",
-            "line 6: '6,Bern,' (wrong number of fields)",
+            "line 6: '(3 fields where 2 are expected)' (wrong number of fields)",
         ]
 
 

@@ -15,8 +15,11 @@ BLANK = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 FILLED = f"[^{BLANK}]"
 """Any character but a blank: a text without one is missing."""
 
-WHOLE = f"[{BLANK}]*([+-]?[0-9]+)[{BLANK}]*"
-"""A whole number; no underscore and no digit of another script, which no other reader of a file would take."""
+WHOLE = f"[{BLANK}]*([+-]?[0-9]+)(?:[.]0*)?[{BLANK}]*"
+"""A whole number; no underscore and no digit of another script, which no other reader of a file would take.
+
+Zeros may follow a point: so pandas writes a column of whole numbers of which one is missing.
+"""
 
 REAL = f"[{BLANK}]*([+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)[{BLANK}]*"
 """A decimal number."""
@@ -33,8 +36,8 @@ _WHOLE, _REAL, _NUMBER_LIKE = re.compile(WHOLE), re.compile(REAL), re.compile(NU
 def parse_integer(text: str) -> int | None:
     """Read a whole number, or return None.
 
-    >>> parse_integer(" -7 "), parse_integer("1_000")
-    (-7, None)
+    >>> parse_integer(" -7 "), parse_integer("7.0"), parse_integer("7.5"), parse_integer("1_000")
+    (-7, 7, None, None)
     """
     found = _WHOLE.fullmatch(text)
     if found is None:

@@ -107,12 +107,15 @@ def count(  # noqa: PLR0913 - one argument an option
         heading = Heading((contract,), request.by, totals)
         found = _Found()
         write_counts(output, found.watch(ledger.batches(), len(request.by)), heading)
-        columns = ledger.report_names
+        columns, notes = ledger.report_names, ledger.notes
         left_out = "" if rejects is not None else _left_out(ledger)
     _summarize(heading, found, f"{_describe(paths)}, {_columns(columns)}", output, as_json=as_json)
+    for note in notes:
+        warn(note)
     warn_of_values(columns, _describe(paths), contract)
     if totals.total_rejected:
-        warn(f"{totals.total_rejected:,} rows were left out ({totals.reasons}){left_out or f': see {rejects}'}")
+        rows = "row was" if totals.total_rejected == 1 else "rows were"
+        warn(f"{totals.total_rejected:,} {rows} left out ({totals.reasons}){left_out or f': see {rejects}'}")
 
 
 def split_names(names: list[str] | None) -> tuple[str, ...]:
@@ -162,7 +165,8 @@ def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as
         show_json(record | {"groups": len(found.groups) if heading.by else None, "rows": tally})
         return
     is_piped = str(output) == "-"
-    say(f"Counted {found.people:,} reports into {'standard output' if is_piped else output}.", stderr=is_piped)
+    reports = "report" if found.people == 1 else "reports"
+    say(f"Counted {found.people:,} {reports} into {'standard output' if is_piped else output}.", stderr=is_piped)
     distinct = "pairs of a group and a report" if heading.by else "different reports"
     pairs = [("Read", f"{source}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
     groups = [("Groups", f"{len(found.groups):,}, by {', '.join(heading.by)}")] if heading.by else []

@@ -9,11 +9,12 @@ GroupedCounts(2 groups by town, 3 rows)
 
 from confide.counting.counting import ENGINES, Ledger, count, name_rejects, open_ledger, plan_query, refuse_rejects
 from confide.counting.files import CountsFile, Heading, is_counts_file, read_counts, read_heading, write_counts
+from confide.counting.findings import find_files
 from confide.counting.groups import CountedReports, GroupedCounts, Key, label_group
 from confide.counting.merging import merge_files
 from confide.counting.query import Query
 from confide.counting.rejects import Reject, RowTotals, write_rejects
-from confide.counting.sources import Request, find_files
+from confide.counting.sources import Request
 
 __all__ = [
     "ENGINES",

@@ -14,14 +14,15 @@ from typing import Any, Literal, Protocol, overload
 from confide.checks import check_choice
 from confide.counting.fields import fields_of
 from confide.counting.files import Heading, split_groups
+from confide.counting.findings import PathLike, name_some, search
 from confide.counting.groups import CountedReports, GroupedCounts
 from confide.counting.query import Kind, Query
 from confide.counting.rejects import Reject, RowTotals, listed
-from confide.counting.sources import PathLike, Request, Shard, find_files, look_at
+from confide.counting.sources import Request, Shard, look_at
 from confide.errors import DataFileError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey
-from confide.tables import SHOWN_REJECTIONS, STANDARD_STREAM
+from confide.tables import REPORT_COLUMN, SHOWN_REJECTIONS, STANDARD_STREAM
 
 ENGINES = ("duckdb", "spark")
 
@@ -35,6 +36,8 @@ class Ledger(Protocol):
     """What an engine knows when it has counted."""
 
     query: Query
+    notes: list[str]
+    """What to tell of files that were left alone, or that gave nothing."""
 
     @property
     def report_names(self) -> tuple[str, ...]:
@@ -139,7 +142,10 @@ def open_ledger(source: Any, request: Request, engine: str = "duckdb") -> Iterat
     with DuckLedger(request) as duck:
         if _is_paths(source):
             with _spooled([source] if isinstance(source, str | Path) else list(source)) as paths:
-                duck.count_files(look_at_all(find_files(paths), request))
+                found = search(paths)
+                shards = look_at_all(found.files, request)
+                duck.notes += [*found.notes, *_note_empty(found.files, shards)]
+                duck.count_files(shards)
                 yield duck
         else:
             duck.count_frame(_as_table(source))
@@ -155,7 +161,7 @@ def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
     from confide.counting.duck import DuckLedger
 
     with DuckLedger(request) as ledger:
-        return ledger.plan(look_at_all(find_files(paths), request))
+        return ledger.plan(look_at_all(search(paths).files, request))
 
 
 def look_at_all(paths: Sequence[str], request: Request) -> list[Shard]:
@@ -165,7 +171,35 @@ def look_at_all(paths: Sequence[str], request: Request) -> list[Shard]:
     if not shards:
         what = f"{paths[0]} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
+    _refuse_other_columns(shards, request)
     return shards
+
+
+def _refuse_other_columns(shards: Sequence[Shard], request: Request) -> None:
+    """Refuse files that do not call the report alike: what stands in the other column may be the true values."""
+    wanted = request.layout(shards[0].name).candidates[0]
+    first = next((shard for shard in shards if shard.choice.report_names == wanted), shards[0])
+    for shard in shards:
+        if shard.choice.report_names != first.choice.report_names:
+            raise DataFileError(
+                f"The reports of {first.name} stand in {_quote(first)}, but {shard.name} has no such column; its "
+                f"{_quote(shard)} may hold something else. Name the column that all files have, with --column on the "
+                f"command line, or leave this file out."
+            )
+
+
+def _quote(shard: Shard) -> str:
+    names = shard.choice.report_names
+    return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(map(repr, names))}"
+
+
+def _note_empty(files: Sequence[str], shards: Sequence[Shard]) -> list[str]:
+    """Say which of several files have no rows."""
+    filled = {shard.path for shard in shards if shard.rows != 0}
+    empty = [path for path in files if path not in filled]
+    return (
+        [f"{len(empty):,} of {len(files):,} files held no rows: {name_some(empty)}"] if len(files) > 1 and empty else []
+    )
 
 
 def _titled(shard: Shard) -> Shard:
@@ -240,6 +274,11 @@ def _as_table(source: Any) -> Any:
 
 
 def _plain_objects(frame: Any) -> Any:
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame(REPORT_COLUMN if frame.name is None else frame.name)
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise DataFileError(f"The table has several columns called {repeated[0]!r}. Rename all but one.")
     mixed = [name for name in frame.columns if frame[name].dtype == object]
     return frame.assign(**{name: [_as_text(value) for value in frame[name]] for name in mixed}) if mixed else frame
 

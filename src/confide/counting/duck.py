@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from confide.counting.extras import require_duckdb, require_pyarrow
-from confide.counting.query import ACCEPTED, Kind, Query
+from confide.counting.extras import parquet_explained, require_duckdb, require_parquet, require_pyarrow
+from confide.counting.query import ACCEPTED, Kind, Query, shown_text
 from confide.counting.rejects import Reject, RowTotals
 from confide.counting.relations import (
     Relation,
@@ -50,6 +50,7 @@ class DuckLedger:
         self._shards: list[Shard] = []
         self._streams: list[Stream] = []
         self._frame: Relation | None = None
+        self.notes: list[str] = []
         self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> DuckLedger:
@@ -63,13 +64,22 @@ class DuckLedger:
         self._shards, self.report_names = list(shards), shards[0].choice.report_names
         try:
             self._count(self._relations())
-        except _OddFileError:
-            if not any(shard.is_plain for shard in shards):
+        except DataFileError as error:
+            self._name_damaged()
+            if not isinstance(error, _OddFileError) or not any(shard.is_plain for shard in shards):
                 raise
             self._count_with_care()
         else:
             if not self._is_complete():
                 self._count_with_care()
+
+    def _name_damaged(self) -> None:
+        """Read Parquet files one by one, for DuckDB does not say which of them it failed at."""
+        for shard in self._shards:
+            if shard.format == "parquet":
+                with parquet_explained(shard.name), require_parquet().ParquetFile(shard.path) as file:
+                    for _ in file.iter_batches(columns=list(shard.choice.names)):
+                        pass
 
     def _count_with_care(self) -> None:
         self._shards = [replace(shard, is_plain=False) for shard in self._shards]
@@ -139,7 +149,7 @@ class DuckLedger:
         )
         while batch := found.fetchmany(10_000):
             for line, outcome, *texts in batch:
-                yield Reject(name, line, ",".join(text or "" for text in texts), Reason(outcome))
+                yield Reject(name, line, shown_text(texts, Reason(outcome)), Reason(outcome))
 
     def _read_again(self, shard: Shard) -> Iterator[Reject]:
         for rows in read_report_batches(shard.path, self._request.alphabet, self._request.columns):

@@ -121,6 +121,8 @@ def is_counts_file(path: str | Path) -> bool:
 
 def read_heading(path: str | Path) -> Heading:
     """Read what a file of counts says of itself."""
+    if str(path).lower().endswith((".csv", ".csv.gz")) and Path(path).is_file():
+        raise DataFileError(f"{path} is CSV, and such counts carry no survey. Count again with -o counts.parquet.")
     metadata = _schema(str(path)).metadata or {}
     if METADATA not in metadata:
         raise DataFileError(

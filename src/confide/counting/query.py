@@ -27,6 +27,9 @@ Kind = Literal["text", "integer", "real"]
 ACCEPTED = "accepted"
 """The outcome of a row that counts."""
 
+BROKEN_SQL = "(CHR(26) || CHR(26))"
+"""What stands in every part of a line that is no JSON: substitutes, as ASCII calls them, which no report is."""
+
 LARGEST_DOUBLE = "1.7976931348623157e308"
 
 
@@ -148,6 +151,7 @@ class Query:
         counts = f"CASE WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
         missing = " OR ".join(_is_missing(kind, f"part{place}") for _, kind, place in parts)
         cases = [
+            *self._broken(),
             f"WHEN {' AND '.join([*inside, *self._no_hole()])} THEN {counts}",
             f"WHEN {missing} THEN '{Reason.MISSING}'",
         ]
@@ -157,6 +161,10 @@ class Query:
             cases += [f"ELSE {_fault(parts)}"]
         return "CASE " + "\n    ".join(cases) + " END"
 
+    def _broken(self) -> list[str]:
+        """Lines that are no JSON, which only texts can be."""
+        return [f"WHEN part0 = {BROKEN_SQL} THEN '{Reason.NOT_JSON}'"] if self.kinds[0] == "text" else []
+
     def _no_hole(self) -> list[str]:
         """Cells of a grid that are none, by their number in the box around all cells."""
         grid = self.alphabet
@@ -165,6 +173,15 @@ class Query:
         numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
         place = f"(value0 - {grid.first_row}) * {grid.columns} + value1 - {grid.first_column}"
         return [f"{place} NOT IN ({', '.join(map(str, numbers))})"]
+
+
+def shown_text(texts: Sequence[object], reason: Reason) -> str:
+    """Return what to show of a row that was rejected: its parts, unless it had none.
+
+    >>> shown_text([3, None], Reason.MISSING)
+    '3,'
+    """
+    return "(not JSON)" if reason is Reason.NOT_JSON else ",".join("" if text is None else str(text) for text in texts)
 
 
 def as_text(column: str, kind: Kind) -> str:

@@ -76,7 +76,8 @@ class RowTotals:
             )
 
     def __str__(self) -> str:
-        return f"{self.read:,} rows read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+        rows = "row" if self.read == 1 else "rows"
+        return f"{self.read:,} {rows} read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
 
 
 def write_rejects(path: str | Path, rejects: Iterator[Reject]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from confide.counting.query import Kind, as_text
+from confide.counting.query import BROKEN_SQL, Kind, as_text
 from confide.counting.sources import Choice, Shard
 from confide.errors import DataFileError
 
@@ -86,12 +86,12 @@ def text_relation(source: str, choice: Choice, shown: Callable[[str], str], line
 def json_relation(source: str, choice: Choice, line: str) -> Relation:
     """Return lines that hold one JSON object each.
 
-    A line that is no JSON stands for itself in every part, and is rejected as such.
+    A line that is no JSON is a mark in every part, by which it is rejected; what it says is not kept.
     """
 
     def extract(name: str) -> str:
         path = '$."' + name.replace('"', '\\"') + '"'
-        return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {literal(path)}) ELSE line END"
+        return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {literal(path)}) ELSE {BROKEN_SQL} END"
 
     return text_relation(source, choice, extract, line)
 

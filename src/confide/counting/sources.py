@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import gzip
-import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +13,6 @@ import numpy as np
 
 from confide.alphabets import Alphabet
 from confide.counting.extras import parquet_explained, require_parquet
-from confide.errors import DataFileError
 from confide.tables import PARQUET, REPORT_COLUMN, Layout, explained, open_sheet, opened
 
 Format = Literal["csv", "parquet", "json"]
@@ -24,8 +21,6 @@ JSON = (".jsonl", ".ndjson", ".json")
 """How the names of files with one JSON object a line end, before .gz."""
 
 BLOCK = 2**22
-
-PathLike = str | Path
 
 
 @dataclass(frozen=True)
@@ -122,31 +117,6 @@ class Shard:
     def name(self) -> str:
         """What it is called in messages."""
         return self.title or self.path
-
-
-def find_files(paths: Iterable[PathLike]) -> list[str]:
-    """Return the files that paths, folders and patterns stand for, each once.
-
-    Files whose names begin with a dot or an underscore are left out of folders, as Spark does.
-    """
-    found = list(dict.fromkeys(itertools.chain.from_iterable(map(_expand, map(str, paths)))))
-    if not found:
-        raise DataFileError("There is no file to count. Name files, folders or patterns such as 'reports/*.parquet'.")
-    return found
-
-
-def _expand(path: str) -> list[str]:
-    if Path(path).is_dir():
-        inside = sorted(str(one) for one in Path(path).rglob("*") if one.is_file() and one.name[0] not in "._")
-        if not inside:
-            raise DataFileError(f"The folder {path!r} has no files in it.")
-        return inside
-    if Path(path).exists() or not any(mark in path for mark in "*?["):
-        return [path]
-    matches = sorted(one for one in glob.glob(path, recursive=True) if Path(one).is_file())  # noqa: PTH207
-    if not matches:
-        raise DataFileError(f"No file matches {path!r}.")
-    return matches
 
 
 def format_of(path: str) -> Format:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from confide.counting.extras import require_pyarrow, require_pyspark
-from confide.counting.query import ACCEPTED, Kind, Query
+from confide.counting.findings import Findings, search
+from confide.counting.query import ACCEPTED, BROKEN_SQL, Kind, Query, shown_text
 from confide.counting.rejects import Reject, RowTotals
 from confide.counting.relations import Relation, common_kinds, text_relation
-from confide.counting.sources import Choice, Request, find_files, format_of
+from confide.counting.sources import Choice, Request, format_of
 from confide.errors import DataFileError, InvalidParameterError
-from confide.tables import Reason, find_fault
+from confide.tables import Reason, describe_misfit, find_fault
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 REALS = ("float", "double")
@@ -52,6 +53,7 @@ class SparkLedger:
         self._counted: Any = None
         self._totals = RowTotals(0)
         self.report_names: tuple[str, ...] = ()
+        self.notes: list[str] = []
 
     def __enter__(self) -> SparkLedger:
         return self
@@ -65,7 +67,7 @@ class SparkLedger:
             found = [self._typed(source, "the frame")]
         else:
             paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
-            found = self._files(_expanded(paths))
+            found = self._files(self._expanded(paths))
         kinds, parts = common_kinds(found), len(self._request.alphabet.field_names)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
@@ -100,9 +102,16 @@ class SparkLedger:
             "outcome", *self.query.part_columns, "row_total"
         )
         for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
-            text = ",".join("" if part is None else str(part) for part in texts)
+            text = shown_text(texts, Reason(outcome))
             yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
         yield from (Reject(CLUSTER, None, text, reason) for text, reason in self._strays)
+
+    def _expanded(self, paths: Sequence[str]) -> list[str]:
+        """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
+        local = [path for path in paths if "://" not in path]
+        found = search(local) if local else Findings(())
+        self.notes += found.notes
+        return [*(path for path in paths if "://" in path), *found.files]
 
     def _files(self, paths: Sequence[str]) -> list[Relation]:
         found = []
@@ -150,7 +159,7 @@ class SparkLedger:
         self._refuse_what_cannot_be_split(lines, head, choice, paths)
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
         is_odd = f"(value = '' OR {width} <> {len(header) - 1})"
-        self._set_aside(rows.where(is_odd), paths)
+        self._set_aside(rows.where(is_odd), paths, delimiter, len(header))
         sound = self._view(rows.where(f"NOT {is_odd}"))
         return text_relation(sound, choice, _csv_field(header, delimiter), "NULL")
 
@@ -176,15 +185,22 @@ class SparkLedger:
         reason = find_fault(self._request.alphabet, names[: len(choice.parts)])
         self._strays += [(",".join(names), reason)] * (heads - files)
 
-    def _set_aside(self, rows: Any, paths: Sequence[str]) -> None:
+    def _set_aside(self, rows: Any, paths: Sequence[str], delimiter: str, width: int) -> None:
         texts = [row.value for row in rows.toLocalIterator()]
         blank_ends = sum(map(_blank_end, paths))  # blank lines at the end of a file are not rows
         blanks = sum(not text for text in texts) - blank_ends
         self._strays += [("", Reason.MISSING)] * max(0, blanks)
-        self._strays += [(text, Reason.MISSHAPEN) for text in texts if text]
+        self._strays += [
+            (describe_misfit(text.count(delimiter) + 1, width), Reason.MISSHAPEN) for text in texts if text
+        ]
 
     def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Choice:
         choice = self._request.choose(name, header, has_lines=has_lines)
+        if self.report_names not in ((), choice.report_names):
+            raise DataFileError(
+                f"{name} has its reports in {' and '.join(choice.report_names)}, other files in "
+                f"{' and '.join(self.report_names)}. Name the column that all files have, with --column."
+            )
         self.report_names = choice.report_names
         return choice
 
@@ -230,11 +246,6 @@ def _explained() -> Iterator[None]:
         raise DataFileError(f"The reports cannot be counted: {sentence}.") from None
 
 
-def _expanded(paths: Sequence[str]) -> list[str]:
-    """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
-    return [found for path in paths for found in ([path] if "://" in path else find_files([path]))]
-
-
 def _to_arrow(frame: Any) -> Any:
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
@@ -249,7 +260,8 @@ def _csv_field(header: list[str], delimiter: str) -> Any:
 
 def _json_field(name: str) -> str:
     path = "$['" + name + "']"
-    return f"CASE WHEN get_json_object(value, '$') IS NULL THEN value ELSE get_json_object(value, {_literal(path)}) END"
+    found = f"get_json_object(value, {_literal(path)})"
+    return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {BROKEN_SQL} ELSE {found} END"
 
 
 def _blank_end(path: str) -> int:

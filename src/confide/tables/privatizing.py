@@ -11,15 +11,21 @@ from pathlib import Path
 import numpy as np
 
 from confide.alphabets import Alphabet, Values
-from confide.errors import DataFileError
+from confide.errors import DataFileError, InvalidParameterError
 from confide.surveys import Survey
-from confide.tables.reading import SHOWN_REJECTIONS, Account, Rejection, Rows, read_value_batches
+from confide.tables.reading import PARQUET, SHOWN_REJECTIONS, Account, Rejection, Rows, read_value_batches
 from confide.tables.sheets import name_of
 from confide.tables.streaming import report_sink
 from confide.tables.writing import REJECTION_COLUMNS, whole_file
 
 LARGEST_PART = 2**20
 """People that are blurred at a time."""
+
+OUTPUTS = (".csv", ".csv.gz", *PARQUET)
+"""How the names of files of reports may end."""
+
+INPUTS = (*OUTPUTS, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+"""How the names of files of values may end: what stands between fields is found out."""
 
 Keep = Callable[[Sequence[Rejection]], None]
 
@@ -85,6 +91,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     cure
         What to tell about such rows.
     """
+    _require_ending(values, INPUTS)
+    _require_ending(output, OUTPUTS)
     account = RunningAccount(name_of(str(values)), survey.alphabet)
     generator = None if seed is None else np.random.default_rng(seed)
     with _kept(rejects) as keep, contextlib.suppress(_NoneUsableError), report_sink(output, survey) as sink:
@@ -102,6 +110,13 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
             raise _NoneUsableError  # the rows that were set aside are kept all the same
     account.require_any()
     return account
+
+
+def _require_ending(path: str | Path, endings: Sequence[str]) -> None:
+    """Refuse a name that promises another format. Streams and devices have no ending, and are CSV."""
+    name = Path(path).name.lower()
+    if Path(name).suffix and not name.endswith(tuple(endings)):
+        raise InvalidParameterError(f"{path} should end in {', '.join(endings)}: the ending names the format.")
 
 
 class _NoneUsableError(DataFileError):

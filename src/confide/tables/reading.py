@@ -46,6 +46,7 @@ class Reason(StrEnum):
     OUTSIDE = "outside the alphabet"
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
+    NOT_JSON = "not JSON"
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class Account(ABC):
             raise DataFileError(f"{self.source} has a header line but no rows; it should hold one row a person.")
 
     def __str__(self) -> str:
-        return f"{self.read:,} rows read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+        rows = "row" if self.read == 1 else "rows"
+        return f"{self.read:,} {rows} read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +267,7 @@ class Scan:
     lines
         Where each row starts.
     strays
-        The texts of the rows with too few or too many fields.
+        What is wrong with rows of too few or too many fields; nothing of blank ones.
     is_counted
         Whether the last text of an entry is a count.
     """

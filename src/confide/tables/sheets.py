@@ -26,6 +26,10 @@ COUNT_COLUMN = "count"
 STANDARD_STREAM = "-"
 """In place of a path: standard input, or standard output."""
 
+COLUMN_CURE = "Name the one to read, with --column on the command line."
+
+BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
+
 BLOCK = 2**22
 """Characters that are read at a time."""
 
@@ -75,7 +79,10 @@ class Layout:
 
     def choose(self, header: Sequence[str], others: Sequence[str] = (), *, has_lines: bool = True) -> tuple[int, ...]:
         """Return where the parts of a value stand, then where the `others` do, or say which columns there are."""
-        return (*self._choose_parts(header, has_lines=has_lines), *(self._find(name, header) for name in others))
+        return (
+            *self._choose_parts(header, has_lines=has_lines),
+            *(self._find(name, header, BY_CURE) for name in others),
+        )
 
     def find_count(self, header: Sequence[str], taken: Sequence[int]) -> int | None:
         """Return where the column of counts stands, if there is one that is not taken for something else."""
@@ -93,11 +100,11 @@ class Layout:
             raise DataFileError(self._no_column(header, self.candidates))
         return (others[0],)
 
-    def _find(self, name: str, header: Sequence[str]) -> int:
+    def _find(self, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
         if list(header).count(name) > 1:
             raise DataFileError(f"{self.source} has several columns called {name!r}. Rename all but one.")
         if name not in header:
-            raise DataFileError(self._no_column(header, [(name,)]))
+            raise DataFileError(self._no_column(header, [(name,)], cure))
         return list(header).index(name)
 
     def _refuse_headless(self, header: Sequence[str]) -> None:
@@ -120,15 +127,12 @@ class Layout:
         value = self.alphabet.parse((text,))
         return value is not None and bool(self.alphabet.contains(np.array([value])).all())
 
-    def _no_column(self, header: Sequence[str], candidates: Sequence[tuple[str, ...]]) -> str:
+    def _no_column(self, header: Sequence[str], candidates: Sequence[tuple[str, ...]], cure: str = COLUMN_CURE) -> str:
         wanted = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in candidates))
         names = [name for candidate in candidates for name in candidate]
         close = [match for name in names for match in difflib.get_close_matches(name, header, n=1)]
         hint = f" (did you mean {close[0]!r}?)" if close else ""
-        return (
-            f"{self.source} has no column {wanted}{hint}. Its columns are {', '.join(map(repr, header))}. "
-            f"Name the one to read, with --column on the command line."
-        )
+        return f"{self.source} has no column {wanted}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +146,8 @@ class Chunk:
     lines
         Where each row starts.
     strays
-        The texts of the rows with too few or too many fields, by their places in `keys`, where they are empty.
+        What is wrong with rows of too few or too many fields, by their places in `keys`, where they are empty; nothing
+        of blank ones. What they say is not kept: which of it is the value, and which a name, cannot be told.
     """
 
     keys: Sequence[Key]
@@ -203,16 +208,21 @@ class Sheet:
         numbers = np.arange(first, first + len(lines))
         if width > 1:
             return self._pick([line.split(self.delimiter) for line in lines], itemgetter(*places), numbers)
-        bad = {line for line in set(lines) if not line or self.delimiter in line}
-        return Chunk(lines, numbers, {at: line for at, line in enumerate(lines) if line in bad} if bad else {})
+        bad = {
+            line: self._misfit(line.split(self.delimiter)) for line in set(lines) if not line or self.delimiter in line
+        }
+        return Chunk(lines, numbers, {at: bad[line] for at, line in enumerate(lines) if line in bad} if bad else {})
 
     def _pick(self, rows: list[list[str]], pick: Callable[[list[str]], Key], numbers: Indices) -> Chunk:
         width = len(self.header)
         if set(map(len, rows)) == {width}:
             return Chunk(list(map(pick, rows)), numbers)
-        strays = {place: self.delimiter.join(row) for place, row in enumerate(rows) if len(row) != width}
+        strays = {place: self._misfit(row) for place, row in enumerate(rows) if len(row) != width}
         empty: list[str] = [""] * width
         return Chunk([pick(row if len(row) == width else empty) for row in rows], numbers, strays)
+
+    def _misfit(self, row: list[str]) -> str:
+        return describe_misfit(len(row), len(self.header)) if any(row) or len(row) > 1 else ""
 
     def _quoted_chunks(
         self, blocks: Iterator[str], pick: Callable[[list[str]], Key], first: int, blank: int
@@ -313,6 +323,15 @@ def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
     for row in reader:
         yield start, row
         start = reader.line_num
+
+
+def describe_misfit(found: int, expected: int) -> str:
+    """Return what is wrong with a row, without a word of it.
+
+    >>> describe_misfit(3, 2)
+    '(3 fields where 2 are expected)'
+    """
+    return f"({_number(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
 
 
 def split_lines(block: str) -> list[str]:
