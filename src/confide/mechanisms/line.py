@@ -210,7 +210,8 @@ def require_finite(alphabet: Alphabet, name: str) -> None:
     require_alphabet("alphabet", alphabet)
     if isinstance(alphabet, BitVectors):
         raise InvalidParameterError(
-            f"{name} lists all outputs, and there are 2^{alphabet.length} bit vectors. Use Rappor by itself."
+            f"{name} needs an alphabet with an end that can be listed; {alphabet!r} has 2^{alphabet.length} bit "
+            f"vectors. Use Rappor by itself."
         )
     if not alphabet.is_finite:
         raise InvalidParameterError(

@@ -200,7 +200,7 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
         if step == next_look or is_over:
             ends, next_look = _ends(diagonal, beside), step + max(1, step // 3)
             needed = steps_to_find(ends[1] / ends[0], size)
-            is_settled = is_over or step >= needed
+            is_settled = is_over or step >= max(needed, FEWEST_STEPS)
             is_over = is_over or needed > most
         if is_settled or is_over:
             break
