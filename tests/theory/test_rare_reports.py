@@ -179,3 +179,17 @@ def test_free_values_are_not_dropped_where_the_search_was_cut_short() -> None:
     gain = evidence.gain(evidence.channel.push(best.point)) * np.linspace(0.99, 1, 3000)
     looked = maximum_set_module._looked_at(gain, 1e-5, evidence.frequencies[evidence.counts > 0])
     assert np.isin(best.free, looked).all()
+
+
+def test_a_large_set_is_seen_without_a_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    mechanism = cf.FromMatrix(cf.Integers(1, 300), rng.dirichlet(np.ones(20), 300), cf.Integers(1, 20))
+    counts = cf.tally(np.arange(1, 21), 1e6 * rng.dirichlet(np.ones(300)) @ mechanism.matrix)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("A program of 300 values takes seconds.")
+
+    monkeypatch.setattr(maximum_set_module, "_solve", refuse)
+    best, finding = maximum_set(mechanism, counts), uniqueness(mechanism, counts)
+    assert finding.verdict is Verdict.NO
+    assert 0 < finding.numbers["freedom of a value, at least"] == best.spread < 1

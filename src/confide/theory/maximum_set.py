@@ -122,14 +122,17 @@ class MaximumSet:
 
     @cached_property
     def spread(self) -> float:
-        """How far a probability moves between the ends of the set along a few random directions.
+        """How far a probability moves at the least between two of them, by a few random directions.
 
         A set that is more than a point has different ends along almost every direction, so a few tell; asking for
-        every value would take two programs each.
+        every value would take two programs each. In a large set one walks from the point instead, both ways.
         """
+        if self.dimension == 0:
+            return 0.0
         weights = np.random.default_rng(0).standard_normal((PROBES, self.alphabet.size))
-        ends = [self.furthest(one) - self.furthest(-one) for one in weights] if self.dimension else [np.zeros(1)]
-        return max(float(np.abs(difference).max()) for difference in ends)
+        if not self.is_small:
+            return max(self._walk(self.flat.basis @ one[self.free]) for one in weights)
+        return max(float(np.abs(self.furthest(one) - self.furthest(-one)).max()) for one in weights)
 
     def bounds(self, query: Query, name: str | None = None) -> FloatArray:
         """Return the lowest and the highest answer to a query among all maximum-likelihood estimates.
@@ -212,6 +215,13 @@ class MaximumSet:
         if self.is_exact:
             return np.zeros(self.free.size)
         return np.minimum(self.flat.error * self.flat.scale, 1.0)
+
+    def _walk(self, along: FloatArray) -> float:
+        """Return how far the largest move of a value is on a straight line from the point, both ways."""
+        direction = along @ self.flat.basis
+        steps = self._inside / np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
+        length = sum(float(steps[one].min(initial=np.inf)) for one in (direction < 0, direction > 0))
+        return length * float(np.abs(direction * self.flat.scale).max())
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
