@@ -63,6 +63,7 @@ def test_nothing_of_the_paper_is_left_out() -> None:
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inversion_bounds, "DRAWS", 4)
+    monkeypatch.setattr(inversion_bounds, "REPEATS", 1)
     monkeypatch.setattr(rappor_concavity, "TRIALS", 10)
     monkeypatch.setattr(san_francisco, "TOLERANCE", 10.0)
     monkeypatch.setattr(likelihood_surfaces, "STEPS", 12)
