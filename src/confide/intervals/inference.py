@@ -19,13 +19,16 @@ from confide.intervals.answers import Band, Interval
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
 from confide.intervals.region import Region
 from confide.intervals.replicates import Family, draw_family
-from confide.methods import Method
+from confide.methods import MLE, Method
 from confide.queries import Query, as_weights, describe_query
 from confide.theory.identified_queries import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
 DIFFERENT = 1e-6
 """Best explanations give different answers if these differ by more than this share of the query's range."""
+
+ROUGHLY = 0.01
+"""Nats to which the best explanations of replicates are proven; their average is all that is wanted."""
 
 FEW_VALUES = 250
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
@@ -56,7 +59,7 @@ class Inference:
     iterations: int
     channel: Channel | None
     is_whole: bool
-    _drawn: dict[tuple[int, int], list[Family]] = field(default_factory=dict, init=False)
+    _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -83,15 +86,22 @@ class Inference:
         return Likelihood() if is_likelihood else Bootstrap()
 
     def families(self, count: int, seed: int) -> list[Family]:
-        """Return replicates of the reports, solved again; drawn once and kept."""
-        if (count, seed) not in self._drawn:
-            sources = [_nearest_distribution(self.distribution)]
-            if not self.method.reaches_maximum:
-                sources.append(self.region.best)
-            self._drawn[count, seed] = [
-                draw_family(self.parts, self.method, self.iterations, source, count, seed) for source in sources
-            ]
-        return self._drawn[count, seed]
+        """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
+        sources = [_nearest_distribution(self.distribution)]
+        if not self.method.reaches_maximum:
+            sources.append(self.region.best)
+        return self._draw("method", self.method, sources, count, seed)
+
+    def best_family(self, count: int, seed: int) -> Family:
+        """Return replicates of the reports, drawn from their best explanation, with the best explanation of each."""
+        return self._draw("best", MLE(tolerance=ROUGHLY), [self.region.best], count, seed)[0]
+
+    def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
+        """Draw once, and keep."""
+        if (name, count, seed) not in self._drawn:
+            families = [draw_family(self.parts, method, self.iterations, one, count, seed) for one in sources]
+            self._drawn[name, count, seed] = families
+        return self._drawn[name, count, seed]
 
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""

@@ -3,12 +3,18 @@
 By Wilks' theorem twice the fall of the log-likelihood from its maximum to the best distribution with the true answer is
 about chi-squared with one degree of freedom. So the interval of a linear query c is the range of c . theta over
 {theta >= 0, sum 1, L(theta) >= L* - chi2 / 2}. It needs no smoothness and no inverse, and it holds the answers of all
-maximum-likelihood estimates. On the border of the simplex, where many a theta is zero, the theorem is not exact;
-benchmarks/coverage.py measures what is left of it.
+maximum-likelihood estimates. On the border of the simplex, where many a theta is zero, the theorem is not exact, and
+:class:`confide.Likelihood` adds to it.
 
 The end is found along a path. Let u be the query scaled to [0, 1] and w = 1 + tilt u. The best phi of the channel with
-rows M_x / w_x gives theta = phi / w, normalised, with M (q / y) proportional to w on its support: no theta has both a
-higher likelihood and a lower answer. As the tilt grows the answer falls, and so does the likelihood, from L* on.
+rows M_x / w_x gives theta_t = phi / w, normalised, whose gain g = M (q / y) is at most w / (w . theta_t), and equal to
+it where theta_t > 0. As the tilt grows the answer falls, and so does the likelihood, from L* on. For every other theta,
+by Jensen,
+
+    L(theta) <= L(theta_t) + n log(g . theta) <= L(theta_t) + n log((1 + tilt u . theta) / (1 + tilt u . theta_t)),
+
+so each point of the path proves that u . theta cannot be lower than some bound where L(theta) is high enough. It is
+exact where L(theta_t) itself has fallen just as far as is allowed, and valid everywhere, so the search may end early.
 """
 
 from __future__ import annotations
@@ -20,25 +26,24 @@ import numpy as np
 
 from confide.channels import RandomizedResponseChannel, Rescaled
 from confide.channels.base import FloatArray
-from confide.errors import SolverError
 from confide.evidence import Evidence
 from confide.methods import MLE
 
 TOLERANCE = 1e-5
-"""Nats to which each maximum on the path is proven."""
-
-WITHHELD = 0.02
-"""Nats past which a maximum on the path was not reached: its answer would be too narrow."""
+"""Nats to which each maximum on the path is proven; what is left counts against the bound."""
 
 CLOSE = 1e-3
-"""How near the root of the fall has to come to the one that is wanted, as a share of it."""
+"""How near the root of the fall has to come to the one that is allowed, as a share of it."""
 
-MOST_STEPS = 60
-STEEPEST = 1e12
+MOST_STEPS = 30
+
+STEEPEST = 1e4
+"""A tilt past which nothing moves any more: values that explain nothing. The bound is exact to its inverse there."""
+
 NARROW = 1e-9
 UNMOVED = 0.01
 
-NOTHING = 1e-9
+NOTHING = 1e-12
 """An answer this near to the lowest that any value gives is the lowest."""
 
 
@@ -78,42 +83,84 @@ class Region:
         base, span = float(weights.min()), float(np.ptp(weights))
         if span == 0:
             return base
-        return base + span * self._lowest_share((weights - base) / span, math.sqrt(2 * fall))
+        return base + span * self._lowest_share((weights - base) / span, fall)
 
-    def _lowest_share(self, shares: FloatArray, wanted: float) -> float:
-        """Return the lowest answer to a query between 0 and 1, where the root of twice the fall is as wanted.
+    def _lowest_share(self, shares: FloatArray, fall: float) -> float:
+        """Return the lowest answer to a query between 0 and 1: the highest bound that a point of the path proves.
 
-        That root grows with the tilt from 0, at first in proportion.
+        The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
         """
-        now = float(shares @ self.best)
+        now, wanted = float(shares @ self.best), math.sqrt(2 * fall)
         if now <= NOTHING:
             return 0.0
-        below, above = (0.0, 0.0), (math.inf, math.inf)
+        below, above, proven = (0.0, 0.0), (math.inf, math.inf), 0.0
         tilt = wanted / math.sqrt(self.evidence.total * max(now * (1 - now), 1 / self.evidence.total))
         for number in range(1, MOST_STEPS + 1):
-            theta = self._tilted(shares, tilt)
-            answer, root = float(shares @ theta), self._root(theta)
-            if abs(root - wanted) <= CLOSE * wanted or (root < wanted and answer <= NOTHING):
-                return answer
+            point = self._point(shares, tilt)
+            root = math.sqrt(2 * point.fall)
+            proven = max(proven, point.bound(fall, self.evidence.total))
+            if abs(root - wanted) <= CLOSE * wanted or (root < wanted and point.answer <= NOTHING):
+                break
             below, above = ((tilt, root), above) if root < wanted else (below, (tilt, root))
-            if below[0] > STEEPEST or above[0] - below[0] <= NARROW * below[0]:
-                break  # rounding is in the way; the point outside is the safe one
-            tilt = _halfway(below, above) if number % 3 == 0 else _between(below, above, wanted)
-        return float(shares @ self._tilted(shares, min(above[0], STEEPEST)))
+            if below[0] >= STEEPEST or above[0] - below[0] <= NARROW * below[0]:
+                break
+            tilt = min(_halfway(below, above) if number % 3 == 0 else _between(below, above, wanted), STEEPEST)
+        return proven
 
-    def _tilted(self, shares: FloatArray, tilt: float) -> FloatArray:
-        """Return the distribution where all has been gained that the tilt pays for."""
-        channel, prices = self.evidence.channel, 1 + tilt * shares
-        if isinstance(channel, RandomizedResponseChannel):
-            from confide.solvers.water_filling import fill_water
+    def _point(self, shares: FloatArray, tilt: float) -> Point:
+        """Return the point of the path where all has been gained that the tilt pays for."""
+        prices = 1 + tilt * shares
+        if isinstance(self.evidence.channel, RandomizedResponseChannel):
+            return self._filled_point(shares, prices, self.evidence.channel)
+        tilted = Evidence(Rescaled(self.evidence.channel, 1 / prices), self.evidence.counts)
+        phi = _maximum(tilted)
+        theta = phi / prices
+        return self._judge(shares, tilt, theta / float(theta.sum()), tilted.certificate(phi))
 
-            # The level that water is filled up to is then nu w instead of nu.
-            return fill_water(self.evidence.frequencies / prices, channel.keep, channel.other)
-        theta = _maximum(Evidence(Rescaled(channel, 1 / prices), self.evidence.counts)) / prices
-        return theta / float(theta.sum())
+    def _filled_point(self, shares: FloatArray, prices: FloatArray, channel: RandomizedResponseChannel) -> Point:
+        """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
 
-    def _root(self, theta: FloatArray) -> float:
-        return math.sqrt(2 * max(0.0, self.highest_likelihood - self.evidence.log_likelihood(theta)))
+        Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w,
+        which is again in proportion to 1 + tilt u, for another tilt.
+        """
+        from confide.solvers.water_filling import fill_water
+
+        theta = fill_water(self.evidence.frequencies / prices, channel.keep, channel.other)
+        flat = channel.other * float(self.evidence.ratio(channel.push(theta)).sum())
+        level = (1 - flat) / float(prices @ theta)  # because g . theta = 1
+        tilt = float(np.ptp(prices)) * level / (flat + level)
+        return self._judge(shares, tilt, theta, 0.0)
+
+    def _judge(self, shares: FloatArray, tilt: float, theta: FloatArray, certificate: float) -> Point:
+        fall = self.highest_likelihood - self.evidence.log_likelihood(theta)
+        return Point(tilt, float(shares @ theta), max(0.0, fall), certificate)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the path.
+
+    Attributes
+    ----------
+    tilt
+        Where it lies.
+    answer
+        What its distribution answers, between 0 and 1.
+    fall
+        How far its log-likelihood is below the highest.
+    certificate
+        By how many nats it may have missed the path.
+    """
+
+    tilt: float
+    answer: float
+    fall: float
+    certificate: float
+
+    def bound(self, fall: float, total: float) -> float:
+        """Return what no answer can be below where the log-likelihood falls by no more than `fall`; see above."""
+        left = (fall - self.fall + self.certificate) / total
+        return ((1 + self.tilt * self.answer) * math.exp(-left) - 1) / self.tilt
 
 
 def _between(below: tuple[float, float], above: tuple[float, float], wanted: float) -> float:
@@ -138,11 +185,4 @@ def _halfway(below: tuple[float, float], above: tuple[float, float]) -> float:
 
 
 def _maximum(evidence: Evidence) -> FloatArray:
-    found = MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(evidence).distribution
-    certificate = evidence.certificate(found)
-    if certificate > WITHHELD:
-        raise SolverError(
-            f"A maximum on the way to an interval was only proven to {certificate:.2g} nats, so that the interval "
-            f"would be too narrow; it is withheld. Use basis=Bootstrap()."
-        )
-    return found
+    return MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(evidence).distribution
