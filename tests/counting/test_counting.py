@@ -293,7 +293,7 @@ def test_a_torn_parquet_page_is_told(tmp_path: Path) -> None:
     damaged = bytearray(path.read_bytes())
     damaged[20:400] = bytes(380)
     path.write_bytes(damaged)
-    with pytest.raises(DataFileError, match="r.parquet cannot be read"):
+    with pytest.raises(DataFileError, match=r"r\.parquet cannot be read"):
         cf.count(path, AGES)
 
 
