@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -97,7 +96,9 @@ def test_an_interruption_ends_quietly(folder: Path) -> None:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        time.sleep(3)  # long enough to be reading standard input
+        assert process.stdin is not None
+        process.stdin.write("age\n" + "3\n" * 200_000)  # more than a pipe holds, so that it returns once they are read
+        process.stdin.flush()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert process.stderr is not None
