@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
-ESTIMATE = ("estimate", "survey.toml", "reports.csv")
+ESTIMATE = ("estimate", "survey.toml", "reports.csv", "--method", "ibu")
 
 
 def test_intervals_for_machines(call: Call) -> None:
