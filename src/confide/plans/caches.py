@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,6 +44,8 @@ class Cache:
 
     def put(self, key: str, errors: FloatArray) -> None:
         """Keep errors under a fingerprint: the whole file, or none of it."""
+        import secrets  # brings half of the standard library's cryptography along, so only where something is kept
+
         path = self._path(key)
         beside = path.with_suffix(f".{secrets.token_hex(4)}.partial")
         with contextlib.suppress(OSError):

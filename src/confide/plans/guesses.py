@@ -20,7 +20,6 @@ from confide.errors import DataFileError, InvalidDistributionError, InvalidInput
 from confide.estimates import Estimate
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey
-from confide.tables import read_values
 
 UNIFORM = "uniform"
 
@@ -148,6 +147,8 @@ def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
     else:
         rows = _read_csv(path)
         if rows is None:
+            from confide.tables import read_values  # only where a file is read: import confide stays quick
+
             people = read_values(path, Survey(mechanism, name))
             people.require_usable("A guess needs all of them to lie in the alphabet.")
             return Guess(path.name, mechanism.alphabet, people.distribution())
