@@ -1,6 +1,6 @@
 """Which method comes closest to the truth, cell by cell: the paper's whole grid, and truths of every kind.
 
-    python -m benchmarks.defaults                       # the paper's grid, ten repeats: half an hour on two cores
+    python -m benchmarks.defaults                       # the paper's grid, ten repeats: a quarter of an hour
     python -m benchmarks.defaults --quick               # two repeats of every third cell
     python -m benchmarks.defaults --only truths         # smooth, spiky, sparse, ... on lines and grids
     python -m benchmarks.defaults --cells paris/krr     # the cells whose names hold this

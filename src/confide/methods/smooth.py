@@ -58,7 +58,7 @@ class Smooth(Method):
     @property
     def name(self) -> str:
         """See :attr:`Method.name`."""
-        return "smooth"
+        return "Smooth"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""

@@ -71,7 +71,7 @@ class Stacked(Method):
     @property
     def name(self) -> str:
         """See :attr:`Method.name`."""
-        return "stacked"
+        return "Stacked"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""

@@ -20,8 +20,8 @@ FEW_VALUES = 8
 """Up to so many numbers the most common one says more than quartiles do."""
 
 FULL_NAMES = {
-    "stacked": "a mixture of several methods, weighed by held-out reports (stacked)",
-    "smooth": "an average over smooth priors (smooth)",
+    "Stacked": "a mixture of several methods, weighed by held-out reports (Stacked)",
+    "Smooth": "an average over smooth priors (Smooth)",
     "IBU": "the iterative Bayesian update (IBU)",
     "held-out IBU": "the iterative Bayesian update, stopped by held-out reports (held-out IBU)",
     "certified IBU": "the iterative Bayesian update, stopped by its certificate (certified IBU)",

@@ -34,7 +34,7 @@ from confide.solvers.roughness import roughness
 Progress = Callable[[FloatArray], None]
 """Called after each step with the outputs y = theta M reached."""
 
-AMPLITUDE = 4.0
+AMPLITUDE = 6.0
 """How far log theta is expected to stray from the uniform one, as a root mean square over all values."""
 
 MOST_KNOTS = 500
