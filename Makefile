@@ -30,10 +30,11 @@ contracts: $(VENV)/.installed-dev  ## Check that imports point one way
 
 check: lint types contracts test  ## All of the above: what CI runs
 
-bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, and other packages beside it
+bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, intervals, and other packages
 	@$(BIN)/python -m benchmarks.channels
 	@$(BIN)/python -m benchmarks.sampling
 	@$(BIN)/python -m benchmarks.mle
+	@$(BIN)/python -m benchmarks.coverage --repeats 10
 	@$(BIN)/python -m benchmarks.peers
 
 setup: $(VENV)/.installed-dev  ## Make the environment for development

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet
-from confide.channels.base import Channel, FloatArray
+from confide.channels import Channel, RandomizedResponseChannel
+from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
@@ -81,9 +82,13 @@ class Inference:
 
     @property
     def usual_basis(self) -> Basis:
-        """What intervals of single values rest on unless told: the likelihood, for a method that assumes nothing."""
-        is_likelihood = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
-        return Likelihood() if is_likelihood else Bootstrap()
+        """What intervals of single values rest on unless told.
+
+        The likelihood for a method that believes nothing, and under randomized response, which blurs no value into its
+        neighbours: there it is as narrow, holds more often and has a closed form.
+        """
+        is_few = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
+        return Likelihood() if is_few or isinstance(self.evidence.channel, RandomizedResponseChannel) else Bootstrap()
 
     def families(self, count: int, seed: int) -> list[Family]:
         """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
