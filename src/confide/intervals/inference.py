@@ -31,7 +31,7 @@ DIFFERENT = 1e-6
 ROUGHLY = 0.01
 """Nats to which the best explanations of replicates are proven; their average is all that is wanted."""
 
-FEW_VALUES = 250
+FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
 
 
@@ -112,7 +112,7 @@ class Inference:
         """Return an interval for the probability of each value."""
         check_level("level", level)
         chosen = _check_basis(basis, self.usual_basis)
-        low, high = chosen.ends(self, np.eye(self.alphabet.size), level)
+        low, high = chosen.band(self, level)
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
             low, high = np.minimum(low, bounds), np.maximum(high, bounds)
@@ -149,12 +149,6 @@ class Inference:
             )
         return values.astype(np.float64)
 
-    @cached_property
-    def ladder(self) -> tuple[FloatArray, FloatArray]:
-        """The values in order, and for each of them which values lie at or below it: one row of weights."""
-        ordered = np.sort(self.numbers)
-        return ordered, (self.numbers[None, :] <= ordered[:, None]).astype(np.float64)
-
     def quantile_of(self, theta: FloatArray, share: float) -> float:
         """Return a quantile of a distribution."""
         values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
@@ -165,7 +159,7 @@ class Inference:
     def _answer(self, question: str, weights: FloatArray, level: float, basis: Basis | None) -> Interval:
         check_level("level", level)
         chosen = _check_basis(basis, Likelihood())
-        low, high = (float(end[0]) for end in chosen.ends(self, weights[None, :], level))
+        low, high = chosen.ends(self, weights, level)
         now, words = float(weights @ self.distribution), chosen.explain(self, level)
         undetermined = self._open_answers(weights)
         if undetermined is not None:
