@@ -33,11 +33,12 @@ contracts: $(VENV)/.installed-dev  ## Check that imports point one way
 
 check: lint types contracts test  ## All of the above: what CI runs
 
-bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, the default method, other packages, counting
+bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, the default method, intervals, other packages, counting
 	@$(BIN)/python -m benchmarks.channels
 	@$(BIN)/python -m benchmarks.sampling
 	@$(BIN)/python -m benchmarks.mle
 	@$(BIN)/python -m benchmarks.defaults --quick
+	@$(BIN)/python -m benchmarks.coverage --repeats 10
 	@$(BIN)/python -m benchmarks.peers
 	@$(BIN)/python -m benchmarks.counting
 

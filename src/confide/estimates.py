@@ -90,7 +90,8 @@ class Estimate:
             The share of surveys, were they repeated, whose interval holds the truth, for each value by itself.
         basis
             What it rests on. If left out, :class:`Bootstrap`, which believes the method that the truth is not rougher
-            than its estimate; for a method that believes nothing, such as :class:`MLE`, :class:`Likelihood`.
+            than its estimate; :class:`Likelihood` for a method that believes nothing, such as :class:`MLE`, and under
+            randomized response.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)

@@ -21,6 +21,7 @@ from confide import (
     Inversion,
     Likelihood,
     Mechanism,
+    RandomizedResponse,
     TruncatedGeometric,
     TruncatedTaxicab,
     estimate,
@@ -215,5 +216,7 @@ def test_what_single_values_rest_on_depends_on_what_the_method_believes() -> Non
     assert "solved again by IBU" in estimate(COUNTS, MECHANISM, IBU()).interval().rests_on
     assert "whatever the method" in estimate(COUNTS, MECHANISM, MLE()).interval().rests_on
     assert "solved again by INV" in estimate(COUNTS, MECHANISM, Inversion("none")).interval().rests_on
+    response = RandomizedResponse(Integers(0, 2), 1.0)
+    assert "whatever the method" in estimate(tally([0, 1, 2], [5, 9, 4]), response, IBU()).interval().rests_on
     narrow = estimate(COUNTS, MECHANISM, MLE()).interval(basis=Bootstrap(50))
     assert "as many from" not in narrow.rests_on

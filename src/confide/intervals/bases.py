@@ -11,6 +11,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.checks import check_count
+from confide.intervals.replicates import Answer
 
 if TYPE_CHECKING:
     from confide.intervals.inference import Inference
@@ -26,8 +27,12 @@ class Basis(ABC):
     """How ends are found: a frozen value that holds its settings and nothing else."""
 
     @abstractmethod
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and the upper ends for linear queries, one row of weights each."""
+    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
+        """Return the lower and the upper end for a linear query."""
+
+    @abstractmethod
+    def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper ends for each value by itself."""
 
     @abstractmethod
     def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
@@ -71,12 +76,22 @@ class Likelihood(Basis):
         check_count("replicates", self.replicates, FEWEST)
         check_count("seed", self.seed, 0)
 
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
-        both = np.array([inference.region.ends(row, allowed_fall(level)) for row in weights])
-        too_high = TWICE * self._bias(inference, weights)
-        low, high = both[:, 0] - np.maximum(too_high, 0.0), both[:, 1] + np.maximum(-too_high, 0.0)
-        return np.maximum(low, weights.min(axis=1)), np.minimum(high, weights.max(axis=1))
+        low, high = inference.region.ends(weights, allowed_fall(level))
+        too_high = float(weights @ self._excess(inference))
+        low, high = low - max(too_high, 0.0), high - min(too_high, 0.0)
+        return max(low, float(weights.min())), min(high, float(weights.max()))
+
+    def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
+        """See :meth:`Basis.band`."""
+        both = np.empty((2, inference.alphabet.size))
+        weights = np.zeros(inference.alphabet.size)
+        for value in range(inference.alphabet.size):
+            weights[value] = 1.0
+            both[:, value] = self.ends(inference, weights, level)
+            weights[value] = 0.0
+        return both[0], both[1]
 
     def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
         """See :meth:`Basis.quantile_ends`.
@@ -84,15 +99,18 @@ class Likelihood(Basis):
         The quantile can be as low as the first value at which the share below can be high enough, and must be no
         higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
         """
-        values, below = inference.ladder
-        fall, region = allowed_fall(level), inference.region
-        too_high = TWICE * self._bias(inference, below)
+        values, order = np.sort(inference.numbers), np.argsort(inference.numbers, kind="stable")
+
+        def below(place: int) -> FloatArray:
+            weights = np.zeros(values.size)
+            weights[order[: place + 1]] = 1.0
+            return weights
 
         def can_reach(place: int) -> bool:
-            return -region.lowest(-below[place], fall) - min(float(too_high[place]), 0.0) >= share
+            return self.ends(inference, below(place), level)[1] >= share
 
         def must_reach(place: int) -> bool:
-            return region.lowest(below[place], fall) - max(float(too_high[place]), 0.0) >= share
+            return self.ends(inference, below(place), level)[0] >= share
 
         return float(values[_first(can_reach, values.size)]), float(values[_first(must_reach, values.size)])
 
@@ -105,11 +123,11 @@ class Likelihood(Basis):
             f"twice the bias of the highest on {self.replicates:,} replicates (seed {self.seed})"
         )
 
-    def _bias(self, inference: Inference, weights: FloatArray) -> FloatArray:
-        """Return by how much the answers of the best explanation are too high on average, one a query."""
+    def _excess(self, inference: Inference) -> FloatArray:
+        """Return twice of how much too high each share of the best explanation is on average."""
         family = inference.best_family(self.replicates, self.seed)
-        bias: FloatArray = weights @ (family.answers.mean(axis=0) - family.source)
-        return bias
+        excess: FloatArray = TWICE * (family.answers.mean(axis=0) - family.source)
+        return excess
 
 
 @dataclass(frozen=True)
@@ -135,13 +153,16 @@ class Bootstrap(Basis):
         check_count("replicates", self.replicates, FEWEST)
         check_count("seed", self.seed, 0)
 
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
-        answers = weights @ inference.distribution
-        families = inference.families(self.replicates, self.seed)
-        half = np.max([one.half_width(lambda theta: theta @ weights.T, level) for one in families], axis=0)
-        lowest, highest = weights.min(axis=1), weights.max(axis=1)
-        return np.clip(answers - half, lowest, highest), np.clip(answers + half, lowest, highest)
+        now = float(weights @ inference.distribution)
+        half = float(self._half_widths(inference, lambda theta: theta @ weights[:, None], level)[0])
+        return max(now - half, float(weights.min())), min(now + half, float(weights.max()))
+
+    def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
+        """See :meth:`Basis.band`."""
+        half = self._half_widths(inference, lambda theta: theta, level)
+        return np.maximum(inference.distribution - half, 0.0), np.minimum(inference.distribution + half, 1.0)
 
     def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
         """See :meth:`Basis.quantile_ends`."""
@@ -149,10 +170,9 @@ class Bootstrap(Basis):
         def quantiles(theta: FloatArray) -> FloatArray:
             return np.array([[inference.quantile_of(row, share)] for row in theta])
 
-        families = inference.families(self.replicates, self.seed)
-        half = max(float(one.half_width(quantiles, level)[0]) for one in families)
-        values, now = inference.ladder[0], inference.quantile_of(inference.distribution, share)
-        return max(float(values[0]), now - half), min(float(values[-1]), now + half)
+        half = float(self._half_widths(inference, quantiles, level)[0])
+        now, values = inference.quantile_of(inference.distribution, share), inference.numbers
+        return max(float(values.min()), now - half), min(float(values.max()), now + half)
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
         """See :meth:`Basis.explain`."""
@@ -167,6 +187,12 @@ class Bootstrap(Basis):
             f"{sources} (seed {self.seed}), each solved again by {inference.method.name}; the larger error counts, "
             f"and it holds as far as the truth is no rougher than the method believes"
         )
+
+    def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
+        """Return the larger error of the two sources, one a question."""
+        families = inference.families(self.replicates, self.seed)
+        widest: FloatArray = np.max([one.half_width(answer, level) for one in families], axis=0)
+        return widest
 
 
 def allowed_fall(level: float) -> float:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet
-from confide.channels.base import Channel, FloatArray
+from confide.channels import Channel, RandomizedResponseChannel
+from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
@@ -30,7 +31,7 @@ DIFFERENT = 1e-6
 ROUGHLY = 0.01
 """Nats to which the best explanations of replicates are proven; their average is all that is wanted."""
 
-FEW_VALUES = 250
+FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
 
 
@@ -81,9 +82,13 @@ class Inference:
 
     @property
     def usual_basis(self) -> Basis:
-        """What intervals of single values rest on unless told: the likelihood, for a method that assumes nothing."""
-        is_likelihood = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
-        return Likelihood() if is_likelihood else Bootstrap()
+        """What intervals of single values rest on unless told.
+
+        The likelihood for a method that believes nothing, and under randomized response, which blurs no value into its
+        neighbours: there it is as narrow, holds more often and has a closed form.
+        """
+        is_few = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
+        return Likelihood() if is_few or isinstance(self.evidence.channel, RandomizedResponseChannel) else Bootstrap()
 
     def families(self, count: int, seed: int) -> list[Family]:
         """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
@@ -107,7 +112,7 @@ class Inference:
         """Return an interval for the probability of each value."""
         check_level("level", level)
         chosen = _check_basis(basis, self.usual_basis)
-        low, high = chosen.ends(self, np.eye(self.alphabet.size), level)
+        low, high = chosen.band(self, level)
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
             low, high = np.minimum(low, bounds), np.maximum(high, bounds)
@@ -144,12 +149,6 @@ class Inference:
             )
         return values.astype(np.float64)
 
-    @cached_property
-    def ladder(self) -> tuple[FloatArray, FloatArray]:
-        """The values in order, and for each of them which values lie at or below it: one row of weights."""
-        ordered = np.sort(self.numbers)
-        return ordered, (self.numbers[None, :] <= ordered[:, None]).astype(np.float64)
-
     def quantile_of(self, theta: FloatArray, share: float) -> float:
         """Return a quantile of a distribution."""
         values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
@@ -160,7 +159,7 @@ class Inference:
     def _answer(self, question: str, weights: FloatArray, level: float, basis: Basis | None) -> Interval:
         check_level("level", level)
         chosen = _check_basis(basis, Likelihood())
-        low, high = (float(end[0]) for end in chosen.ends(self, weights[None, :], level))
+        low, high = chosen.ends(self, weights, level)
         now, words = float(weights @ self.distribution), chosen.explain(self, level)
         undetermined = self._open_answers(weights)
         if undetermined is not None:
