@@ -4,6 +4,7 @@
     python -m benchmarks.defaults --quick               # two repeats of every third cell
     python -m benchmarks.defaults --only truths         # smooth, spiky, sparse, ... on lines and grids
     python -m benchmarks.defaults --cells paris/krr     # the cells whose names hold this
+    python -m benchmarks.defaults --first-seed 1000     # other reports, on which nothing was tuned
     python -m benchmarks.defaults --jobs 4
 
 A cell is a dataset, a mechanism and a privacy level. Reports are drawn afresh for each repeat, and errors are means
@@ -120,7 +121,8 @@ def measure(section: str, arguments: argparse.Namespace) -> list[Row]:
     names = [cell.name for cell in SECTIONS[section]() if arguments.cells in cell.name]
     if arguments.quick:
         names = names[::3]
-    jobs = [(section, name, seed) for name in names for seed in range(arguments.repeats)]
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.repeats)
+    jobs = [(section, name, seed) for name in names for seed in seeds]
     with ProcessPoolExecutor(arguments.jobs, initializer=_warm_up) as pool:
         outcomes = list(pool.map(_run, jobs, chunksize=2))
     by_cell: dict[str, list[dict[str, Numbers]]] = {name: [] for name in names}
@@ -306,6 +308,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="every third cell, two repeats")
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0, help="the seed of the first repeat; the others count on")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side")
     parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=["paper"], help="which tables")
     parser.add_argument("--cells", default="", help="only cells whose names hold this")

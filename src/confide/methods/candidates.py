@@ -70,7 +70,7 @@ def smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
     from confide.solvers.smooth_prior import refit
 
     problem, fits = fit_all(evidence, _ignore)
-    shares = believe(fits)
+    shares = believe(evidence, fits)
     kept = np.flatnonzero(shares > NEGLIGIBLE)
     total = evidence.total * (1 - 1 / folds.learned.shape[0])
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)

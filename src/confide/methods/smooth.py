@@ -26,6 +26,19 @@ LARGEST = 150_000
 LARGEST_MATRIX = 30_000_000
 """Entries, values times different reports, up to which a matrix that is not square is stored: 240 MB."""
 
+UNIFORM_ON_LINE = 0.5
+"""How likely the uniform distribution is beforehand, on a line and on categories: as likely as all else together.
+
+The smoothest of the others are much alike, and would outvote it by their number.
+"""
+
+UNIFORM_ON_PLANE = 0.005
+"""The same on a plane. There the smoothest of the others have two slopes to find, and their evidence pays for both."""
+
+UNIFORM_WITHOUT_BLUR = 0.8
+"""The same on a plane whose mechanism does not blur a cell into its neighbours, as k-RR. A slope is then guessed from
+single cells, and chance has many of them to choose from."""
+
 
 @dataclass(frozen=True)
 class Smooth(Method):
@@ -74,7 +87,7 @@ class Smooth(Method):
                 monitor(steps[0], likelihood)
 
         _, fits = fit_all(evidence, progress)
-        shares = believe(fits)
+        shares = believe(evidence, fits)
         distribution = turn_to_reporters(evidence, mix(fits, shares))
         return Solution(distribution, steps[0], Status.AVERAGED, _explain(fits, shares))
 
@@ -108,16 +121,22 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
     return problem, fits
 
 
-def believe(fits: Sequence[Fit]) -> FloatArray:
-    """Return how much of each fit is in the average: its evidence times how likely it was beforehand.
-
-    Beforehand the uniform distribution, the first, is as likely as all others together: the smoothest of them are much
-    alike, and would outvote it by their number.
-    """
+def believe(evidence: Evidence, fits: Sequence[Fit]) -> FloatArray:
+    """Return how much of each fit is in the average: its evidence times how likely it was beforehand."""
+    uniform = _uniform_beforehand(evidence)
     logs = np.array([fit.log_evidence for fit in fits])
-    logs[1:] -= math.log(max(len(fits) - 1, 1))
+    logs[0] += math.log(uniform)
+    logs[1:] += math.log((1 - uniform) / max(len(fits) - 1, 1))
     weights: FloatArray = np.exp(logs - logs.max())
     return weights / float(weights.sum())
+
+
+def _uniform_beforehand(evidence: Evidence) -> float:
+    """Return how likely the uniform distribution is before any report has been seen."""
+    layout = layout_of(evidence)
+    if layout is None or len(layout.shape) == 1:
+        return UNIFORM_ON_LINE
+    return UNIFORM_ON_PLANE if evidence.channel.layout is not None else UNIFORM_WITHOUT_BLUR
 
 
 def is_nearly_uniform(shares: FloatArray) -> bool:
