@@ -16,7 +16,7 @@ NEAR = 5.0
 FLAT = 0.03
 """An error that falls more slowly than x^-0.03 takes 10^10 times as much to halve: it does not fall."""
 
-FARTHEST = 10_000.0
+FARTHEST = 200.0
 """Beyond this factor nothing is said by extrapolation."""
 
 

@@ -12,7 +12,7 @@ from confide.checks import check_count, check_positive
 from confide.distances import has_emd
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import Mechanism
-from confide.methods import IBU, Method
+from confide.methods import Method, Stacked
 from confide.plans.caches import Cache, usual_cache
 from confide.plans.curves import Curve, Halving
 from confide.plans.guesses import UNIFORM, Guess, as_guess
@@ -29,8 +29,8 @@ from confide.plans.simulations import (
 )
 from confide.queries import Query
 
-METHOD: Method = IBU()
-"""The method that a plan is made for, unless another one is named."""
+METHOD: Method = Stacked()
+"""The method that a plan is made for, unless another one is named: the default of ``estimate``."""
 
 REPEATS = 24
 """Simulated surveys for each setting."""
@@ -155,7 +155,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         Which mechanisms to compare at the same promise, by their names in a survey; ``"all"`` for every one, None for
         those that are quick to simulate, ``()`` for none.
     method
-        How the distribution will be estimated.
+        How the distribution will be estimated; as :func:`estimate` does unless told. ``IBU()`` is several times faster.
     repeats, seed
         How often each setting is simulated, and the seed: the same plan has the same numbers.
     cache

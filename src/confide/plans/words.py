@@ -7,7 +7,7 @@ import math
 from confide.alphabets import Categories
 from confide.explanations import plural, with_unit
 from confide.guarantees import LocalDP, MetricPrivacy
-from confide.plans.curves import Halving
+from confide.plans.curves import FARTHEST, Halving
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME
@@ -81,7 +81,7 @@ def _article(name: str) -> str:
 def _halving(plan: Plan) -> str:
     halving = plan.halving
     if halving is None:
-        return "no number of people within sight halves it"
+        return f"halving it takes more than {FARTHEST:,.0f} times the people, if any number does"
     return f"halving it needs {_times(halving)} the people"
 
 
