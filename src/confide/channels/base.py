@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.errors import InvalidDistributionError, NotInvertibleError
+from confide.wording import counted
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -148,10 +149,6 @@ def require_square(shape: tuple[int, int]) -> None:
     values, outputs = shape
     if values != outputs:
         raise NotInvertibleError(
-            f"A mechanism with {_count(values, 'value')} and {_count(outputs, 'output')} has no inverse. "
+            f"A mechanism with {counted(values, 'value')} and {counted(outputs, 'output')} has no inverse. "
             f"Use IBU(), which needs none."
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

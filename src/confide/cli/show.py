@@ -20,6 +20,7 @@ from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.surveys import Survey, load_survey
 from confide.tables import alphabet_record
+from confide.wording import counted
 
 EXAMPLES = ("confide show survey.toml",)
 
@@ -91,17 +92,13 @@ def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
 
 def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     if isinstance(alphabet, Grid):
-        holes = f" with {_number(len(alphabet.holes), 'hole')}" if alphabet.holes else ""
-        shape = f"{_number(alphabet.rows, 'row')} by {_number(alphabet.columns, 'column')}"
-        return f"{_number(alphabet.size, 'cell')}, {shape}{holes}"
+        holes = f" with {counted(len(alphabet.holes), 'hole')}" if alphabet.holes else ""
+        shape = f"{counted(alphabet.rows, 'row')} by {counted(alphabet.columns, 'column')}"
+        return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
     if isinstance(alphabet, Integers) and alphabet.is_finite:
         first, last = alphabet.span
-        return f"{_number(alphabet.size, 'whole number')}, {first} to {last}"
+        return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
     return "any whole number" if isinstance(alphabet, Integers) else "any cell of an endless plane"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _show_in_words(survey: Survey) -> None:

@@ -11,6 +11,7 @@ from confide.experiments.base import RESULTS
 from confide.experiments.folder import claims_of
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
 from confide.pages.words import describe_seconds, listed
+from confide.wording import counted
 
 MOST_ROWS = 60
 """A computed table up to this length is shown whole."""
@@ -59,10 +60,10 @@ def _summary(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str
     counts = {verdict: sum(claim.verdict is verdict for claim in everything) for verdict in Verdict}
     pictures = sum(len(experiment.pictures) for experiment in shown)
     return (
-        f"Every figure and table below was computed by confide from the real data: {pictures} figures of {len(shown)} "
-        f"experiments. Of {len(everything)} numbers and statements of the paper, {counts[Verdict.HOLDS]} hold here, "
-        f"{counts[Verdict.DIFFERS]} differ, each with the reason as far as it is known, and "
-        f"{counts[Verdict.MISPRINT]} are misprints. Beside the paper's methods every run carries two more: the "
+        f"Every figure and table below was computed by confide from the real data: {counted(pictures, 'figure')} of "
+        f"{counted(len(shown), 'experiment')}. Of {len(everything)} numbers and statements of the paper, "
+        f"{counts[Verdict.HOLDS]} hold here, {counts[Verdict.DIFFERS]} differ, each with the reason as far as it is "
+        f"known, and {counts[Verdict.MISPRINT]} are misprints. Beside the paper's methods every run carries two more: the "
         "certified maximum of the likelihood (MLE) and IBU stopped by held-out reports."
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Indices
 from confide.errors import DataFileError
+from confide.wording import counted
 
 COUNT_COLUMN = "count"
 """A column of this name says how often a row's value occurs."""
@@ -65,8 +66,8 @@ class Layout:
         parts = self.alphabet.field_names
         if self.asked and len(self.asked) != len(parts):
             raise DataFileError(
-                f"A value of {self.alphabet!r} stands in {_number(len(parts), 'column')}, {' and '.join(parts)}; got "
-                f"{_number(len(self.asked), 'name')}, {', '.join(self.asked)}. Name one for each part of a value."
+                f"A value of {self.alphabet!r} stands in {counted(len(parts), 'column')}, {' and '.join(parts)}; got "
+                f"{counted(len(self.asked), 'name')}, {', '.join(self.asked)}. Name one for each part of a value."
             )
 
     @property
@@ -331,7 +332,7 @@ def describe_misfit(found: int, expected: int) -> str:
     >>> describe_misfit(3, 2)
     '(3 fields where 2 are expected)'
     """
-    return f"({_number(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
+    return f"({counted(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
 
 
 def split_lines(block: str) -> list[str]:
@@ -352,7 +353,3 @@ def _is_rectangular(text: str, delimiter: str, width: int) -> bool:
         return False
     ends = marks.reshape(-1, width) == ord("\n")
     return bool(ends[:, -1].all() and not ends[:, :-1].any())
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
