@@ -63,8 +63,8 @@ def _summary(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str
         f"Every figure and table below was computed by confide from the real data: {counted(pictures, 'figure')} of "
         f"{counted(len(shown), 'experiment')}. Of {len(everything)} numbers and statements of the paper, "
         f"{counts[Verdict.HOLDS]} hold here, {counts[Verdict.DIFFERS]} differ, each with the reason as far as it is "
-        f"known, and {counts[Verdict.MISPRINT]} are misprints. Beside the paper's methods every run carries two more: the "
-        "certified maximum of the likelihood (MLE) and IBU stopped by held-out reports."
+        f"known, and {counts[Verdict.MISPRINT]} are misprints. Beside the paper's methods every run carries two more: "
+        "the certified maximum of the likelihood (MLE) and IBU stopped by held-out reports."
     )
 
 
