@@ -50,7 +50,18 @@ def test_demo(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     ending = call("demo", "--output", "demo.html")
     assert ending.code == 0
-    for words in ("IBU", "INV-N", "INV-P", "EMD", "variation", "1.28", "demo.html", "confide init"):
+    for words in (
+        "Stacked",
+        "IBU",
+        "INV-N",
+        "INV-P",
+        "65 or older",
+        "EMD",
+        "variation",
+        "1.28",
+        "demo.html",
+        "confide init",
+    ):
         assert words in ending.out
     assert "Recovering with IBU" in ending.err
     page = (folder / "demo.html").read_text(encoding="utf-8")

@@ -14,8 +14,10 @@ from confide.comparisons import Outcome, assess
 from confide.datasets import Dataset, adult_ages
 from confide.distances import emd, total_variation
 from confide.errors import MissingExtraError
+from confide.intervals import Interval
 from confide.mechanisms import TruncatedGeometric
-from confide.methods import IBU, Inversion, Method
+from confide.methods import IBU, Inversion, Method, Stacked
+from confide.queries import as_weights
 from confide.reports import Counts, tally
 from confide.surveys import Survey
 from confide.tables import check_writable, write_text
@@ -24,7 +26,8 @@ EXAMPLES = ("confide demo", "confide demo --output ages.html --seed 1")
 
 AGES = Integers(0, 99, unit="year")
 EPSILON = 0.05
-METHODS: tuple[Method, ...] = (IBU(delta=0.01), Inversion("normalize"), Inversion("project"))
+METHODS: tuple[Method, ...] = (Stacked(), IBU(delta=0.01), Inversion("normalize"), Inversion("project"))
+QUESTION = "age >= 65"
 
 
 def demo(
@@ -36,8 +39,8 @@ def demo(
 ) -> None:
     """Blur 48,842 real ages and recover their distribution.
 
-    The ages of UCI Adult go through the truncated geometric mechanism at epsilon 0.05 per year. Three methods then
-    recover their distribution from the reports alone: IBU, and matrix inversion repaired in two ways.
+    The ages of UCI Adult go through the truncated geometric mechanism at epsilon 0.05 per year. Four methods then
+    recover their distribution from the reports alone: the default, IBU, and matrix inversion repaired in two ways.
     """
     from confide.pages import estimate_page
 
@@ -48,11 +51,18 @@ def demo(
     with progress("Blurring each age", is_noted=True):
         counts = tally(survey.mechanism.privatize(people.values(), rng=seed))
     outcomes = [_recover(counts, survey, people, method) for method in METHODS]
+    with progress("Finding intervals", is_noted=True):
+        best = outcomes[0].estimate
+        band, answer = best.interval(), best.query(QUESTION)
     _show_table(survey, people, counts, outcomes)
     _explain(survey, outcomes)
+    _answer(people, answer)
     try:
         with progress("Drawing the page", is_noted=True):
-            write_text(output, estimate_page(survey, counts, outcomes, truth=people.distribution, seed=seed))
+            page = estimate_page(
+                survey, counts, outcomes, truth=people.distribution, seed=seed, band=band, answers=[answer]
+            )
+            write_text(output, page)
     except MissingExtraError as error:
         warn(f"The page is left out. {error}")
     else:
@@ -115,12 +125,22 @@ def _cells(outcome: Outcome) -> list[str]:
 def _explain(survey: Survey, outcomes: list[Outcome]) -> None:
     from confide.explanations import with_unit
 
-    ibu, *inversions = [outcome.emd for outcome in outcomes if outcome.emd is not None]
+    best, _, *inversions = [outcome.emd for outcome in outcomes if outcome.emd is not None]
     say(
-        f"A report says little about one person, yet from all of them IBU finds the distribution of ages to within "
-        f"{with_unit(ibu, survey.alphabet.unit)} (earth mover's distance, EMD: how far people would have to be moved "
-        f"on average). Matrix inversion magnifies the chance part of the noise: its answers lie "
-        f"{min(inversions) / ibu:.0f} and {max(inversions) / ibu:.0f} times as far from the truth."
+        f"A report says little about one person, yet from all of them the default, {outcomes[0].estimate.method.name}, "
+        f"finds the distribution of ages to within {with_unit(best, survey.alphabet.unit)} (earth mover's distance, "
+        f"EMD: how far people would have to be moved on average). Matrix inversion magnifies the chance part of the "
+        f"noise: its answers lie {min(inversions) / best:.0f} and {max(inversions) / best:.0f} times as far from the "
+        f"truth."
+    )
+    say()
+
+
+def _answer(people: Dataset, answer: Interval) -> None:
+    truth = float(as_weights(QUESTION, people.alphabet) @ people.distribution)
+    say(
+        f"How many are 65 or older? {answer.estimate:.1%}, and with 95 % confidence between {answer.low:.1%} and "
+        f"{answer.high:.1%}. In truth it is {truth:.1%}."
     )
     say()
 
