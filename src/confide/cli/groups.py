@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from confide.cli.identification import (
+    CURE_FOR_GROUPS,
+    TITLE,
+    identified_line,
+    note_not_identified,
+    warn_not_identified,
+)
 from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
 from confide.counting import CountsFile, label_group
 from confide.counting.estimating import GroupEstimates, estimate_file, groups_csv, groups_record
@@ -28,6 +35,7 @@ def estimate_each_group(
         write_text(path, content)
     if as_json:
         show_json(groups_record(found))
+        warn_not_identified(found.identification, _title(found), CURE_FOR_GROUPS)
     else:
         _show(found, counts, everything=everything)
         for path in outputs:
@@ -56,12 +64,20 @@ def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> Non
             ("Groups", f"{len(found.estimates):,}, by {', '.join(found.by)}"),
             ("Method", f"{first.method!r}, each group on its own"),
             ("Ended", told),
+            *identified_line(found.identification),
         ]
     )
+    note_not_identified(found.identification, _title(found), CURE_FOR_GROUPS)
     shown = found.largest if everything else found.largest[:FEW]
     _show_table(found, shown)
     if len(shown) < len(found.estimates):
         say(f"The {FEW} largest groups; --all shows all {len(found.estimates):,}.", style="dim")
+
+
+def _title(found: GroupEstimates) -> str:
+    """Return what a note on answers that are some of many is headed, with the groups if not all are."""
+    groups = len(found.estimates)
+    return TITLE if found.least_identified == groups else f"{TITLE} in {found.least_identified:,} of {groups:,} groups"
 
 
 def _show_table(found: GroupEstimates, keys: list[tuple[str, ...]]) -> None:
