@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from confide.cli.identification import (
-    CURE_FOR_GROUPS,
-    TITLE,
-    identified_line,
-    note_not_identified,
-    warn_not_identified,
-)
+from confide.cli.identification import TITLE, identified_line, note_not_identified, warn_not_identified
 from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
 from confide.counting import CountsFile, label_group
 from confide.counting.estimating import GroupEstimates, estimate_file, groups_csv, groups_record
-from confide.explanations import label_value
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, label_value
 from confide.methods import Method, Status
 from confide.surveys import Survey
 from confide.tables import to_json, write_text
@@ -35,7 +29,7 @@ def estimate_each_group(
         write_text(path, content)
     if as_json:
         show_json(groups_record(found))
-        warn_not_identified(found.identification, _title(found), CURE_FOR_GROUPS)
+        warn_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
     else:
         _show(found, counts, everything=everything)
         for path in outputs:
@@ -67,7 +61,7 @@ def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> Non
             *identified_line(found.identification),
         ]
     )
-    note_not_identified(found.identification, _title(found), CURE_FOR_GROUPS)
+    note_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
     shown = found.largest if everything else found.largest[:FEW]
     _show_table(found, shown)
     if len(shown) < len(found.estimates):

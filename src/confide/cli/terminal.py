@@ -59,17 +59,18 @@ def show_pairs(pairs: Iterable[tuple[str, str]], *, stderr: bool = False) -> Non
         target.print(Text.assemble((word.ljust(indent), "bold"), text), soft_wrap=True)
 
 
-def show_note(title: str, text: str) -> None:
+def show_note(title: str, *paragraphs: str) -> None:
     """Print what must not be overlooked: in a frame on a terminal, as a line of its own into a file or a pipe."""
     from rich.panel import Panel
     from rich.text import Text
 
     target = console()
     if not target.is_terminal:
-        say(f"{title}: {text}")
+        say(f"\n{title}: {' '.join(paragraphs)}")
         return
-    width = min(target.width, WIDEST_NOTE)
-    target.print(Panel(Text(text), title=Text(title, "bold"), title_align="left", border_style="yellow", width=width))
+    words, width = Text("\n\n".join(paragraphs)), min(target.width, WIDEST_NOTE)
+    target.print()
+    target.print(Panel(words, title=Text(title, "bold"), title_align="left", border_style="yellow", width=width))
 
 
 def show_json(record: dict[str, Any]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import confide
 from confide.counting import Key, label_group
 from confide.counting.estimating import GroupEstimates
-from confide.explanations import describe_mechanism, explain_guarantee, label_value
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee, label_value
 from confide.figures import Panel, Role, style
-from confide.pages.identification import HEADING_FOR_GROUPS, remark_open, warn_not_identified
+from confide.pages.identification import remark_open, warn_not_identified
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
 from confide.pages.pictures import arrange
 from confide.pages.provenance import survey_text
@@ -43,8 +43,8 @@ def groups_page(groups: GroupEstimates) -> str:
 def _not_identified(groups: GroupEstimates) -> str:
     """Say once for all groups, and of how many, that an answer is one of many."""
     some, every = groups.least_identified, len(groups.estimates)
-    heading = HEADING_FOR_GROUPS if some == every else f"Not identified in {some:,} of {every:,} groups"
-    return warn_not_identified(groups.identification, heading)
+    heading = f"Not identified in {'all' if some == every else f'{some:,} of'} {every:,} groups"
+    return warn_not_identified(groups.identification, heading, WHEN_GROUPS_ARE_NOT_IDENTIFIED)
 
 
 def _summary(groups: GroupEstimates) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ONE_OF_MANY = (
     "These reports cannot identify the distribution: different distributions give exactly the same ones, so several "
-    "may explain them equally well, however many people report. The answer is one of those, favoured by what the "
+    "may explain them equally well, however many people report. The answer is one of many, favoured by what the "
     "method assumes."
 )
 """What an answer is worth where the mechanism does not identify the distribution."""
