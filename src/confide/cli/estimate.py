@@ -16,7 +16,7 @@ from confide.checks import check_choice
 from confide.cli.exits import NoAnswerError
 from confide.cli.gathering import Gathered, gather_reports
 from confide.cli.groups import estimate_each_group
-from confide.cli.identification import identified_line, note_not_identified, warn_not_identified
+from confide.cli.identification import identified_line, note_not_identified
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, show_pairs, warn
@@ -169,7 +169,6 @@ def estimate(  # noqa: PLR0913 - one argument an option
         write_text(path, content)
     if as_json:
         show_json(estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.record})
-        warn_not_identified(outcome.estimate.identification)
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from confide.cli.identification import TITLE, identified_line, note_not_identified, warn_not_identified
+from confide.cli.identification import TITLE, identified_line, note_not_identified
 from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
 from confide.counting import CountsFile, label_group
 from confide.counting.estimating import GroupEstimates, estimate_file, groups_csv, groups_record
@@ -29,7 +29,6 @@ def estimate_each_group(
         write_text(path, content)
     if as_json:
         show_json(groups_record(found))
-        warn_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
     else:
         _show(found, counts, everything=everything)
         for path in outputs:

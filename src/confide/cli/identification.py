@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confide.cli.terminal import show_note, warn
+from confide.cli.terminal import show_note
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
@@ -16,12 +16,6 @@ def identified_line(found: Finding) -> list[tuple[str, str]]:
 
 
 def note_not_identified(found: Finding, title: str = TITLE, cure: str = WHEN_NOT_IDENTIFIED) -> None:
-    """Show a note where the answer is one of many."""
+    """Show a note where the answer is one of many; in JSON a field says it."""
     if found.is_no:
         show_note(title, remark_on(found), cure)
-
-
-def warn_not_identified(found: Finding, title: str = TITLE, cure: str = WHEN_NOT_IDENTIFIED) -> None:
-    """Say the same on standard error, for standard output belongs to a machine."""
-    if found.is_no:
-        warn(f"{title}. {remark_on(found)} {cure}")
