@@ -18,7 +18,7 @@ from confide.audits import Audit, audit
 from confide.comparisons import Outcome, assess
 from confide.counting import CountedReports, GroupedCounts, count
 from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError
+from confide.errors import ConfideError, NotIdentifiedWarning
 from confide.estimates import Estimate, estimate, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, Interval, Likelihood
@@ -83,6 +83,7 @@ __all__ = [
     "Mechanism",
     "Method",
     "MetricPrivacy",
+    "NotIdentifiedWarning",
     "Outcome",
     "Pairs",
     "Plan",

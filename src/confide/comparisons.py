@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from confide.checks import as_distribution
 from confide.distances import emd, has_emd, total_variation
-from confide.estimates import Estimate, Group, estimate
+from confide.estimates import Estimate, Group, recover, warn_if_not_identified
 from confide.mechanisms.base import Mechanism
 from confide.methods.base import Method, Monitor
 from confide.reports import Counts
@@ -55,13 +55,18 @@ def assess(
     >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
     (True, True)
     """
-    return assess_pool([(counts, mechanism)], method, truth=truth, monitor=monitor)
+    outcome = assess_pool([(counts, mechanism)], method, truth=truth, monitor=monitor)
+    warn_if_not_identified(outcome.estimate)
+    return outcome
 
 
 def assess_pool(
     groups: Sequence[Group], method: Method, *, truth: ArrayLike | None = None, monitor: Monitor | None = None
 ) -> Outcome:
-    """Assess one estimate from several pairs of counts and mechanism over one alphabet."""
+    """Assess one estimate from several pairs of counts and mechanism over one alphabet.
+
+    That it is one of many, where it is, is left to the caller to say.
+    """
     alphabet = groups[0][1].alphabet
     if truth is not None and alphabet.is_finite:
         as_distribution(truth, alphabet.size, "truth")  # refused now rather than after a long search
@@ -72,7 +77,7 @@ def assess_pool(
         if monitor is not None:
             monitor(iteration, log_likelihood)
 
-    answer = estimate(groups, method, monitor=follow)
+    answer = recover(groups, method, follow)
     known = None if truth is None else as_distribution(truth, answer.alphabet.size, "truth")
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)

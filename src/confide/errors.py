@@ -57,6 +57,10 @@ class NotInvertibleError(ConfideError):
     """Matrix inversion was asked of a mechanism whose matrix has no inverse."""
 
 
+class NotIdentifiedWarning(UserWarning):
+    """An estimate through a mechanism that gives the same reports for different distributions: it is one of many."""
+
+
 class SolverError(ConfideError):
     """A numerical solver did not finish, and its value is therefore withheld."""
 

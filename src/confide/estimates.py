@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from confide.alphabets import Alphabet
 from confide.channels import Stacked as StackedChannel
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
-from confide.errors import InvalidParameterError, NotInvertibleError
+from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Inference, Interval
 from confide.mechanisms.base import Mechanism
@@ -22,13 +23,22 @@ from confide.methods.base import Choice, Method, Monitor, Progress, Solution, St
 from confide.methods.stacked import Stacked
 from confide.queries import Query
 from confide.reports import Counts
+from confide.theory.identified_pools import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
+from confide.theory.verdicts import Finding
+from confide.theory.words import remark_on
 
 LARGE = 2000
 """Values from which on a likely subset is looked for; below, the whole alphabet costs next to nothing."""
 
 WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
+
+CURE = (
+    "confide.diagnose(mechanism) says which values no report tells apart; .query(...) and .interval() of the estimate "
+    "hold the answers of all of them; values can be merged, or another mechanism used."
+)
+"""What to do about an answer that is one of many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +57,15 @@ class Estimate:
         No distribution whatever has a log-likelihood higher than this one's by more than this many nats.
     iterations
         How many the method took; 0 for a closed form.
-    status
-        How the method ended.
-    explanation
-        The same in a sentence.
+    status, ending
+        How the method ended, in a word and in a sentence.
     method
         The method with its settings.
     seconds
         How long it took.
+    identification
+        Whether the mechanism gives different reports for different distributions, so that enough of them reveal the
+        right one; of several groups, whether their mechanisms do so between them.
     considered
         Among which values the answer was looked for, and why no other matters; None if among all.
     choices
@@ -69,12 +80,28 @@ class Estimate:
     certificate: float
     iterations: int
     status: Status
-    explanation: str
+    ending: str
     method: Method
     seconds: float
+    identification: Finding
     considered: LikelySubset | None = None
     choices: tuple[Choice, ...] = ()
     groups: Groups = field(default_factory=dict, repr=False)
+
+    @property
+    def explanation(self) -> str:
+        """How the method ended and, unless all is well, what is known of whether reports can reveal the distribution.
+
+        >>> import confide as cf, warnings
+        >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
+        >>> with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
+        ...     answer = cf.estimate(cf.tally([0, 1], [40, 60]), mechanism, cf.IBU())
+        >>> answer.identification.verdict, "cannot identify" in answer.explanation
+        (<Verdict.NO: 'no'>, True)
+        """
+        cure = f" {CURE}" if self.identification.is_no else ""
+        remark = remark_on(self.identification) + cure
+        return f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending
 
     @property
     def is_distribution(self) -> bool:
@@ -207,13 +234,22 @@ def estimate(
     >>> groups = [(counts, mechanism), (cf.tally(careful.privatize([4] * 500, rng=2)), careful)]
     >>> cf.estimate(groups, cf.IBU()).distribution.argmax()
     np.int64(4)
+
+    Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
+    `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given.
     """
     is_pool = isinstance(counts, Sequence) and method is None
     groups: list[Any] = list(counts) if isinstance(counts, Sequence) and is_pool else [(counts, mechanism)]
+    given: Any = mechanism if is_pool else method
+    answer = recover(groups, Stacked() if given is None else given, monitor)
+    warn_if_not_identified(answer)
+    return answer
+
+
+def recover(groups: Sequence[Group], method: Method, monitor: Monitor | None = None) -> Estimate:
+    """Do as :func:`estimate`, and leave it to the caller to say where the answer is one of many."""
     _check_groups(groups)
-    given = mechanism if is_pool else method
-    chosen = _as_method(Stacked() if given is None else given)
-    return _estimate(_by_mechanism(groups), chosen, monitor)
+    return _estimate(_by_mechanism(groups), _as_method(method), monitor)
 
 
 def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
@@ -221,7 +257,7 @@ def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estima
     evidence = Evidence.pool(_observe(groups, None if subset is None else subset.alphabet))
     began = time.perf_counter()
     solution = method.solve(evidence, monitor)
-    judged = _judge(next(iter(groups)).alphabet, evidence, solution, method, time.perf_counter() - began)
+    judged = _judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
     answer = replace(judged, groups=groups)
     return answer if subset is None else _put_back(answer, subset)
 
@@ -292,6 +328,21 @@ def estimate_groups(
     >>> {town: int(one.distribution.argmax()) for town, one in estimate_groups(towns, mechanism, cf.IBU()).items()}
     {'Oslo': 4, 'Rome': 7}
     """
+    answers = recover_groups(groups, mechanism, method, progress)
+    warn_if_not_identified(next(iter(answers.values())))
+    return answers
+
+
+def warn_if_not_identified(answer: Estimate) -> None:
+    """Warn the caller's caller of an answer that is one of many, for the mechanism cannot tell them apart."""
+    if answer.identification.is_no:
+        warnings.warn(f"{remark_on(answer.identification)} {CURE}", NotIdentifiedWarning, stacklevel=3)
+
+
+def recover_groups(
+    groups: Mapping[GroupKey, Counts], mechanism: Mechanism, method: Method, progress: Progress | None = None
+) -> dict[GroupKey, Estimate]:
+    """Do as :func:`estimate_groups`, and leave it to the caller to say where the answers are some of many."""
     _check_groups([(counts, mechanism) for counts in groups.values()])
     _as_method(method)
     if not mechanism.alphabet.is_finite:  # each group has likely values of its own
@@ -301,7 +352,7 @@ def estimate_groups(
     solutions = method.solve_groups(evidence, progress)
     seconds = (time.perf_counter() - began) / len(evidence)
     return {
-        key: _judge(mechanism.alphabet, one, solution, method, seconds)
+        key: _judge((mechanism,), one, solution, method, seconds)
         for key, one, solution in zip(groups, evidence, solutions, strict=True)
     }
 
@@ -314,18 +365,21 @@ def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     return merged
 
 
-def _judge(alphabet: Alphabet, evidence: Evidence, solution: Solution, method: Method, seconds: float) -> Estimate:
+def _judge(
+    mechanisms: tuple[Mechanism, ...], evidence: Evidence, solution: Solution, method: Method, seconds: float
+) -> Estimate:
     is_distribution = bool((solution.distribution >= 0).all())
     return Estimate(
-        alphabet=alphabet,
+        alphabet=mechanisms[0].alphabet,
         distribution=read_only(solution.distribution),
         log_likelihood=evidence.log_likelihood(solution.distribution) if is_distribution else math.nan,
         certificate=evidence.certificate(solution.distribution) if is_distribution else math.nan,
         iterations=solution.iterations,
         status=solution.status,
-        explanation=solution.explanation,
+        ending=solution.explanation,
         method=method,
         seconds=seconds,
+        identification=pool_identification(mechanisms),
         choices=solution.choices,
     )
 

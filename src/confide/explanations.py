@@ -41,6 +41,19 @@ CERTIFICATE_MEANING = (
 )
 """What an estimate's certificate does and does not say."""
 
+WHEN_NOT_IDENTIFIED = (
+    "confide diagnose says which values no report tells apart. --query and --interval give intervals that hold the "
+    "answers of all distributions that explain the reports best. To settle it, merge values in the survey or use "
+    "another mechanism."
+)
+"""What to do about an answer that is one of many, on the command line."""
+
+WHEN_GROUPS_ARE_NOT_IDENTIFIED = (
+    "confide diagnose says which values no report tells apart. To settle it, merge values in the survey or use another "
+    "mechanism."
+)
+"""The same for several groups, which have no intervals there."""
+
 NAMES = {
     "randomized-response": "k-ary randomized response",
     "rappor": "the RAPPOR mechanism",

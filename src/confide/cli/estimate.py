@@ -16,6 +16,7 @@ from confide.checks import check_choice
 from confide.cli.exits import NoAnswerError
 from confide.cli.gathering import Gathered, gather_reports
 from confide.cli.groups import estimate_each_group
+from confide.cli.identification import identified_line, note_not_identified
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, show_pairs, warn
@@ -173,7 +174,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
         for path in outputs:
             say_exactly(f"Wrote {path}")
     if outcome.estimate.status in CURES:
-        warn(f"{outcome.estimate.explanation}. {CURES[outcome.estimate.status]}")
+        warn(f"{outcome.estimate.ending}. {CURES[outcome.estimate.status]}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,14 +298,16 @@ def _show_in_words(
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
             ("Method", repr(answer.method)),
-            ("Status", f"{answer.status}: {answer.explanation}"),
+            ("Status", f"{answer.status}: {answer.ending}"),
             *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             ("Certificate", describe_certificate(answer.certificate)),
+            *identified_line(answer.identification),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
             *_distances(survey, outcome, truth),
         ]
     )
+    note_not_identified(answer.identification)
     lines = None if asked.band is None else LineIntervals(answer, asked.band)
     show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
     _show_asked(asked, lines)

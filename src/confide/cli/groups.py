@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from confide.cli.identification import TITLE, identified_line, note_not_identified
 from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
 from confide.counting import CountsFile, label_group
 from confide.counting.estimating import GroupEstimates, estimate_file, groups_csv, groups_record
-from confide.explanations import label_value
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, label_value
 from confide.methods import Method, Status
 from confide.surveys import Survey
 from confide.tables import to_json, write_text
@@ -56,12 +57,20 @@ def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> Non
             ("Groups", f"{len(found.estimates):,}, by {', '.join(found.by)}"),
             ("Method", f"{first.method!r}, each group on its own"),
             ("Ended", told),
+            *identified_line(found.identification),
         ]
     )
+    note_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
     shown = found.largest if everything else found.largest[:FEW]
     _show_table(found, shown)
     if len(shown) < len(found.estimates):
         say(f"The {FEW} largest groups; --all shows all {len(found.estimates):,}.", style="dim")
+
+
+def _title(found: GroupEstimates) -> str:
+    """Return what a note on answers that are some of many is headed, with the groups if not all are."""
+    groups = len(found.estimates)
+    return TITLE if found.least_identified == groups else f"{TITLE} in {found.least_identified:,} of {groups:,} groups"
 
 
 def _show_table(found: GroupEstimates, keys: list[tuple[str, ...]]) -> None:

@@ -14,6 +14,9 @@ from confide.tables import to_json
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+WIDEST_NOTE = 100
+"""Columns of a framed note, for longer lines are hard to read."""
+
 SHOW_EVERY = 20
 """Iterations between two looks at the progress display."""
 
@@ -54,6 +57,20 @@ def show_pairs(pairs: Iterable[tuple[str, str]], *, stderr: bool = False) -> Non
     for word, meaning in lines:
         text = _hanging(meaning, target.width - indent, indent) if target.is_terminal else meaning
         target.print(Text.assemble((word.ljust(indent), "bold"), text), soft_wrap=True)
+
+
+def show_note(title: str, *paragraphs: str) -> None:
+    """Print what must not be overlooked: in a frame on a terminal, as a line of its own into a file or a pipe."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    target = console()
+    if not target.is_terminal:
+        say(f"\n{title}: {' '.join(paragraphs)}")
+        return
+    words, width = Text("\n\n".join(paragraphs)), min(target.width, WIDEST_NOTE)
+    target.print()
+    target.print(Panel(words, title=Text(title, "bold"), title_align="left", border_style="yellow", width=width))
 
 
 def show_json(record: dict[str, Any]) -> None:

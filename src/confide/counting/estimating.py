@@ -14,14 +14,15 @@ from confide.channels.base import FloatArray
 from confide.counting.files import CountsFile, Heading
 from confide.counting.groups import Key, natural_order
 from confide.errors import DataFileError
-from confide.estimates import Estimate, estimate, estimate_groups
+from confide.estimates import Estimate, recover, recover_groups
 from confide.mechanisms import Mechanism
 from confide.methods import Method
 from confide.methods.base import Progress
 from confide.reports import Counts
 from confide.survey_texts import fingerprint
 from confide.surveys import Survey
-from confide.tables import alphabet_record, value_columns
+from confide.tables import alphabet_record, finding_record, value_columns
+from confide.theory.verdicts import Finding, all_of
 
 Pool = list[tuple[Counts, Mechanism]]
 
@@ -56,6 +57,19 @@ class GroupEstimates:
     def largest(self) -> list[Key]:
         """The groups, the one with the most reports first."""
         return sorted(self.estimates, key=lambda key: (-self.reports[key], key))
+
+    @property
+    def identification(self) -> Finding:
+        """What is known of the groups of which least is; in a pool each has the mechanisms that its people used."""
+        findings = [one.identification for one in self.estimates.values()]
+        worst = all_of(*(one.verdict for one in findings))
+        return next(one for one in findings if one.verdict is worst)
+
+    @property
+    def least_identified(self) -> int:
+        """Of how many groups that is known."""
+        worst = self.identification.verdict
+        return sum(one.identification.verdict is worst for one in self.estimates.values())
 
     @property
     def overall(self) -> FloatArray:
@@ -96,7 +110,7 @@ def estimate_file(
         estimates = _estimate_pools(pools, method, progress)
     else:
         alone = {key: pool[0][0] for key, pool in pools.items()}
-        estimates = estimate_groups(alone, survey.mechanism, method, progress=progress)
+        estimates = recover_groups(alone, survey.mechanism, method, progress)
     reports = {key: sum(part.total for part, _ in pool) for key, pool in pools.items()}
     return GroupEstimates(survey, counts.heading.by, reports, estimates)
 
@@ -104,7 +118,7 @@ def estimate_file(
 def _estimate_pools(pools: Mapping[Key, Pool], method: Method, progress: Progress | None) -> dict[Key, Estimate]:
     estimates = {}
     for number, (key, pool) in enumerate(pools.items(), start=1):
-        estimates[key] = estimate(pool, method)
+        estimates[key] = recover(pool, method)
         if progress is not None:
             progress(number)
     return estimates
@@ -135,6 +149,7 @@ def groups_record(groups: GroupEstimates) -> dict[str, Any]:
         "reports": groups.total,
         "method": first.method.name,
         "settings": repr(first.method),
+        "identification": finding_record(groups.identification),
         "by": list(groups.by),
         "groups": [_group_record(groups, key, one) for key, one in groups.estimates.items()],
     }
@@ -145,7 +160,8 @@ def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, 
         "group": dict(zip(groups.by, key, strict=True)),
         "reports": groups.reports[key],
         "status": str(one.status),
-        "explanation": one.explanation,
+        "explanation": one.ending,
+        "identified": str(one.identification.verdict),
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate,

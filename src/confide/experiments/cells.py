@@ -12,7 +12,7 @@ import numpy as np
 
 from confide import __version__
 from confide.alphabets import Alphabet
-from confide.comparisons import Outcome, assess
+from confide.comparisons import Outcome, assess_pool
 from confide.errors import ConfideError, InvalidParameterError, SolverError
 from confide.experiments.blurs import Blur
 from confide.experiments.declarations import fingerprint, seed_of
@@ -126,7 +126,7 @@ def run_draw(draw: Draw, contenders: Sequence[Contender], *, is_kept: bool) -> l
     records = []
     for contender in contenders:
         try:
-            outcome = assess(counts, seen, contender.method, truth=truth)
+            outcome = assess_pool([(counts, seen)], contender.method, truth=truth)
         except ConfideError as error:
             records.append(_refused(draw, contender, error, is_kept=is_kept))
         else:

@@ -104,6 +104,11 @@ class FromMatrix(Mechanism):
         return as_integers(self.matrix[index])
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: every estimate looks its mechanism up, and a large matrix takes a while."""
         return hash((self.alphabet, self.matrix.tobytes(), self.report_alphabet, self.promise))
 
     def __eq__(self, other: object) -> bool:

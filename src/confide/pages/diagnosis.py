@@ -28,7 +28,13 @@ MOST_LISTED = 200
 DIRECTIONS = 24
 """Directions in which the set of best explanations is walked around, to draw it."""
 
-SHORT = {Verdict.YES: "yes", Verdict.NO: "no", Verdict.TOO_CLOSE: "too close to call", Verdict.NOT_COVERED: "open"}
+SHORT = {
+    Verdict.YES: "yes",
+    Verdict.NO: "no",
+    Verdict.TOO_CLOSE: "too close to call",
+    Verdict.NOT_COVERED: "open",
+    Verdict.NOT_CHECKED: "not checked",
+}
 
 
 def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> str:

@@ -14,6 +14,7 @@ from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_ch
 from confide.guarantees import LocalDP
 from confide.intervals import Band, Interval
 from confide.pages import words
+from confide.pages.identification import remark_open, warn_not_identified
 from confide.pages.markup import bullets, document, note, paragraph, section, text
 from confide.pages.pictures import show_distributions, show_path
 from confide.pages.provenance import survey_text
@@ -64,7 +65,9 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     """
     gathered = gather(survey, counts, outcomes, truth, noisy, seed)
     story = replace(gathered, band=band, answers=tuple(answers))
+    known = story.outcomes[0].estimate.identification
     sections = (
+        warn_not_identified(known),
         _promise(story),
         show_distributions(story),
         show_certainty(story),
@@ -100,12 +103,11 @@ def _promise(story: Story) -> str:
 
 
 def _ways(story: Story) -> str:
-    endings = [
-        f"{name}: {outcome.estimate.explanation}." for name, outcome in zip(story.names, story.outcomes, strict=True)
-    ]
+    endings = [f"{name}: {outcome.estimate.ending}." for name, outcome in zip(story.names, story.outcomes, strict=True)]
     return section(
         "How the answer was reached",
         bullets(endings),
+        remark_open(story.outcomes[0].estimate.identification),
         _looked_among(story),
         *_choices(story),
         show_path(story),

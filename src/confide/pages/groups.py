@@ -5,8 +5,9 @@ from __future__ import annotations
 import confide
 from confide.counting import Key, label_group
 from confide.counting.estimating import GroupEstimates
-from confide.explanations import describe_mechanism, explain_guarantee, label_value
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee, label_value
 from confide.figures import Panel, Role, style
+from confide.pages.identification import remark_open, warn_not_identified
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
 from confide.pages.pictures import arrange
 from confide.pages.provenance import survey_text
@@ -34,9 +35,16 @@ def groups_page(groups: GroupEstimates) -> str:
         title=text(f"{survey.title}, by {' and '.join(groups.by)}"),
         summary=text(_summary(groups)),
         facts=_facts(groups),
-        body="\n".join((_pictures(groups), _numbers(groups), _promise(groups))),
+        body="\n".join((_not_identified(groups), _pictures(groups), _numbers(groups), _promise(groups))),
         footer=_provenance(groups),
     )
+
+
+def _not_identified(groups: GroupEstimates) -> str:
+    """Say once for all groups, and of how many, that an answer is one of many."""
+    some, every = groups.least_identified, len(groups.estimates)
+    heading = f"Not identified in {'all' if some == every else f'{some:,} of'} {every:,} groups"
+    return warn_not_identified(groups.identification, heading, WHEN_GROUPS_ARE_NOT_IDENTIFIED)
 
 
 def _summary(groups: GroupEstimates) -> str:
@@ -88,6 +96,7 @@ def _numbers(groups: GroupEstimates) -> str:
     words = (*range(len(groups.by)), len(names) - 1)
     few = [note(f"The {len(shown):,} largest groups; write the estimate as CSV for all {len(groups.estimates):,}.")]
     remark = few if len(groups.estimates) > len(shown) else []
+    remark.append(remark_open(groups.identification))
     return section("The groups in numbers", *remark, table(names, rows, words=words))
 
 

@@ -30,6 +30,12 @@ def note(words: object) -> str:
     return f'<p class="note">{text(words)}</p>'
 
 
+def callout(heading: str, *sentences: str) -> str:
+    """Return a box that nobody overlooks."""
+    inner = "".join(paragraph(sentence) for sentence in sentences)
+    return f'<section class="callout" role="note">\n<h2>{text(heading)}</h2>\n{inner}\n</section>'
+
+
 def bullets(sentences: Iterable[str]) -> str:
     """Return a list, one sentence a point."""
     return "<ul>" + "".join(f"<li>{text(sentence)}</li>" for sentence in sentences) + "</ul>"

@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
-from confide.estimates import estimate
+from confide.estimates import recover
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms import Mechanism
 from confide.methods import Method
@@ -88,7 +88,7 @@ class Simulation:
         for repeat in range(self.repeats):
             if self.follow is not None:
                 self.follow(label, repeat + 1, self.repeats)
-            answer = estimate(draw(repeat), mechanism, self.method)
+            answer = recover([(draw(repeat), mechanism)], self.method)
             errors[repeat] = self.measure.judge(answer, self.guess.vector)
         return errors
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from confide.surveys import Survey
-from confide.tables.writing import alphabet_record
+from confide.tables.writing import alphabet_record, finding_record
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.inversion_error import InversionError
 from confide.theory.maximum_set import MaximumSet
@@ -41,14 +41,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
 
 
 def _finding(finding: Finding | None) -> dict[str, Any] | None:
-    if finding is None:
-        return None
-    return {
-        "verdict": str(finding.verdict),
-        "reason": finding.reason,
-        "source": finding.source,
-        "numbers": dict(finding.numbers),
-    }
+    return None if finding is None else finding_record(finding)
 
 
 def _partition(diagnosis: Diagnosis) -> dict[str, Any] | None:

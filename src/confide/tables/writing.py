@@ -29,6 +29,7 @@ from confide.surveys import ALPHABETS, Survey
 from confide.tables.reading import REPORT_COLUMN, Rows
 from confide.tables.sheets import COUNT_COLUMN, STANDARD_STREAM
 from confide.theory.likely_subsets import LikelySubset
+from confide.theory.verdicts import Finding
 
 REJECTION_COLUMNS = ("line", "text", "reason")
 
@@ -97,12 +98,23 @@ def estimate_record(
         "seconds": answer.seconds,
         "log_likelihood": answer.log_likelihood,
         "certificate": answer.certificate,
+        "identification": finding_record(answer.identification),
         "emd": outcome.emd,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
         "interval": None if band is None else _band_record(band),
         "queries": [_answer_record(one) for one in answers],
+    }
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """Return a verdict, its reason and what it rests on, ready for :func:`to_json`."""
+    return {
+        "verdict": str(finding.verdict),
+        "reason": finding.reason,
+        "source": finding.source,
+        "numbers": dict(finding.numbers),
     }
 
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -46,6 +47,13 @@ class Identification(Finding):
     classes: tuple[Indices, ...] | None = field(default=None, repr=False, compare=False)
 
 
+Judge = Callable[[Mechanism], Finding]
+"""What decides whether a mechanism identifies the distribution."""
+
+DOMINANT = Identification(Verdict.YES, "Every value is reported as itself more often than not.", "diagonal dominance")
+"""What :func:`keeps_most` proves."""
+
+
 def identification(mechanism: Mechanism) -> Identification:
     """Decide whether different distributions always give different reports (theorem identification).
 
@@ -61,15 +69,23 @@ def identification(mechanism: Mechanism) -> Identification:
     return channel_identification(mechanism.channel)
 
 
-def prove_identification(mechanism: Mechanism) -> Finding | None:
-    """Return what follows from lemmas alone, without a look at any number; None where they are silent."""
+def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Finding | None:
+    """Return what follows from lemmas alone, without a look at any number; None where they are silent.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    judge
+        What decides the parts of a product, of which lemmas may know nothing: :func:`identification` if left out.
+    """
     known = known_identification(mechanism)
     if known is not None:
         return known
     if isinstance(mechanism, Product):
-        return _product(mechanism)
+        return _product(mechanism, judge or identification)
     if isinstance(mechanism, Remapped):
-        return _remapped(mechanism)
+        return _remapped(mechanism, judge)
     return None
 
 
@@ -77,19 +93,32 @@ def channel_identification(channel: Channel) -> Identification:
     """Decide from a channel whether its rows are linearly independent."""
     values, outputs = channel.shape
     if outputs < values:
-        return Identification(Verdict.NO, _too_few(values, outputs), THEOREM, {"values": values, "outputs": outputs})
+        return too_few(values, outputs)
     classes = tuple(find_classes(channel))
     return replace(_by_rows(channel, len(classes)), classes=classes)
+
+
+def too_few(values: int, outputs: int) -> Identification:
+    """Return what fewer outputs than values mean."""
+    noun = "output" if outputs == 1 else "outputs"
+    reason = (
+        f"There are {values:,} values and only {outputs:,} {noun}, so at most {outputs:,} columns can be independent."
+    )
+    return Identification(Verdict.NO, reason, THEOREM, {"values": values, "outputs": outputs})
+
+
+def same_rows(values: int, classes: int) -> Identification:
+    """Return what fewer classes of identical rows than values mean."""
+    reason = f"Some of the {values:,} values have identical rows: only {classes:,} can be told apart at all."
+    return Identification(Verdict.NO, reason, THEOREM, {"classes": classes})
 
 
 def _by_rows(channel: Channel, classes: int) -> Identification:
     values = channel.shape[0]
     if classes < values:
-        return Identification(Verdict.NO, _same_rows(values, classes), THEOREM, {"classes": classes})
+        return same_rows(values, classes)
     if not is_storable(channel) and keeps_most(channel):
-        return Identification(
-            Verdict.YES, "Every value is reported as itself more often than not.", "diagonal dominance"
-        )
+        return DOMINANT
     spectrum = spectrum_of(channel)
     return Identification(spectrum.independence, _measured(spectrum), _how(spectrum), spectrum.numbers(), spectrum)
 
@@ -109,19 +138,19 @@ def keeps_most(channel: Channel) -> bool:
     return True
 
 
-def _product(mechanism: Product) -> Finding:
+def _product(mechanism: Product, judge: Judge) -> Finding:
     """Return what the two parts say: the rank of a Kronecker product is the product of the ranks."""
-    parts = identification(mechanism.first), identification(mechanism.second)
+    parts = judge(mechanism.first), judge(mechanism.second)
     verdict = all_of(*(part.verdict for part in parts))
     reason = f"First part: {parts[0].reason} Second part: {parts[1].reason}"
     sources = " and ".join(dict.fromkeys(part.source for part in parts))
     return Finding(verdict, reason, f"rank of a Kronecker product; {sources}")
 
 
-def _remapped(mechanism: Remapped) -> Finding | None:
+def _remapped(mechanism: Remapped, judge: Judge | None) -> Finding | None:
     """Return what the mechanism before the remap says, where that decides it."""
     remap = mechanism.remap
-    before = prove_identification(mechanism.mechanism)
+    before = prove_identification(mechanism.mechanism, judge)
     if before is not None and before.is_no:
         return Finding(
             Verdict.NO, f"Nothing done to reports can bring back what they lack. {before.reason}", before.source
@@ -129,9 +158,7 @@ def _remapped(mechanism: Remapped) -> Finding | None:
     if before is not None and np.unique(remap).size == remap.size:
         return Finding(before.verdict, f"Outputs are merely renamed. {before.reason}", before.source)
     used, values = int(np.unique(remap).size), mechanism.alphabet.size
-    if used < values:
-        return Finding(Verdict.NO, _too_few(values, used), THEOREM, {"values": values, "outputs": used})
-    return None
+    return too_few(values, used) if used < values else None
 
 
 def _with_spectrum(found: Finding, mechanism: Mechanism) -> Identification:
@@ -143,17 +170,6 @@ def _with_spectrum(found: Finding, mechanism: Mechanism) -> Identification:
     spectrum = spectrum_of(mechanism.channel)
     numbers = {**found.numbers, **spectrum.numbers()}
     return Identification(found.verdict, found.reason, found.source, numbers, spectrum)
-
-
-def _too_few(values: int, outputs: int) -> str:
-    noun = "output" if outputs == 1 else "outputs"
-    return (
-        f"There are {values:,} values and only {outputs:,} {noun}, so at most {outputs:,} columns can be independent."
-    )
-
-
-def _same_rows(values: int, classes: int) -> str:
-    return f"Some of the {values:,} values have identical rows: only {classes:,} can be told apart at all."
 
 
 def _measured(spectrum: Spectrum) -> str:

@@ -14,6 +14,7 @@ class Verdict(StrEnum):
     NO = "no"
     TOO_CLOSE = "too close to call"
     NOT_COVERED = "not covered by theory"
+    NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def all_of(*verdicts: Verdict) -> Verdict:
     >>> all_of(Verdict.YES, Verdict.NO, Verdict.TOO_CLOSE)
     <Verdict.NO: 'no'>
     """
-    for decisive in (Verdict.NO, Verdict.NOT_COVERED, Verdict.TOO_CLOSE):
+    for decisive in (Verdict.NO, Verdict.NOT_COVERED, Verdict.NOT_CHECKED, Verdict.TOO_CLOSE):
         if decisive in verdicts:
             return decisive
     return Verdict.YES

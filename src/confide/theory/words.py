@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from confide.theory.diagnosis import Diagnosis
     from confide.theory.maximum_set import MaximumSet
 
+ONE_OF_MANY = (
+    "These reports cannot identify the distribution: different distributions give exactly the same ones, so several "
+    "may explain them equally well, however many people report. The answer is one of many, favoured by what the "
+    "method assumes."
+)
+"""What an answer is worth where the mechanism does not identify the distribution."""
+
+OPEN_QUESTION = "Whether these reports can reveal the distribution at all"
+
 NEAR = 0.1
 """A Euclidean distance between distributions that is small, for an example."""
 
@@ -50,6 +59,25 @@ def findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
     if diagnosis.concavity is not None and diagnosis.uniqueness is not None:
         found += [("Strict concavity", diagnosis.concavity), ("Uniqueness", diagnosis.uniqueness)]
     return found
+
+
+def remark_on(identification: Finding) -> str:
+    """Return what an answer should say about identification; nothing where the mechanism identifies the distribution.
+
+    >>> remark_on(Finding(Verdict.YES, "Under k-RR all columns are linearly independent.", "lemma krrLinIndependence"))
+    ''
+    >>> remark_on(Finding(Verdict.NO, "There are 3 values and only 2 outputs.", "theorem identification"))[:47]
+    'These reports cannot identify the distribution:'
+    """
+    match identification.verdict:
+        case Verdict.YES:
+            return ""
+        case Verdict.NO:
+            return f"{ONE_OF_MANY} {identification.reason}"
+        case Verdict.NOT_CHECKED:
+            return f"{OPEN_QUESTION} was not checked. {identification.reason} Diagnose looks closer."
+        case verdict:
+            return f"{OPEN_QUESTION} is {verdict}. {identification.reason}"
 
 
 def describe_bound(bound: Bound) -> str:
