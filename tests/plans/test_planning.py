@@ -11,7 +11,7 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
-from confide.plans import Cache, Plan, Simulation, as_guess, usual_cache
+from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
 from confide.plans.curves import Curve, fit_slope
 from confide.plans.fingerprints import fingerprint
 from confide.plans.measures import Distance, Prediction, QueryWidth
@@ -321,3 +321,22 @@ def test_pairs_have_no_emd_to_aim_for() -> None:
     with pytest.raises(InvalidParameterError, match="No earth mover's distance"):
         make(pair, "uniform", people=100, target_emd=0.1)
     assert make(pair, [0.7, 0.1, 0.1, 0.1], query="first == 1", target_width=0.1).people > 10
+
+
+def test_a_plan_says_when_no_number_of_people_can_settle_it() -> None:
+    twins = cf.FromMatrix(cf.Integers(0, 2), [[0.7, 0.3, 0.0], [0.2, 0.4, 0.4], [0.2, 0.4, 0.4]])
+    made = make(twins, [0.2, 0.7, 0.1], people=500)
+    assert any("cannot identify" in sentence for sentence in remarks(made))
+    assert not any("cannot identify" in sentence for sentence in remarks(make(people=1000)))
+
+
+def test_a_plan_is_made_for_what_estimate_does_unless_told() -> None:
+    guess = as_guess(SHARES, MECHANISM, "value")
+    expected = Simulation(guess, Distance(LINE), METHOD, repeats=24, seed=1).predict(MECHANISM, 2000)
+    generator, fresh = np.random.default_rng(5), []
+    for _ in range(24):
+        counts = MECHANISM.simulate_counts(generator.multinomial(2000, SHARES), rng=generator)
+        fresh.append(cf.emd(cf.estimate(counts, MECHANISM).distribution, SHARES, LINE))
+    error = math.hypot(expected.standard_error, float(np.std(fresh, ddof=1)) / math.sqrt(len(fresh)))
+    assert abs(float(np.mean(fresh)) - expected.mean) < 3 * error
+    assert 3 * error < 0.3 * expected.mean, "so wide that IBU would pass as well"

@@ -12,6 +12,8 @@ from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME
 from confide.plans.simulations import promise, with_epsilon
+from confide.theory.identified_pools import pool_identification
+from confide.theory.words import remark_on
 
 
 def headline(plan: Plan) -> str:
@@ -22,6 +24,7 @@ def headline(plan: Plan) -> str:
 def remarks(plan: Plan) -> list[str]:
     """Return what else there is to know, a sentence or two each."""
     found = [
+        remark_on(pool_identification((plan.mechanism,))),
         _own_error(plan),
         _by_epsilon(plan),
         _comparison(plan),
