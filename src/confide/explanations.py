@@ -19,7 +19,7 @@ from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, Pla
 from confide.guarantees import LocalDP
 from confide.mechanisms import Mechanism, Product, Remapped
 from confide.methods import Choice
-from confide.methods.candidates import LONGEST_HEAD_START
+from confide.methods.candidates import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
 
@@ -193,7 +193,7 @@ def _explain_choice(choice: Choice, first: Choice) -> str:
     if choice is first:
         return f"{share} {choice.name}: the candidate to beat"
     direction = "better" if choice.score > 0 else "worse"
-    doubt = ", which may be chance" if 0 < choice.score < LONGEST_HEAD_START and choice.share < first.share else ""
+    doubt = ", which may be chance" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
     score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
     return f"{share} {choice.name}: it explained held-out reports {score}"
 

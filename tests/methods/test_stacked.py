@@ -9,7 +9,7 @@ import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.methods.candidates import LONGEST_HEAD_START, Candidate
+from confide.methods.candidates import HEAD_START, Candidate
 from confide.methods.held_out import Folds
 from confide.methods.stacked import weigh
 
@@ -36,7 +36,7 @@ def test_a_smooth_truth_keeps_the_smooth_candidate() -> None:
     for seed in range(3):
         answer = cf.estimate(mechanism.simulate_counts(ages.histogram, rng=seed), mechanism)
         assert share_of(answer, "smooth") > 0.8
-        assert "smooth" in answer.explanation
+        assert "smooth has a head start of 8 nats" in answer.explanation
 
 
 def test_a_truth_of_few_values_goes_to_another_candidate_and_comes_closer() -> None:
@@ -94,15 +94,6 @@ def test_counts_that_cannot_be_split_leave_one_method_and_it_says_so() -> None:
     assert "shrunk alone" in cf.estimate(cf.tally(["a", "b"], [2, 1]), nameless).explanation
 
 
-def test_the_head_start_is_short_where_the_evidence_is_not_sure() -> None:
-    mechanism = cf.RandomizedResponse(AGES, 1.0)
-    histogram = cf.datasets.adult_ages().histogram
-    unsure = cf.estimate(mechanism.simulate_counts(histogram // 4, rng=1), mechanism)
-    sure = cf.estimate(mechanism.simulate_counts(histogram * 10, rng=1), mechanism)
-    assert "a head start of 8 nats" in sure.explanation
-    assert "a head start of 8 nats" not in unsure.explanation
-
-
 def test_where_reports_say_nothing_the_answer_stays_near_uniform() -> None:
     mechanism = cf.RandomizedResponse(cf.Integers(0, 79), 0.1)
     for seed in range(3):
@@ -132,7 +123,7 @@ def test_the_same_reports_give_the_same_answer_and_seeds_are_settings() -> None:
 
 def candidates_of(first: FloatArray, second: FloatArray) -> list[Candidate]:
     named = {"first": first, "second": second}
-    return [Candidate(name, one, np.array([one, one]), LONGEST_HEAD_START) for name, one in named.items()]
+    return [Candidate(name, one, np.array([one, one]), HEAD_START) for name, one in named.items()]
 
 
 @pytest.mark.parametrize("people", [20, 200, 20_000])
@@ -144,7 +135,7 @@ def test_the_shares_are_those_that_a_search_over_all_mixtures_finds(people: int)
     shares, scores = weigh(evidence, folds, candidates_of(first, second))
     held = folds.judged.mean(axis=0) * evidence.total
     tried = np.linspace(1e-6, 1 - 1e-6, 20_001)
-    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + LONGEST_HEAD_START * np.log(tried)
+    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + HEAD_START * np.log(tried)
     assert shares[0] == pytest.approx(tried[np.argmax(objective)], abs=2e-2)
     assert scores[1] == pytest.approx(held @ np.log(second / first), rel=1e-9)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +29,15 @@ CLOSE_ENOUGH = 0.01
 """Nats to which a candidate maximum is found: less could not be seen in the answer."""
 
 
-LONGEST_HEAD_START = 8.0
-"""Nats that the others have to make up to an answer that the evidence for its prior speaks for clearly.
+HEAD_START = 8.0
+"""Nats that the others have to make up to an answer that knows which values are neighbours.
 
 Under strong noise the held-out scores of good and bad answers differ by a few nats, and by chance: without a head start
 the mixture follows that chance. A truth that really is rough or sparse makes it up, given reports enough to show it.
 """
 
-SHORTEST_HEAD_START = 1.0
+SHORT_HEAD_START = 1.0
+"""The same where neighbours mean nothing: there the average over priors knows nothing that the others do not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Candidate:
     name: str
     distribution: FloatArray
     without_fold: FloatArray
-    head_start: float = SHORTEST_HEAD_START
+    head_start: float = SHORT_HEAD_START
 
 
 def stored(evidence: Evidence) -> Evidence:
@@ -75,22 +75,9 @@ def smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
     total = evidence.total * (1 - 1 / folds.learned.shape[0])
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
     distribution = turn_to_reporters(evidence, mix(fits, shares))
+    head_start = SHORT_HEAD_START if layout_of(evidence) is None else HEAD_START
     # New reports come from the population, not from those who have reported: the folds are judged without that turn.
-    return Candidate(
-        name_of_smooth(evidence), distribution, _normalised(np.asarray(parts)), _head_start(evidence, shares)
-    )
-
-
-def _head_start(evidence: Evidence, shares: FloatArray) -> float:
-    """Return how sure the evidence is whether the truth is uniform, in nats of its odds, up to the longest head start.
-
-    Where it is not sure, the average is part smooth and part uniform, which is little to be proud of. Where neighbours
-    mean nothing the prior knows nothing that the others do not, and gets the shortest.
-    """
-    if layout_of(evidence) is None:
-        return SHORTEST_HEAD_START
-    uniform, others = max(float(shares[0]), 1e-300), max(float(shares[1:].sum()), 1e-300)
-    return min(max(abs(math.log(uniform / others)), SHORTEST_HEAD_START), LONGEST_HEAD_START)
+    return Candidate(name_of_smooth(evidence), distribution, _normalised(np.asarray(parts)), head_start)
 
 
 def name_of_smooth(evidence: Evidence) -> str:

@@ -26,18 +26,14 @@ LARGEST = 150_000
 LARGEST_MATRIX = 30_000_000
 """Entries, values times different reports, up to which a matrix that is not square is stored: 240 MB."""
 
-UNIFORM_ON_LINE = 0.5
-"""How likely the uniform distribution is beforehand, on a line and on categories: as likely as all else together.
+UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.5, (1, False): 0.25, (2, True): 0.005, (2, False): 0.9}
+"""How likely the uniform distribution is before any report is seen, by how many axes the values have, and whether the
+mechanism blurs a value into its neighbours; the others share the rest. Measured, not derived.
 
-The smoothest of the others are much alike, and would outvote it by their number.
+The smoothest of the others are much alike, so that they must not outvote the uniform one by their number. On a plane
+they have two slopes to find, and their evidence pays for both. A mechanism that does not blur, such as k-RR, lets a
+slope on a plane be guessed from single cells, and chance has many of them to choose from.
 """
-
-UNIFORM_ON_PLANE = 0.005
-"""The same on a plane. There the smoothest of the others have two slopes to find, and their evidence pays for both."""
-
-UNIFORM_WITHOUT_BLUR = 0.8
-"""The same on a plane whose mechanism does not blur a cell into its neighbours, as k-RR. A slope is then guessed from
-single cells, and chance has many of them to choose from."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +130,8 @@ def believe(evidence: Evidence, fits: Sequence[Fit]) -> FloatArray:
 def _uniform_beforehand(evidence: Evidence) -> float:
     """Return how likely the uniform distribution is before any report has been seen."""
     layout = layout_of(evidence)
-    if layout is None or len(layout.shape) == 1:
-        return UNIFORM_ON_LINE
-    return UNIFORM_ON_PLANE if evidence.channel.layout is not None else UNIFORM_WITHOUT_BLUR
+    axes = 0 if layout is None else len(layout.shape)
+    return UNIFORM_BEFOREHAND[axes, evidence.channel.layout is not None]
 
 
 def is_nearly_uniform(shares: FloatArray) -> bool:
