@@ -19,12 +19,18 @@ from numpy.typing import NDArray
 from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.methods import IBU, Method
+from confide.methods import IBU, MLE, Method, Smooth, Stacked
+from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, stored
+from confide.methods.held_out import Folds, best_number_of_steps
+from confide.methods.smooth import believe, fit_all, layout_of
 
 LARGEST_DENSE = 1_000_000
 """Entries of a channel up to which one product of matrices beats a structured product for each replicate."""
 
 LEAST = 1e-300
+
+NEGLIGIBLE = 0.02
+"""Parts of a mixture with a smaller share than this are left out; the others stand for them."""
 
 Rule = Callable[[int, FloatArray, FloatArray], NDArray[np.bool_]]
 """Which rows are done, by the number of the step, the rise of their total log-likelihood, and their largest gain."""
@@ -64,6 +70,60 @@ def _resolve_ibu(method: IBU, evidence: Evidence, counts: FloatArray, iterations
         "held-out": lambda step, rise, _gain: np.full(rise.shape, step >= iterations),
     }
     return climb_together(_as_matrix(evidence.channel), counts, start, rules[method.stop], method.iteration_limit)
+
+
+@resolve.register
+def _resolve_smooth(method: Smooth, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
+    """Move the fit for each prior to the replicates, and average as much of each as the reports themselves ask for."""
+    from confide.solvers.smooth_prior import Problem
+    from confide.solvers.smooth_replicates import refit_replicates
+
+    quick = stored(evidence)
+    _, fits = fit_all(quick, lambda _outputs: None)
+    mean = Problem.of(replace(quick, counts=counts.mean(axis=0), log_offset=0.0), layout_of(evidence))
+    parts = [share * refit_replicates(mean, fits[place], counts) for place, share in _main_parts(believe(fits))]
+    return _turn_to_reporters(quick.channel, counts, np.sum(parts, axis=0))
+
+
+@resolve.register
+def _resolve_stacked(method: Stacked, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
+    """Solve by each candidate, and mix in the shares that the reports themselves have settled.
+
+    To weigh the candidates anew for each replicate would take many times as long.
+    """
+    choices = method.solve(evidence).choices
+    parts = []
+    for place, share in _main_parts(np.array([choice.share for choice in choices])):
+        candidate, steps = _candidate(choices[place].name, method, evidence)
+        parts.append(share * resolve(candidate, evidence, counts, steps))
+    mixed: FloatArray = np.sum(parts, axis=0)
+    return mixed
+
+
+def _candidate(name: str, method: Stacked, evidence: Evidence) -> tuple[Method, int]:
+    """Return a candidate by its name, and how many steps it takes where that was settled by what was held out."""
+    if name == "MLE":
+        return MLE(CLOSE_ENOUGH), 0
+    if name == "held-out IBU":
+        size, quick = evidence.channel.shape[0], stored(evidence)
+        folds = Folds.of(quick, method.folds, method.seed)
+        steps = best_number_of_steps(quick, np.full(size, 1 / size), folds, MOST_STEPS)
+        return IBU(stop="held-out"), max(1, steps)
+    return Smooth(), 0
+
+
+def _main_parts(shares: FloatArray) -> list[tuple[int, float]]:
+    """Return the places of the shares that matter, and what these are without the others."""
+    kept = np.flatnonzero(shares >= NEGLIGIBLE)
+    return [(int(place), float(shares[place] / shares[kept].sum())) for place in kept]
+
+
+def _turn_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
+    """Return the expected shares among those who reported, one row a replicate; see :class:`Smooth`."""
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    turned = populations * channel.pull(_ratio(shares, channel.push(populations)))
+    normalised: FloatArray = turned / turned.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def climb_together(channel: Channel, counts: FloatArray, start: FloatArray, rule: Rule, limit: int) -> FloatArray:
