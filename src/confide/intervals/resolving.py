@@ -9,6 +9,7 @@ that can solve all of them together, or that need not choose its settings anew e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
@@ -22,7 +23,8 @@ from confide.evidence import Evidence
 from confide.methods import IBU, MLE, Method, Smooth, Stacked
 from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, stored
 from confide.methods.held_out import Folds, best_number_of_steps
-from confide.methods.smooth import believe, fit_all, layout_of
+from confide.methods.smooth import believe, believe_evidence, fit_all
+from confide.methods.stacked import why_not_hold_out
 
 LARGEST_DENSE = 1_000_000
 """Entries of a channel up to which one product of matrices beats a structured product for each replicate."""
@@ -30,7 +32,13 @@ LARGEST_DENSE = 1_000_000
 LEAST = 1e-300
 
 NEGLIGIBLE = 0.02
-"""Parts of a mixture with a smaller share than this are left out; the others stand for them."""
+"""Candidates with a smaller share than this are left out; the others stand for them."""
+
+WEIGHED = 8
+"""Replicates on which the candidates of the default are weighed anew."""
+
+UNTHINKABLE = 1e-3
+"""A prior with less of the average over all replicates together is not tried for each of them."""
 
 Rule = Callable[[int, FloatArray, FloatArray], NDArray[np.bool_]]
 """Which rows are done, by the number of the step, the rise of their total log-likelihood, and their largest gain."""
@@ -74,29 +82,44 @@ def _resolve_ibu(method: IBU, evidence: Evidence, counts: FloatArray, iterations
 
 @resolve.register
 def _resolve_smooth(method: Smooth, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
-    """Move the fit for each prior to the replicates, and average as much of each as the reports themselves ask for."""
-    from confide.solvers.smooth_prior import Problem
+    """Fit the mean of all replicates, move each fit to each replicate, and average by the evidence for each prior."""
     from confide.solvers.smooth_replicates import refit_replicates
 
-    quick = stored(evidence)
-    _, fits = fit_all(quick, lambda _outputs: None)
-    mean = Problem.of(replace(quick, counts=counts.mean(axis=0), log_offset=0.0), layout_of(evidence))
-    parts = [share * refit_replicates(mean, fits[place], counts) for place, share in _main_parts(believe(fits))]
-    return _turn_to_reporters(quick.channel, counts, np.sum(parts, axis=0))
+    mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
+    problem, fits = fit_all(mean, lambda _outputs: None)
+    conceivable = np.flatnonzero(believe(fits) >= UNTHINKABLE)
+    moved, logs = [], np.full((len(fits), counts.shape[0]), -np.inf)
+    for place in conceivable:
+        distributions, logs[place] = refit_replicates(problem, fits[place], counts)
+        moved.append(distributions)
+    shares = believe_evidence(logs)[conceivable]
+    return _turn_to_reporters(mean.channel, counts, np.einsum("ij,ijk->jk", shares, np.array(moved)))
 
 
 @resolve.register
 def _resolve_stacked(method: Stacked, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
-    """Solve by each candidate, and mix in the shares that the reports themselves have settled.
+    """Weigh the candidates on a few replicates; all others are solved with the settings of one of these.
 
-    To weigh the candidates anew for each replicate would take many times as long.
+    To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
+    folds, or there are very many values, the settings of the estimate serve all.
     """
-    choices = method.solve(evidence).choices
-    parts = []
+    is_large = math.prod(evidence.channel.shape) > LARGEST_DENSE
+    if is_large or why_not_hold_out(evidence, method.folds):
+        return _resolve_like(method, evidence, counts)
+    answers = np.empty((counts.shape[0], evidence.channel.shape[0]))
+    for place, row in enumerate(counts[:WEIGHED]):
+        same = slice(place, None, WEIGHED)
+        answers[same] = _resolve_like(method, replace(evidence, counts=row, log_offset=0.0), counts[same])
+    return answers
+
+
+def _resolve_like(method: Stacked, model: Evidence, counts: FloatArray) -> FloatArray:
+    """Solve each row by each candidate, and mix in the shares that the model asks for."""
+    choices = method.solve(model).choices
+    mixed = np.zeros((counts.shape[0], model.channel.shape[0]))
     for place, share in _main_parts(np.array([choice.share for choice in choices])):
-        candidate, steps = _candidate(choices[place].name, method, evidence)
-        parts.append(share * resolve(candidate, evidence, counts, steps))
-    mixed: FloatArray = np.sum(parts, axis=0)
+        candidate, steps = _candidate(choices[place].name, method, model)
+        mixed += share * resolve(candidate, model, counts, steps)
     return mixed
 
 

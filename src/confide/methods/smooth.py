@@ -109,15 +109,23 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
 
 
 def believe(fits: Sequence[Fit]) -> FloatArray:
+    """Return how much of each fit is in the average; see :func:`believe_evidence`."""
+    return believe_evidence(np.array([fit.log_evidence for fit in fits]))
+
+
+def believe_evidence(logs: FloatArray) -> FloatArray:
     """Return how much of each fit is in the average: its evidence times how likely it was beforehand.
+
+    Each row holds the log evidence for a fit, from the same reports or, one a column, from several.
 
     Beforehand the uniform distribution, the first, is as likely as all others together: the smoothest of them are much
     alike, and would outvote it by their number.
     """
-    logs = np.array([fit.log_evidence for fit in fits])
-    logs[1:] -= math.log(max(len(fits) - 1, 1))
-    weights: FloatArray = np.exp(logs - logs.max())
-    return weights / float(weights.sum())
+    logs = logs.copy()
+    logs[1:] -= math.log(max(len(logs) - 1, 1))
+    weights: FloatArray = np.exp(logs - logs.max(axis=0))
+    shares: FloatArray = weights / weights.sum(axis=0)
+    return shares
 
 
 def is_nearly_uniform(shares: FloatArray) -> bool:

@@ -185,7 +185,7 @@ class _Family:
         """Climb from these heights to the mode for one weight, and measure its evidence."""
         problem = self.problem
         precision = _precision(problem, self.penalty, weight)
-        heights, theta, outputs, height = climb(problem, precision, heights, self.progress)
+        heights, theta, outputs, height = _climb(problem, precision, heights, self.progress)
         volume = _log_determinant(problem.curvature(theta, outputs) + precision)
         log_evidence = height + (float(np.log(weight * self.spectrum + problem.anchor).sum()) - volume) / 2
         return Fit(self.order, weight, log_evidence, heights, theta / theta.sum())
@@ -251,7 +251,7 @@ def _precision(problem: Problem, penalty: FloatArray, weight: float) -> FloatArr
     return precision
 
 
-def climb(
+def _climb(
     problem: Problem, precision: FloatArray, heights: FloatArray, progress: Progress
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Climb by Newton's method to the mode; return its heights, theta, outputs and log-posterior."""

@@ -1,23 +1,28 @@
 """The smooth fit to many replicates of the reports at once, for one prior.
 
-Replicates scatter around their mean, so one climb leads to the mode of the mean, and from there all go on side by side
-with the one factor of its curvature. These are Newton's steps but for the curvature, which is the mean's and not each
-one's own; a row that a step does not lift takes a shorter one.
+Replicates scatter around their mean, so all start from the mode of the mean and climb side by side, by conjugate
+gradients. The curvature at the mode of the mean, factored once, stands for the curvature of each.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import FloatArray
-from confide.solvers.smooth_prior import ENOUGH, LONGEST_STEP, Fit, Problem, climb, factorise, prior_precision, solve_by
+from confide.solvers.smooth_prior import LONGEST_STEP, Fit, Problem, factorise, prior_precision, solve_by
 
-MOST_STEPS = 12
-"""Steps from the mode of the mean; most rows need two or three."""
+ENOUGH = 0.02
+"""A step that promises fewer nats than this is not taken: less is not seen in how replicates spread."""
+
+MOST_STEPS = 30
+"""Two to four lead there where the truth is smooth, ten to twenty where it has spikes."""
+
+SHORTER = 0.3
+"""What is left of the length of a row's steps once one of them has not lifted it."""
 
 BLOCK = 8_000_000
 """Entries of a stack of outputs, one row a replicate, that are moved at a time: 64 MB."""
@@ -25,87 +30,141 @@ BLOCK = 8_000_000
 HIGHEST = 50.0
 """No logarithm of a probability is taken for higher while a step is tried."""
 
-State = tuple[FloatArray, ...]
-"""Theta, the outputs and the log-posterior, one row a replicate."""
+LEAST = 1e-300
 
 
-def refit_replicates(problem: Problem, fit: Fit, counts: FloatArray) -> FloatArray:
-    """Return the mode for each row of counts, under the prior of the fit.
+def refit_replicates(problem: Problem, fit: Fit, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mode for each row of counts under the prior of the fit, and the log evidence of each.
+
+    The volume of the posterior, the part of the evidence that would take a factor for each row, is taken from the mean.
 
     Parameters
     ----------
     problem
         The mean of all rows, laid against the channel.
     fit
-        The prior, and heights to start from.
+        Its mode under the prior.
     counts
         One row a replicate.
     """
+    rows, mean = counts[:, problem.evidence.seen], problem.evidence.counts[problem.evidence.seen]
     if math.isinf(fit.weight):
-        return np.tile(fit.theta, (counts.shape[0], 1))
-    precision = prior_precision(problem, fit.order, fit.weight)
-    heights, theta, outputs, _ = climb(problem, precision, fit.heights, _ignore)
-    factor = factorise(problem.curvature(theta, outputs) + precision)
+        rise = (rows - mean) @ np.log(problem.push(fit.theta))
+        return np.tile(fit.theta, (counts.shape[0], 1)), fit.log_evidence + rise
+    hill = _Hill.around(problem, fit)
     size = max(1, BLOCK // max(problem.evidence.channel.shape))
-    blocks = [counts[begin : begin + size, problem.evidence.seen] for begin in range(0, counts.shape[0], size)]
-    return np.concatenate([_move(_Rows(problem, precision, block), heights, factor) for block in blocks])
+    blocks = [_climb(hill, rows[begin : begin + size], fit.heights) for begin in range(0, counts.shape[0], size)]
+    modes, tops = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    volume = fit.log_evidence - float(hill.stand(mean[None, :], fit.heights[None, :]).height[0])
+    return modes, tops + volume
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """Replicates with one prior: counts over the outputs that any of them reported, one row each."""
+class _Stand:
+    """Where replicates stand on their way up, one row each.
+
+    Attributes
+    ----------
+    counts
+        The reports.
+    heights, theta, outputs
+        The heights of the knots, the distribution, and what it says of the reports.
+    height
+        The log-posterior.
+    pushed, slopes
+        How the log-likelihood changes with the logarithm of each value, and the log-posterior with each height.
+    solved
+        The slopes divided by the curvature of the mean.
+    """
+
+    counts: FloatArray
+    heights: FloatArray
+    theta: FloatArray
+    outputs: FloatArray
+    height: FloatArray
+    pushed: FloatArray
+    slopes: FloatArray
+    solved: FloatArray
+
+    @property
+    def promise(self) -> FloatArray:
+        """About twice the nats that are left to climb."""
+        return _dot(self.slopes, self.solved)
+
+    def only(self, chosen: NDArray[np.bool_]) -> _Stand:
+        """Return some of the rows."""
+        return _Stand(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def unless(self, better: NDArray[np.bool_], other: _Stand) -> _Stand:
+        """Return the rows of the other where these are better, and the own ones where not."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return _Stand(*(np.where(better if own.ndim == 1 else better[:, None], new, own) for own, new in pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class _Hill:
+    """The prior, and the factor of the posterior's curvature at the mode of the mean."""
 
     problem: Problem
     precision: FloatArray
-    counts: FloatArray
+    factor: FloatArray
 
-    def take(self, chosen: NDArray[np.bool_]) -> _Rows:
-        return _Rows(self.problem, self.precision, self.counts[chosen])
+    @classmethod
+    def around(cls, problem: Problem, fit: Fit) -> _Hill:
+        precision = prior_precision(problem, fit.order, fit.weight)
+        theta = np.exp(problem.knots.spread(fit.heights))
+        return cls(problem, precision, factorise(problem.curvature(theta, problem.push(theta)) + precision))
 
-    def evaluate(self, heights: FloatArray) -> State:
-        """Return where each row stands with these heights."""
+    def stand(self, counts: FloatArray, heights: FloatArray) -> _Stand:
+        """Return where rows of counts stand with these heights."""
         theta = np.exp(np.minimum(self.problem.knots.spread(heights), HIGHEST))
-        outputs = np.maximum(self.problem.push(theta), 1e-300)
+        outputs = np.maximum(self.problem.push(theta), LEAST)
+        totals = counts.sum(axis=1)
         apart = heights - self.problem.start
-        believed = np.einsum("ij,ij->i", apart @ self.precision, apart) / 2
-        explained = np.einsum("ij,ij->i", self.counts, np.log(outputs)) - self.counts.sum(axis=1) * theta.sum(axis=1)
-        return theta, outputs, explained - believed
+        pull = apart @ self.precision
+        height = _dot(counts, np.log(outputs)) - totals * theta.sum(axis=1) - _dot(apart, pull) / 2
+        pushed = theta * (self.problem.pull(counts / outputs) - totals[:, None])
+        slopes = self.problem.knots.gather(pushed) - pull
+        return _Stand(counts, heights, theta, outputs, height, pushed, slopes, solve_by(self.factor, slopes.T).T)
 
-    def slopes(self, heights: FloatArray, theta: FloatArray, outputs: FloatArray) -> FloatArray:
-        """Return how each log-posterior changes with each height."""
-        gain = self.problem.pull(self.counts / outputs) - self.counts.sum(axis=1, keepdims=True)
-        return self.problem.knots.gather(theta * gain) - (heights - self.problem.start) @ self.precision
+    def bend(self, now: _Stand, direction: FloatArray) -> FloatArray:
+        """Return each row's own curvature along a direction; where it is not concave, as if it were."""
+        along = self.problem.knots.spread(direction)
+        reports = _dot(now.counts, (self.problem.push(now.theta * along) / now.outputs) ** 2)
+        return reports + _dot(direction @ self.precision, direction) + _dot(np.maximum(-now.pushed, 0.0), along**2)
 
 
-def _move(rows: _Rows, centre: FloatArray, factor: FloatArray) -> FloatArray:
-    """Step from the centre until no step promises enough; rows that are done are set aside."""
-    heights = np.tile(centre, (rows.counts.shape[0], 1))
-    lengths = np.ones(heights.shape[0])
-    active = np.arange(heights.shape[0])
-    state = rows.evaluate(heights)
+def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Climb from the centre; return each row's distribution and log-posterior. Rows that are done are set aside."""
+    now = hill.stand(counts, np.tile(centre, (counts.shape[0], 1)))
+    modes, tops = now.theta.copy(), now.height.copy()
+    active, lengths = np.arange(counts.shape[0]), np.ones(counts.shape[0])
+    direction = now.solved
     for _ in range(MOST_STEPS):
-        slopes = rows.slopes(heights[active], state[0], state[1])
-        steps = solve_by(factor, slopes.T).T
-        going = np.einsum("ij,ij->i", slopes, steps) > ENOUGH
-        active, steps, rows = active[going], steps[going], rows.take(going)
+        going = now.promise > ENOUGH
+        active, lengths, now, direction = active[going], lengths[going], now.only(going), direction[going]
         if not active.size:
             break
-        steps = np.clip(steps, -LONGEST_STEP, LONGEST_STEP) * lengths[active, None]
-        tried = rows.evaluate(heights[active] + steps)
-        better = tried[2] >= state[2][going]
-        heights[active[better]] += steps[better]
-        lengths[active] *= np.where(better, 1.0, 0.3)
-        state = _choose(better, tried, tuple(part[going] for part in state))
-    moved = np.exp(rows.problem.knots.spread(heights))
-    normalised: FloatArray = moved / moved.sum(axis=1, keepdims=True)
-    return normalised
+        step = direction * (_dot(now.slopes, direction) / hill.bend(now, direction))[:, None]
+        step = np.clip(step, -LONGEST_STEP, LONGEST_STEP) * lengths[:, None]
+        tried = hill.stand(now.counts, now.heights + step)
+        better = tried.height >= now.height
+        before, now = now, now.unless(better, tried)
+        lengths = np.where(better, np.minimum(1.0, lengths / SHORTER), lengths * SHORTER)
+        direction = _conjugate(before, now, direction)
+        modes[active], tops[active] = now.theta, now.height
+    normalised: FloatArray = modes / modes.sum(axis=1, keepdims=True)
+    return normalised, tops
 
 
-def _choose(better: NDArray[np.bool_], tried: State, before: State) -> State:
-    """Return the rows that were tried where they are better, and those before where not."""
-    pairs = zip(tried, before, strict=True)
-    return tuple(np.where(better if one.ndim == 1 else better[:, None], one, other) for one, other in pairs)
+def _conjugate(before: _Stand, now: _Stand, direction: FloatArray) -> FloatArray:
+    """Return the next direction, by Polak and Ribiere's rule; where it does not lead up, the plain one."""
+    kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
+    conjugate = now.solved + kept[:, None] * direction
+    leads_up = _dot(now.slopes, conjugate) > 0
+    return np.where(leads_up[:, None], conjugate, now.solved)
 
 
-def _ignore(outputs: FloatArray) -> None:
-    """Take no notice of a step."""
+def _dot(rows: FloatArray, others: FloatArray) -> FloatArray:
+    products: FloatArray = np.einsum("ij,ij->i", rows, others)
+    return products
