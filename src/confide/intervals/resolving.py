@@ -10,7 +10,7 @@ that can solve all of them together, or that need not choose its settings anew e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -21,6 +21,7 @@ from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.methods import IBU, MLE, Method, Smooth, Stacked
+from confide.methods.base import Choice
 from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, stored
 from confide.methods.held_out import Folds, best_number_of_steps
 from confide.methods.smooth import believe, believe_evidence, fit_all
@@ -98,33 +99,32 @@ def _resolve_smooth(method: Smooth, evidence: Evidence, counts: FloatArray, iter
 
 @resolve.register
 def _resolve_stacked(method: Stacked, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
-    """Weigh the candidates on a few replicates; all others are solved with the settings of one of these.
+    """Weigh the candidates on a few replicates, from which all others borrow the shares; then solve by each candidate.
 
     To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
-    folds, or there are very many values, the settings of the estimate serve all.
+    folds, or there are very many values, the shares of the estimate serve all.
     """
+    few = [replace(evidence, counts=row, log_offset=0.0) for row in counts[:WEIGHED]]
     is_large = math.prod(evidence.channel.shape) > LARGEST_DENSE
-    if is_large or why_not_hold_out(evidence, method.folds):
-        return _resolve_like(method, evidence, counts)
-    answers = np.empty((counts.shape[0], evidence.channel.shape[0]))
-    for place, row in enumerate(counts[:WEIGHED]):
-        same = slice(place, None, WEIGHED)
-        answers[same] = _resolve_like(method, replace(evidence, counts=row, log_offset=0.0), counts[same])
-    return answers
-
-
-def _resolve_like(method: Stacked, model: Evidence, counts: FloatArray) -> FloatArray:
-    """Solve each row by each candidate, and mix in the shares that the model asks for."""
-    choices = method.solve(model).choices
-    mixed = np.zeros((counts.shape[0], model.channel.shape[0]))
-    for place, share in _main_parts(np.array([choice.share for choice in choices])):
-        candidate, steps = _candidate(choices[place].name, method, model)
-        mixed += share * resolve(candidate, model, counts, steps)
+    models = [evidence] if is_large or why_not_hold_out(evidence, method.folds) else few
+    weighed = [_main_shares(method.solve(model).choices) for model in models]
+    mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
+    for name in {name: None for shares in weighed for name in shares}:
+        borrowed = np.array([weighed[place % len(weighed)].get(name, 0.0) for place in range(counts.shape[0])])
+        rows = np.flatnonzero(borrowed)
+        candidate, steps = _candidate(name, method, evidence)
+        mixed[rows] += borrowed[rows, None] * resolve(candidate, evidence, counts[rows], steps)
     return mixed
 
 
+def _main_shares(choices: Sequence[Choice]) -> dict[str, float]:
+    """Return the candidates that matter, by name, with what their shares are without the others."""
+    main = {choice.name: choice.share for choice in choices if choice.share >= NEGLIGIBLE}
+    return {name: share / sum(main.values()) for name, share in main.items()}
+
+
 def _candidate(name: str, method: Stacked, evidence: Evidence) -> tuple[Method, int]:
-    """Return a candidate by its name, and how many steps it takes where that was settled by what was held out."""
+    """Return a candidate by its name, and how many steps it takes where what was held out has settled that."""
     if name == "MLE":
         return MLE(CLOSE_ENOUGH), 0
     if name == "held-out IBU":
@@ -133,12 +133,6 @@ def _candidate(name: str, method: Stacked, evidence: Evidence) -> tuple[Method, 
         steps = best_number_of_steps(quick, np.full(size, 1 / size), folds, MOST_STEPS)
         return IBU(stop="held-out"), max(1, steps)
     return Smooth(), 0
-
-
-def _main_parts(shares: FloatArray) -> list[tuple[int, float]]:
-    """Return the places of the shares that matter, and what these are without the others."""
-    kept = np.flatnonzero(shares >= NEGLIGIBLE)
-    return [(int(place), float(shares[place] / shares[kept].sum())) for place in kept]
 
 
 def _turn_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
