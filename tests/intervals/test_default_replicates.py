@@ -113,7 +113,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = evidence_of(LINE, "spiky")
     rows = redraw(evidence, 7)
     whole = resolve(Smooth(), evidence, rows, 0)
-    monkeypatch.setattr("confide.solvers.smooth_replicates.BLOCK", 50)
+    monkeypatch.setattr("confide.intervals.resolving.BLOCK", 50)
     np.testing.assert_allclose(resolve(Smooth(), evidence, rows, 0), whole, atol=1e-10)
 
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from confide.methods.held_out import Folds, best_number_of_steps
 from confide.methods.smooth import believe, believe_evidence, fit_all
 from confide.methods.stacked import why_not_hold_out
 
+if TYPE_CHECKING:
+    from confide.solvers.smooth_prior import Fit, Problem
+
 LARGEST_DENSE = 1_000_000
 """Entries of a channel up to which one product of matrices beats a structured product for each replicate."""
 
@@ -40,6 +44,9 @@ WEIGHED = 8
 
 UNTHINKABLE = 1e-3
 """A prior with less of the average over all replicates together is not tried for each of them."""
+
+BLOCK = 8_000_000
+"""Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
 
 Rule = Callable[[int, FloatArray, FloatArray], NDArray[np.bool_]]
 """Which rows are done, by the number of the step, the rise of their total log-likelihood, and their largest gain."""
@@ -84,17 +91,26 @@ def _resolve_ibu(method: IBU, evidence: Evidence, counts: FloatArray, iterations
 @resolve.register
 def _resolve_smooth(method: Smooth, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
     """Fit the mean of all replicates, move each fit to each replicate, and average by the evidence for each prior."""
-    from confide.solvers.smooth_replicates import refit_replicates
-
     mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
     problem, fits = fit_all(mean, lambda _outputs: None)
-    conceivable = np.flatnonzero(believe(fits) >= UNTHINKABLE)
+    rows = max(1, BLOCK // max(evidence.channel.shape))
+    blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
+    populations = np.concatenate([_average(problem, fits, block) for block in blocks])
+    return _turn_to_reporters(mean.channel, counts, populations)
+
+
+def _average(problem: Problem, fits: Sequence[Fit], counts: FloatArray) -> FloatArray:
+    """Return the average of the fits, each moved to the replicate, one row a replicate."""
+    from confide.solvers.smooth_replicates import refit_replicates
+
+    conceivable = [place for place, share in enumerate(believe(fits)) if share >= UNTHINKABLE]
     moved, logs = [], np.full((len(fits), counts.shape[0]), -np.inf)
     for place in conceivable:
         distributions, logs[place] = refit_replicates(problem, fits[place], counts)
         moved.append(distributions)
     shares = believe_evidence(logs)[conceivable]
-    return _turn_to_reporters(mean.channel, counts, np.einsum("ij,ijk->jk", shares, np.array(moved)))
+    average: FloatArray = np.einsum("ij,ijk->jk", shares, np.array(moved))
+    return average
 
 
 @resolve.register

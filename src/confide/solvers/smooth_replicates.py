@@ -24,9 +24,6 @@ MOST_STEPS = 30
 SHORTER = 0.3
 """What is left of the length of a row's steps once one of them has not lifted it."""
 
-BLOCK = 8_000_000
-"""Entries of a stack of outputs, one row a replicate, that are moved at a time: 64 MB."""
-
 HIGHEST = 50.0
 """No logarithm of a probability is taken for higher while a step is tried."""
 
@@ -52,9 +49,7 @@ def refit_replicates(problem: Problem, fit: Fit, counts: FloatArray) -> tuple[Fl
         rise = (rows - mean) @ np.log(problem.push(fit.theta))
         return np.tile(fit.theta, (counts.shape[0], 1)), fit.log_evidence + rise
     hill = _Hill.around(problem, fit)
-    size = max(1, BLOCK // max(problem.evidence.channel.shape))
-    blocks = [_climb(hill, rows[begin : begin + size], fit.heights) for begin in range(0, counts.shape[0], size)]
-    modes, tops = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    modes, tops = _climb(hill, rows, fit.heights)
     volume = fit.log_evidence - float(hill.stand(mean[None, :], fit.heights[None, :]).height[0])
     return modes, tops + volume
 
