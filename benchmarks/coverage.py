@@ -96,8 +96,9 @@ def measure(question: Question, answers: Sequence[cf.Estimate], truth: FloatArra
 
 
 def largest(true: FloatArray) -> NDArray[np.intp]:
-    """Return the tenth of the questions with the largest true answers."""
-    return np.argsort(-true, kind="stable")[: max(1, true.size // 10)]
+    """Return the tenth of the questions with the largest true answers; fewer where fewer are not empty."""
+    order = np.argsort(-true, kind="stable")[: max(1, true.size // 10)]
+    return order[true[order] > 0]
 
 
 def ages() -> Place:
