@@ -9,9 +9,11 @@ that can solve all of them together, or that need not choose its settings anew e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +21,32 @@ from numpy.typing import NDArray
 from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.methods import IBU, Method
+from confide.methods import IBU, MLE, Method, Smooth, Stacked
+from confide.methods.base import Choice
+from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, stored
+from confide.methods.held_out import Folds, best_number_of_steps
+from confide.methods.smooth import believe, believe_logs, fit_all
+from confide.methods.stacked import why_not_hold_out
+
+if TYPE_CHECKING:
+    from confide.solvers.smooth_prior import Fit, Problem
 
 LARGEST_DENSE = 1_000_000
 """Entries of a channel up to which one product of matrices beats a structured product for each replicate."""
 
 LEAST = 1e-300
+
+NEGLIGIBLE = 0.02
+"""Candidates with a smaller share than this are left out; the others stand for them."""
+
+WEIGHED = 8
+"""Replicates on which the candidates of the default are weighed anew."""
+
+UNTHINKABLE = 1e-3
+"""A prior with less of the average over all replicates together is not tried for each of them."""
+
+BLOCK = 8_000_000
+"""Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
 
 Rule = Callable[[int, FloatArray, FloatArray], NDArray[np.bool_]]
 """Which rows are done, by the number of the step, the rise of their total log-likelihood, and their largest gain."""
@@ -64,6 +86,77 @@ def _resolve_ibu(method: IBU, evidence: Evidence, counts: FloatArray, iterations
         "held-out": lambda step, rise, _gain: np.full(rise.shape, step >= iterations),
     }
     return climb_together(_as_matrix(evidence.channel), counts, start, rules[method.stop], method.iteration_limit)
+
+
+@resolve.register
+def _resolve_smooth(method: Smooth, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
+    """Fit the mean of all replicates, move each fit to each replicate, and average by the evidence for each prior."""
+    mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
+    problem, fits = fit_all(mean, lambda _outputs: None)
+    rows = max(1, BLOCK // max(evidence.channel.shape))
+    blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
+    populations = np.concatenate([_average(problem, fits, block) for block in blocks])
+    return _turn_to_reporters(mean.channel, counts, populations)
+
+
+def _average(problem: Problem, fits: Sequence[Fit], counts: FloatArray) -> FloatArray:
+    """Return the average of the fits, each moved to the replicate, one row a replicate."""
+    from confide.solvers.smooth_replicates import refit_replicates
+
+    conceivable = [place for place, share in enumerate(believe(problem.evidence, fits)) if share >= UNTHINKABLE]
+    moved, logs = [], np.full((len(fits), counts.shape[0]), -np.inf)
+    for place in conceivable:
+        distributions, logs[place] = refit_replicates(problem, fits[place], counts)
+        moved.append(distributions)
+    shares = believe_logs(problem.evidence, logs)[conceivable]
+    average: FloatArray = np.einsum("ij,ijk->jk", shares, np.array(moved))
+    return average
+
+
+@resolve.register
+def _resolve_stacked(method: Stacked, evidence: Evidence, counts: FloatArray, iterations: int) -> FloatArray:  # noqa: ARG001
+    """Weigh the candidates on a few replicates, from which all others borrow the shares; then solve by each candidate.
+
+    To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
+    folds, or there are very many values, the shares of the estimate serve all.
+    """
+    few = [replace(evidence, counts=row, log_offset=0.0) for row in counts[:WEIGHED]]
+    is_large = math.prod(evidence.channel.shape) > LARGEST_DENSE
+    models = [evidence] if is_large or why_not_hold_out(evidence, method.folds) else few
+    weighed = [_main_shares(method.solve(model).choices) for model in models]
+    mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
+    for name in {name: None for shares in weighed for name in shares}:
+        borrowed = np.array([weighed[place % len(weighed)].get(name, 0.0) for place in range(counts.shape[0])])
+        rows = np.flatnonzero(borrowed)
+        candidate, steps = _candidate(name, method, evidence)
+        mixed[rows] += borrowed[rows, None] * resolve(candidate, evidence, counts[rows], steps)
+    return mixed
+
+
+def _main_shares(choices: Sequence[Choice]) -> dict[str, float]:
+    """Return the candidates that matter, by name, with what their shares are without the others."""
+    main = {choice.name: choice.share for choice in choices if choice.share >= NEGLIGIBLE}
+    return {name: share / sum(main.values()) for name, share in main.items()}
+
+
+def _candidate(name: str, method: Stacked, evidence: Evidence) -> tuple[Method, int]:
+    """Return a candidate by its name, and how many steps it takes where what was held out has settled that."""
+    if name == "MLE":
+        return MLE(CLOSE_ENOUGH), 0
+    if name == "held-out IBU":
+        size, quick = evidence.channel.shape[0], stored(evidence)
+        folds = Folds.of(quick, method.folds, method.seed)
+        steps = best_number_of_steps(quick, np.full(size, 1 / size), folds, MOST_STEPS)
+        return IBU(stop="held-out"), max(1, steps)
+    return Smooth(), 0
+
+
+def _turn_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
+    """Return the expected shares among those who reported, one row a replicate; see :class:`Smooth`."""
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    turned = populations * channel.pull(_ratio(shares, channel.push(populations)))
+    normalised: FloatArray = turned / turned.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def climb_together(channel: Channel, counts: FloatArray, start: FloatArray, rule: Rule, limit: int) -> FloatArray:

@@ -118,13 +118,21 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
 
 
 def believe(evidence: Evidence, fits: Sequence[Fit]) -> FloatArray:
-    """Return how much of each fit is in the average: its evidence times how likely it was beforehand."""
-    uniform = _uniform_beforehand(evidence)
-    logs = np.array([fit.log_evidence for fit in fits])
+    """Return how much of each fit is in the average; see :func:`believe_logs`."""
+    return believe_logs(evidence, np.array([fit.log_evidence for fit in fits]))
+
+
+def believe_logs(evidence: Evidence, logs: FloatArray) -> FloatArray:
+    """Return how much of each fit is in the average: its evidence times how likely it was beforehand.
+
+    Each row holds the log evidence for a fit, from the same reports or, one a column, from several.
+    """
+    uniform, logs = _uniform_beforehand(evidence), logs.copy()
     logs[0] += math.log(uniform)
-    logs[1:] += math.log((1 - uniform) / max(len(fits) - 1, 1))
-    weights: FloatArray = np.exp(logs - logs.max())
-    return weights / float(weights.sum())
+    logs[1:] += math.log((1 - uniform) / max(len(logs) - 1, 1))
+    weights: FloatArray = np.exp(logs - logs.max(axis=0))
+    shares: FloatArray = weights / weights.sum(axis=0)
+    return shares
 
 
 def _uniform_beforehand(evidence: Evidence) -> float:

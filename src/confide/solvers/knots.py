@@ -53,8 +53,11 @@ class Knots:
         return heights if self.weights is None else heights @ self.weights
 
     def gather(self, slopes: FloatArray) -> FloatArray:
-        """Return how a sum over values changes with the height of each knot, from how it changes with each value's."""
-        return slopes if self.weights is None else self.weights @ slopes
+        """Return how a sum over values changes with the height of each knot, from how it changes with each value's.
+
+        Both this and :meth:`spread` take one function, or several, one a row.
+        """
+        return slopes if self.weights is None else slopes @ self.weights.T
 
 
 def _fewer(shape: tuple[int, ...], most: int) -> tuple[int, ...]:

@@ -150,9 +150,8 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[Fit]:
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
-    layout, size = problem.knots.layout, problem.knots.size
-    family = _Family(problem, order, np.eye(size) if order == 0 else roughness(layout, size, order), progress)
-    weight, step = _first_weight(layout, order)
+    family = _Family(problem, order, _penalty(problem, order), progress)
+    weight, step = _first_weight(problem.knots.layout, order)
     fits: list[Fit] = []
     while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
         heights = fits[-1].heights if fits else problem.start
@@ -211,10 +210,7 @@ def refit(problem: Problem, fit: Fit, shares: FloatArray, total: float) -> Float
     """
     if math.isinf(fit.weight):
         return np.tile(fit.theta, (shares.shape[0], 1))
-    penalty = np.eye(problem.knots.size)
-    if fit.order > 0:
-        penalty = roughness(problem.knots.layout, problem.knots.size, fit.order)
-    precision = _precision(problem, penalty, fit.weight)
+    precision = prior_precision(problem, fit.order, fit.weight)
     theta = np.exp(problem.knots.spread(fit.heights))
     outputs = problem.push(theta)
     gain = problem.pull(shares[:, problem.evidence.seen] / outputs)
@@ -237,6 +233,16 @@ def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
         return 100.0, 10.0
     side, size = max(layout.shape), math.prod(layout.shape)
     return min(float(side) ** (2 * order) / size, STEEPEST_WEIGHT), 10.0 ** (order / 2)
+
+
+def prior_precision(problem: Problem, order: int, weight: float) -> FloatArray:
+    """Return Q = alpha P + r I."""
+    return _precision(problem, _penalty(problem, order), weight)
+
+
+def _penalty(problem: Problem, order: int) -> FloatArray:
+    size = problem.knots.size
+    return np.eye(size) if order == 0 else roughness(problem.knots.layout, size, order)
 
 
 def _precision(problem: Problem, penalty: FloatArray, weight: float) -> FloatArray:
@@ -289,7 +295,7 @@ def _likelihood(problem: Problem, theta: FloatArray, outputs: FloatArray) -> flo
     return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()))
 
 
-def _factor(matrix: FloatArray) -> FloatArray:
+def factorise(matrix: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a matrix whose lower half is given, and which rounding may have made singular."""
     ridge = 0.0
     for _ in range(12):
@@ -303,10 +309,15 @@ def _factor(matrix: FloatArray) -> FloatArray:
     return result
 
 
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    solution: FloatArray = dpotrs(_factor(matrix), right, lower=1)[0]
+def solve_by(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve for each column on the right, by a Cholesky factor."""
+    solution: FloatArray = dpotrs(factor, right, lower=1)[0]
     return solution
 
 
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    return solve_by(factorise(matrix), right)
+
+
 def _log_determinant(matrix: FloatArray) -> float:
-    return 2 * float(np.log(_factor(matrix).diagonal()).sum())
+    return 2 * float(np.log(factorise(matrix).diagonal()).sum())

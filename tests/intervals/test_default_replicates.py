@@ -1,0 +1,181 @@
+"""Replicates of the default, solved together: as if each were alone, nearly, and in a fraction of the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from confide import (
+    Bootstrap,
+    Categories,
+    Counts,
+    Grid,
+    Integers,
+    Mechanism,
+    RandomizedResponse,
+    Smooth,
+    Stacked,
+    TruncatedGeometric,
+    TruncatedTaxicab,
+    estimate,
+)
+from confide.channels import Dense
+from confide.channels.base import FloatArray, Layout
+from confide.evidence import Evidence
+from confide.intervals.resolving import resolve
+from confide.methods import Method
+from confide.methods.smooth import fit_all
+from confide.solvers import smooth_prior
+from confide.solvers.smooth_replicates import refit_replicates
+
+alone = resolve.dispatch(object)
+"""What a method gets that has not registered: each replicate solved by itself."""
+
+X = np.arange(24)
+SHAPES = {
+    "smooth": np.exp(-((X - 9) ** 2) / 30.0) + 0.1,
+    "spiky": np.isin(X, (3, 4, 15)) + 0.01,
+}
+LINE = TruncatedGeometric(Integers(0, 23), 0.3)
+PLANE = TruncatedTaxicab(Grid(4, 6), 1.0)
+UNORDERED = RandomizedResponse(Categories([f"answer {place}" for place in X]), 2.0)
+
+
+def evidence_of(mechanism: Mechanism, shape: str, people: int = 5000) -> Evidence:
+    histogram = np.round(people * SHAPES[shape] / SHAPES[shape].sum()).astype(int)
+    return mechanism.observe(mechanism.simulate_counts(histogram, rng=1))
+
+
+def redraw(evidence: Evidence, count: int) -> FloatArray:
+    rows = np.random.default_rng(2).multinomial(round(evidence.total), evidence.frequencies, size=count)
+    return rows.astype(np.float64)
+
+
+def half_width(answers: FloatArray, source: FloatArray) -> FloatArray:
+    half: FloatArray = np.quantile(np.abs(answers - source), 0.9, axis=0)
+    return half
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("mechanism", [LINE, PLANE, UNORDERED], ids=["line", "plane", "categories"])
+@pytest.mark.parametrize("method", [Smooth(), Stacked()], ids=["smooth", "stacked"])
+def test_bands_are_as_wide_as_those_of_exact_solves(method: Method, mechanism: Mechanism, shape: str) -> None:
+    """Within a fifth on average over the values; a band of half the width, or of twice it, would fail."""
+    evidence = evidence_of(mechanism, shape)
+    rows, source = redraw(evidence, 40), method.solve(evidence).distribution
+    together, exact = (half_width(solve(method, evidence, rows, 0), source) for solve in (resolve, alone))
+    assert together.sum() == pytest.approx(exact.sum(), rel=0.2)
+
+
+@pytest.mark.parametrize("mechanism", [LINE, PLANE, UNORDERED], ids=["line", "plane", "categories"])
+def test_each_replicate_is_where_its_own_climb_ends(mechanism: Mechanism) -> None:
+    """Closer to it than a tenth of how far replicates spread, where the truth is smooth."""
+    evidence = evidence_of(mechanism, "smooth")
+    rows = redraw(evidence, 30)
+    exact = alone(Smooth(), evidence, rows, 0)
+    spread = np.abs(exact - exact.mean(axis=0)).mean()
+    assert np.abs(resolve(Smooth(), evidence, rows, 0) - exact).mean() < 0.1 * spread
+    # More reports in each replicate, or fewer, would be seen.
+    assert np.abs(resolve(Smooth(), evidence, 4 * rows, 0) - exact).mean() > 0.1 * spread
+
+
+@pytest.mark.parametrize("most", [500, 12])
+def test_modes_and_evidence_are_those_of_the_solver_for_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where values share knots, and where replicates report what the mean of others never would."""
+    monkeypatch.setattr(smooth_prior, "MOST_KNOTS", most)
+    monkeypatch.setattr(smooth_prior, "FEWEST_KNOTS", 4)
+    evidence, layout = evidence_of(LINE, "smooth"), Layout((24,))
+    rows = redraw(evidence, 6)
+    problem, fits = fit_all(replace(evidence, counts=rows.mean(axis=0)), lambda _outputs: None)
+    fit = max(fits, key=lambda one: one.log_evidence)
+    modes, logs = refit_replicates(problem, fit, rows)
+    for mode, log_evidence, row in zip(modes, logs, rows, strict=True):
+        single = smooth_prior.Problem.of(replace(evidence, counts=row), layout)
+        own = smooth_prior._Family(single, fit.order, smooth_prior._penalty(single, fit.order), lambda _outputs: None)
+        found = own.fit(fit.weight, fit.heights)
+        assert np.abs(mode - found.theta).sum() < 0.02
+        assert log_evidence == pytest.approx(found.log_evidence, abs=1.0)
+
+
+def test_the_uniform_fit_stays_and_knows_its_evidence() -> None:
+    evidence = evidence_of(LINE, "smooth")
+    rows = redraw(evidence, 3)
+    problem, fits = fit_all(replace(evidence, counts=rows.mean(axis=0)), lambda _outputs: None)
+    modes, logs = refit_replicates(problem, fits[0], rows)
+    np.testing.assert_allclose(modes, 1 / 24)
+    singles = [smooth_prior.Problem.of(replace(evidence, counts=row), None) for row in rows]
+    np.testing.assert_allclose(logs, [smooth_prior.stay_uniform(one).log_evidence for one in singles])
+
+
+def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = evidence_of(LINE, "spiky")
+    rows = redraw(evidence, 7)
+    whole = resolve(Smooth(), evidence, rows, 0)
+    monkeypatch.setattr("confide.intervals.resolving.BLOCK", 50)
+    np.testing.assert_allclose(resolve(Smooth(), evidence, rows, 0), whole, atol=1e-10)
+
+
+def test_the_band_of_the_default_is_the_same_each_time() -> None:
+    counts = LINE.simulate_counts(np.round(200 * SHAPES["smooth"]).astype(int), rng=1)
+    first, second = (estimate(counts, LINE).interval(basis=Bootstrap(60)) for _ in range(2))
+    np.testing.assert_array_equal(first.low, second.low)
+    np.testing.assert_array_equal(first.high, second.high)
+    other = estimate(counts, LINE).interval(basis=Bootstrap(60, seed=1))
+    assert (other.high != first.high).any()
+
+
+def test_more_people_make_it_narrower() -> None:
+    """By about the root of their number where the truth is smooth; far from none of it."""
+    histograms = [np.round(scale * SHAPES["smooth"]).astype(int) for scale in (50, 5000)]
+    few, many = (estimate(LINE.simulate_counts(histogram, rng=1), LINE) for histogram in histograms)
+    widths = [one.interval(basis=Bootstrap(60)).width.mean() for one in (few, many)]
+    assert 0.03 < widths[1] / widths[0] < 0.7
+
+
+def test_where_nothing_could_be_held_out_the_one_method_solves_replicates_too() -> None:
+    counts = LINE.simulate_counts(np.round(20 * SHAPES["smooth"]).astype(int), rng=1)
+    broken = Counts(counts.reports, counts.counts * 1.001)
+    evidence = LINE.observe(broken)
+    rows = redraw(LINE.observe(counts), 10)
+    np.testing.assert_allclose(resolve(Stacked(), evidence, rows, 0), resolve(Smooth(), evidence, rows, 0), atol=1e-12)
+    handful = estimate(LINE.simulate_counts(np.isin(X, (3, 4, 5)).astype(int), rng=1), LINE)
+    band = handful.interval(basis=Bootstrap(40))
+    assert (band.low <= handful.distribution).all()
+    assert (band.width > 0).all()
+
+
+def test_candidates_that_do_not_stand_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many values for a smooth prior: the others are mixed alone."""
+    monkeypatch.setattr("confide.methods.smooth.LARGEST", 10)
+    monkeypatch.setattr("confide.methods.smooth.LARGEST_UNORDERED", 10)
+    evidence = evidence_of(LINE, "spiky")
+    answers = resolve(Stacked(), evidence, redraw(evidence, 10), 0)
+    np.testing.assert_allclose(answers.sum(axis=1), 1)
+    assert answers[:, [3, 4, 15]].sum() > 5
+
+
+def test_very_many_values_take_the_shares_of_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.intervals.resolving.LARGEST_DENSE", 10)
+    evidence = evidence_of(LINE, "smooth")
+    solved: list[Evidence] = []
+    solve = Stacked.solve
+
+    def watch(method: Stacked, one: Evidence) -> object:
+        solved.append(one)
+        return solve(method, one)
+
+    monkeypatch.setattr(Stacked, "solve", watch)
+    resolve(Stacked(), evidence, redraw(evidence, 10), 0)
+    assert solved == [evidence]
+
+
+def test_reports_that_one_replicate_alone_has_are_counted() -> None:
+    matrix = np.array([[0.8, 0.2, 0.0], [0.0, 0.2, 0.8]])
+    evidence = Evidence(Dense(matrix), np.array([40.0, 10.0, 0.0]))
+    rows = np.array([[40.0, 10.0, 0.0], [0.0, 10.0, 40.0], [20.0, 10.0, 20.0]])
+    answers = resolve(Smooth(), evidence, rows, 0)
+    np.testing.assert_allclose(answers[0], answers[1][::-1], atol=0.02)
+    np.testing.assert_allclose(answers[2], 0.5, atol=0.02)
+    assert answers[0, 0] > 0.85
