@@ -48,7 +48,7 @@ def best_number_of_steps(evidence: Evidence, start: FloatArray, folds: Folds, li
     channel = evidence.channel
     theta = np.tile(start, (folds.learned.shape[0], 1))
     outputs = channel.push(theta)
-    steps, scores = [0], [_score(folds, outputs)]
+    steps, scores, best = [0], [_score(folds, outputs)], 0
     for step in range(1, limit + 1):
         ratio = np.divide(folds.learned, outputs, out=np.zeros_like(outputs), where=folds.learned > 0)
         theta = theta * channel.pull(ratio)
@@ -56,8 +56,9 @@ def best_number_of_steps(evidence: Evidence, start: FloatArray, folds: Folds, li
         if step < 100 or step >= 1.02 * steps[-1]:
             steps.append(step)
             scores.append(_score(folds, outputs))
-            best = steps[int(np.argmax(np.mean(scores, axis=1)))]
-            if step > PATIENCE * best + 100:
+            if scores[-1].sum() > scores[best].sum():
+                best = len(scores) - 1
+            if step > PATIENCE * steps[best] + 100:
                 break
     return steps[_earliest(np.array(scores))]
 
