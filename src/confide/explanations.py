@@ -193,7 +193,7 @@ def _explain_choice(choice: Choice, first: Choice) -> str:
     if choice is first:
         return f"{share} {choice.name}: the candidate to beat"
     direction = "better" if choice.score > 0 else "worse"
-    doubt = ", which may be chance" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
+    doubt = ", less than the head start" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
     score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
     return f"{share} {choice.name}: it explained held-out reports {score}"
 

@@ -36,7 +36,7 @@ def test_a_smooth_truth_keeps_the_smooth_candidate() -> None:
     for seed in range(3):
         answer = cf.estimate(mechanism.simulate_counts(ages.histogram, rng=seed), mechanism)
         assert share_of(answer, "smooth") > 0.8
-        assert "smooth has a head start of 8 nats" in answer.explanation
+        assert "smooth has a head start of 20 nats" in answer.explanation
 
 
 def test_a_truth_of_few_values_goes_to_another_candidate_and_comes_closer() -> None:
@@ -44,7 +44,7 @@ def test_a_truth_of_few_values_goes_to_another_candidate_and_comes_closer() -> N
     alphabet = cf.Integers(0, 99)
     mechanism = cf.TruncatedGeometric(alphabet, 0.5)
     histogram = np.zeros(100, dtype=int)
-    histogram[[20, 23, 70]] = [10_000, 20_000, 10_000]
+    histogram[[20, 23, 70]] = [100_000, 200_000, 100_000]
     truth = histogram / histogram.sum()
     counts = mechanism.simulate_counts(histogram, rng=1)
     answer, smooth = (cf.estimate(counts, mechanism, method) for method in (cf.Stacked(), cf.Smooth()))
@@ -141,7 +141,7 @@ def test_the_shares_are_those_that_a_search_over_all_mixtures_finds(people: int)
 
 
 def test_a_candidate_that_rules_a_report_out_is_not_chosen() -> None:
-    evidence = Evidence(Dense(np.eye(2)), np.array([30.0, 20.0]))
+    evidence = Evidence(Dense(np.eye(2)), np.array([90.0, 60.0]))
     impossible, possible = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     shares, _ = weigh(evidence, Folds.of(evidence, 2, 0), candidates_of(impossible, possible))
     assert shares[1] > 0.5

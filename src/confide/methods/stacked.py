@@ -39,8 +39,8 @@ class Stacked(Method):
 
     The candidates are :class:`Smooth`, :class:`IBU` stopped by held-out reports, and :class:`MLE`. Each is solved on
     all reports and on all but each of a few folds. The shares maximise the likelihood of the folds that were left out,
-    a concave problem that our own solver solves. The first candidate has a head start of eight nats: under strong
-    noise the scores of good and bad answers differ by less, and by chance. ``estimate.choices`` says what was chosen.
+    a concave problem that our own solver solves. The first candidate has a head start of twenty nats, because
+    the scores of good and bad answers may differ by less. ``estimate.choices`` says what was chosen.
 
     On categories, where neighbours mean nothing, no candidate takes anything for smooth: the first one merely draws
     every probability towards the uniform one, is called shrunk, and has a head start of one nat.
