@@ -135,6 +135,14 @@ def test_counts_of_another_survey_are_refused(call: Call, folder: Path) -> None:
     assert_refused(call("merge", "a.parquet", "-o", "c.csv"), 2, ".parquet")
 
 
+def test_groups_in_csv_are_taken_together_and_it_says_so(call: Call, folder: Path) -> None:
+    (folder / "g.csv").write_text("town,report\n" + "Oslo,3\nRome,4\n" * 20)
+    assert "takes its groups together" in call("count", "survey.toml", "g.csv", "-o", "c.csv", "--by", "town").err
+    assert "town of c.csv is not used" in call("estimate", "survey.toml", "c.csv").err
+    assert call("count", "survey.toml", "g.csv", "-o", "plain.csv").err == ""
+    assert "not used" not in call("estimate", "survey.toml", "plain.csv").err
+
+
 def test_an_estimate_for_each_group(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     towns = ("Oslo", "Rome", "<Bern>")

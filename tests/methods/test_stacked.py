@@ -89,7 +89,10 @@ def test_counts_that_cannot_be_split_leave_one_method_and_it_says_so() -> None:
     assert "smooth alone" in halves.explanation
     assert "not whole" in halves.explanation
     assert "too few" in few.explanation
-    assert [choice.share for choice in few.choices] == [1.0, 0.0]
+    assert {choice.name: choice.share for choice in few.choices} == {"smooth": 1.0, "held-out IBU": 0.0, "MLE": 0.0}
+    many = cf.RandomizedResponse(cf.Categories(list(range(2001))), 6.0)
+    assert "MLE alone" in (left := cf.estimate(cf.tally([1, 2], [2, 1]), many).explanation)
+    assert "shrunk was not tried" in left
     nameless = cf.RandomizedResponse(cf.Categories(["a", "b"]), 1.0)
     assert "shrunk alone" in cf.estimate(cf.tally(["a", "b"], [2, 1]), nameless).explanation
 

@@ -112,6 +112,8 @@ def count(  # noqa: PLR0913 - one argument an option
     _summarize(heading, found, f"{_describe(paths)}, {_columns(columns)}", output, as_json=as_json)
     for note in notes:
         warn(note)
+    if request.by and not str(output).lower().endswith((".parquet", ".pq")):
+        warn(f"{output} is CSV: confide estimate takes its groups together. Write .parquet for an estimate of each.")
     warn_of_values(columns, _describe(paths), contract)
     if totals.total_rejected:
         rows = "row was" if totals.total_rejected == 1 else "rows were"

@@ -25,7 +25,7 @@ from confide.counting.sources import format_of
 from confide.errors import DataFileError
 from confide.reports import Counts, merge
 from confide.surveys import Survey
-from confide.tables import REPORT_COLUMN, read_reports
+from confide.tables import REPORT_COLUMN, Rows, read_reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,7 @@ def gather_reports(path: Path, survey: Survey, columns: Sequence[str], rejects: 
     rows = read_reports(path, survey, columns)
     screen(rows, rejects)
     warn_of_values(rows.columns, rows.source, survey)
+    _warn_of_groups(rows)
     return Gathered([(rows.tally(), survey.mechanism)], describe_rows(rows), rows_record(rows))
 
 
@@ -105,6 +106,15 @@ def _record(path: Path, heading: Heading, columns: Sequence[str]) -> dict[str, A
         "accepted": rows.accepted,
         "rejected": rows.total_rejected,
     }
+
+
+def _warn_of_groups(rows: Rows) -> None:
+    """Warn when a file of counts has more columns, which may tell groups apart: here they all come together."""
+    if rows.is_counted and rows.unused:
+        warn(
+            f"{' and '.join(rows.unused)} of {rows.source} is not used: all counts are taken together. For an estimate "
+            f"of each group, count with --by into a .parquet file, which carries the groups along."
+        )
 
 
 def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:

@@ -72,7 +72,7 @@ def smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
 
     problem, fits = fit_all(evidence, _ignore)
     shares = believe(evidence, fits)
-    kept = np.flatnonzero(shares > NEGLIGIBLE)
+    kept = np.flatnonzero((shares > NEGLIGIBLE) | (shares == shares.max()))
     total = evidence.total * (1 - 1 / folds.learned.shape[0])
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
     distribution = turn_to_reporters(evidence, mix(fits, shares))

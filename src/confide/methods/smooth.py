@@ -23,6 +23,8 @@ LARGEST_UNORDERED = 2000
 LARGEST = 150_000
 """Values with neighbours up to which the rows of all knots fit."""
 
+ORDINALS = {1: "first", 2: "second", 3: "third"}
+
 LARGEST_MATRIX = 30_000_000
 """Entries, values times different reports, up to which a matrix that is not square is stored: 240 MB."""
 
@@ -176,6 +178,11 @@ def _explain(fits: Sequence[Fit], shares: FloatArray) -> str:
     if is_nearly_uniform(shares):
         return f"the reports hardly speak against the uniform distribution, which is {shares[0]:.0%} of the average"
     best = fits[int(np.argmax(shares))]
-    prior = {0: "no differences", 1: "first", 2: "second", 3: "third"}[best.order]
-    kind = "a pull towards the uniform distribution" if best.order == 0 else f"a prior on {prior} differences"
+    if math.isinf(best.weight):
+        return f"averaged over {len(fits)} priors by their evidence; the likeliest is the uniform distribution itself"
+    kind = (
+        "a pull towards the uniform distribution"
+        if best.order == 0
+        else f"a prior on {ORDINALS[best.order]} differences"
+    )
     return f"averaged over {len(fits)} priors by their evidence; the likeliest is {kind} of weight {best.weight:.2g}"

@@ -133,12 +133,14 @@ def _stand(evidence: Evidence, folds: Folds) -> tuple[list[Candidate], dict[str,
 
 
 def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> Solution:
-    """Solve by the one candidate that needs no fold."""
-    method: Method = MLE() if why_not_smooth(evidence) else Smooth()
+    """Solve by the one candidate that needs no fold: the average over priors or, where it does not fit, the maximum."""
+    smooth, unfit = name_of_smooth(evidence), why_not_smooth(evidence)
+    method: Method = MLE() if unfit else Smooth()
     found = method.solve(evidence, monitor)
-    name = method.name if isinstance(method, MLE) else name_of_smooth(evidence)
-    choices = (Choice(name, 1.0, None), Choice("held-out IBU", 0.0, None, reason))
-    explanation = f"{name} alone, for {reason}; {found.explanation}"
+    chosen, other = ("MLE", Choice(smooth, 0.0, None, unfit)) if unfit else (smooth, Choice("MLE", 0.0, None, reason))
+    choices = (Choice(chosen, 1.0, None), Choice("held-out IBU", 0.0, None, reason), other)
+    remark = f"; {smooth} was not tried: {unfit}" if unfit else ""
+    explanation = f"{chosen} alone, for {reason}{remark}; {found.explanation}"
     return Solution(found.distribution, found.iterations, found.status, explanation, choices)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,8 @@ class Rows(Account):
         How many people each accepted row stands for, where the file has a column ``count``; None otherwise.
     rejected
         The rows that cannot be used.
+    unused
+        The columns that the file has besides.
     """
 
     source: str
@@ -142,6 +144,7 @@ class Rows(Account):
     numbers: Indices
     counts: NDArray[np.int64] | None
     rejected: tuple[Rejection, ...]
+    unused: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> int:
@@ -235,8 +238,9 @@ def _read(path: str, alphabet: Alphabet, name: str, asked: Sequence[str]) -> Row
     with open_sheet(path) as sheet:
         places, names, is_counted = _choose(sheet, layout)
         rows = _judge(_scan(sheet.chunks(places), is_counted=is_counted), layout, names)
+        unused = tuple(name for place, name in enumerate(sheet.header) if place not in places)
     rows.require_rows()
-    return rows
+    return replace(rows, unused=unused)
 
 
 def _read_batches(path: str, layout: Layout) -> Iterator[Rows]:
