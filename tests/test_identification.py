@@ -121,7 +121,7 @@ def test_what_is_too_large_is_not_checked_and_says_so() -> None:
     answer = cf.estimate(counts, mechanism, cf.IBU(1.0))
     assert answer.identification.verdict is Verdict.NOT_CHECKED
     assert "was not checked" in answer.explanation
-    assert "Diagnose looks closer" in answer.explanation
+    assert "confide.diagnose(mechanism) looks closer" in answer.explanation
 
 
 def test_large_matrices_are_decided_where_that_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,8 @@ def gather_reports(path: Path, survey: Survey, columns: Sequence[str], rejects: 
     rows = read_reports(path, survey, columns)
     screen(rows, rejects)
     warn_of_values(rows.columns, rows.source, survey)
-    _warn_of_groups(rows)
+    if not columns:
+        _warn_of_groups(rows)
     return Gathered([(rows.tally(), survey.mechanism)], describe_rows(rows), rows_record(rows))
 
 

@@ -28,7 +28,7 @@ ORDINALS = {1: "first", 2: "second", 3: "third"}
 LARGEST_MATRIX = 30_000_000
 """Entries, values times different reports, up to which a matrix that is not square is stored: 240 MB."""
 
-UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.5, (1, False): 0.25, (2, True): 0.005, (2, False): 0.9}
+UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.5, (1, False): 0.25, (2, True): 0.005, (2, False): 0.8}
 """How likely the uniform distribution is before any report is seen, by how many axes the values have, and whether the
 mechanism blurs a value into its neighbours; the others share the rest. Measured, not derived.
 

@@ -75,7 +75,7 @@ def remark_on(identification: Finding) -> str:
         case Verdict.NO:
             return f"{ONE_OF_MANY} {identification.reason}"
         case Verdict.NOT_CHECKED:
-            return f"{OPEN_QUESTION} was not checked. {identification.reason} Diagnose looks closer."
+            return f"{OPEN_QUESTION} was not checked. {identification.reason} confide.diagnose(mechanism) looks closer."
         case verdict:
             return f"{OPEN_QUESTION} is {verdict}. {identification.reason}"
 
