@@ -25,7 +25,7 @@ from confide.methods import IBU, MLE, Method, Smooth, Stacked
 from confide.methods.base import Choice
 from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, stored
 from confide.methods.held_out import Folds, best_number_of_steps
-from confide.methods.smooth import believe, believe_logs, fit_all
+from confide.methods.smooth import STEPS_TO_REPORTERS, believe, believe_logs, fit_all
 from confide.methods.stacked import why_not_hold_out
 
 if TYPE_CHECKING:
@@ -154,9 +154,11 @@ def _candidate(name: str, method: Stacked, evidence: Evidence) -> tuple[Method, 
 def _turn_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
     """Return the expected shares among those who reported, one row a replicate; see :class:`Smooth`."""
     shares = counts / counts.sum(axis=1, keepdims=True)
-    turned = populations * channel.pull(_ratio(shares, channel.push(populations)))
-    normalised: FloatArray = turned / turned.sum(axis=1, keepdims=True)
-    return normalised
+    turned = populations
+    for _ in range(STEPS_TO_REPORTERS):
+        turned = turned * channel.pull(_ratio(shares, channel.push(turned)))
+        turned = turned / turned.sum(axis=1, keepdims=True)
+    return turned
 
 
 def climb_together(channel: Channel, counts: FloatArray, start: FloatArray, rule: Rule, limit: int) -> FloatArray:

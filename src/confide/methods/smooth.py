@@ -23,6 +23,9 @@ LARGEST_UNORDERED = 2000
 LARGEST = 150_000
 """Values with neighbours up to which the rows of all knots fit."""
 
+STEPS_TO_REPORTERS = 4
+"""EM steps from the population that the prior describes towards those who reported: measured, not derived."""
+
 ORDINALS = {1: "first", 2: "second", 3: "third"}
 
 LARGEST_MATRIX = 30_000_000
@@ -46,7 +49,7 @@ class Smooth(Method):
     third order on a line, of the second on a plane. For each weight of the prior, from strong to weak, the likeliest
     distribution is found by Newton's method; the answer is their average, weighted by the probability of the reports
     under each prior (Laplace's approximation). The uniform distribution is one of them. Where neighbours mean nothing,
-    as on categories, every probability is drawn towards the uniform one instead. Last comes one step of EM: from the
+    as on categories, every probability is drawn towards the uniform one instead. Last come a few steps of EM: from the
     population that the prior describes to the people who reported, whose shares scatter around it.
 
     It does well where the truth is smooth on the scale of the noise, or nearly so, and needs no setting. A truth of a
@@ -156,13 +159,17 @@ def mix(fits: Sequence[Fit], shares: FloatArray) -> FloatArray:
 
 
 def turn_to_reporters(evidence: Evidence, population: FloatArray) -> FloatArray:
-    """Return the expected shares among those who reported, who were drawn from a known population: one EM step.
+    """Return the expected shares among those who reported, who were drawn from the population, by a few EM steps.
 
     Given theta, a report z comes from x with probability theta_x M_xz / y_z. Averaged over all reports that is
-    theta_x g_x. Under strong noise g is nearly one; without noise it gives the reports themselves, as it should.
+    theta_x g_x, one EM step. Under strong noise g is nearly one; without noise one step gives the reports themselves,
+    as it should. The population is not known but estimated, which the further steps make up for.
     """
-    shares = population * evidence.gain(evidence.channel.push(population))
-    return shares / float(shares.sum())
+    shares = population
+    for _ in range(STEPS_TO_REPORTERS):
+        shares = shares * evidence.gain(evidence.channel.push(shares))
+        shares = shares / float(shares.sum())
+    return shares
 
 
 def _orders(layout: Layout | None) -> tuple[int, ...]:
