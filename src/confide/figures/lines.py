@@ -74,6 +74,10 @@ class Line:
             axes.axhline(0, color=style.INK, linewidth=0.8)
         if not self._fits(panel):
             axes.text(0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=color)
+        highest = 0.0 if panel.band is None else float(self._average(panel.band[1]).max())
+        if highest > axes.get_ylim()[1]:
+            words = f"↑ band up to {_rough_percent(highest)}"
+            axes.text(0.99, 0.98, words, transform=axes.transAxes, ha="right", va="top", color=color, fontsize=9)
         self._label_cut_peaks(axes, self._average(panel.distribution), color)
 
     def _label_cut_peaks(self, axes: Axes, heights: FloatArray, color: str) -> None:
