@@ -8,6 +8,7 @@ from typing import Any
 
 from confide.errors import InvalidParameterError
 from confide.tables import Account, Rows, check_writable, write_rejections
+from confide.wording import counted
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
 
@@ -48,6 +49,6 @@ def rows_record(rows: Account) -> dict[str, Any]:
 def describe_rows(rows: Account) -> str:
     """Return where the rows came from and what became of them, in words."""
     columns = " and ".join(rows.columns)
-    counted = ", each as often as its count says" if rows.is_counted else ""
-    outcome = str(rows) if rows.total_rejected else f"{rows.read:,} rows, all accepted"
-    return f"{rows.source}, {'columns' if len(rows.columns) > 1 else 'column'} {columns}: {outcome}{counted}"
+    often = ", each as often as its count says" if rows.is_counted else ""
+    outcome = str(rows) if rows.total_rejected else f"{counted(rows.read, 'row')}, all accepted"
+    return f"{rows.source}, {'columns' if len(rows.columns) > 1 else 'column'} {columns}: {outcome}{often}"

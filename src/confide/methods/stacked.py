@@ -25,6 +25,7 @@ from confide.methods.candidates import (
 from confide.methods.held_out import Folds
 from confide.methods.mle import MLE
 from confide.methods.smooth import Smooth, why_not_smooth
+from confide.wording import counted
 
 FAINT = 1e-300
 """The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
@@ -118,7 +119,7 @@ def why_not_hold_out(evidence: Evidence, folds: int) -> str:
     if (counts != np.floor(counts)).any():
         return "counts that are not whole cannot be split into folds"
     if evidence.total < 2 * folds:
-        return f"{evidence.total:,.0f} reports are too few to hold some out"
+        return f"{counted(round(evidence.total), 'report')}: too few to hold some out"
     return ""
 
 
