@@ -10,8 +10,8 @@ import numpy as np
 
 from confide.plans.measures import TWO_SIDED, Prediction
 
-NEAR = 5.0
-"""The exponent is fitted to the points within this factor."""
+NEAR = 8.0
+"""A slope is fitted to what was simulated within this factor."""
 
 FLAT = 0.03
 """An error that falls more slowly than x^-0.03 takes 10^10 times as much to halve: it does not fall."""
@@ -66,7 +66,7 @@ class Curve:
 
     def slope(self, place: float) -> Slope | None:
         """Return the local power law around a place; None where there are too few points, or an error of nothing."""
-        return fit_slope({x: one for x, one in self.points.items() if 1 / NEAR <= x / place <= NEAR})
+        return fit_slope(near(self.points, place))
 
     def halving(self, place: float) -> Halving | None:
         """Return what it takes to halve the error that is expected at a place; None if that is out of reach."""
@@ -91,6 +91,11 @@ class Curve:
     def points(self) -> dict[float, Prediction]:
         """The prediction at each place."""
         return dict(zip(self.places, self.predictions, strict=True))
+
+
+def near(points: dict[float, Prediction], place: float) -> dict[float, Prediction]:
+    """Return those of the points that tell how the error behaves around a place."""
+    return {x: one for x, one in points.items() if 1 / NEAR <= x / place <= NEAR}
 
 
 def fit_slope(points: dict[float, Prediction]) -> Slope | None:

@@ -40,14 +40,28 @@ class Prediction:
     @property
     def margin(self) -> float:
         """The plan's own error: in 95 of 100 plans the true expectation is at most this far away."""
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.repeats - 1, 0.975)) * self.standard_error
+        return student(self.repeats) * self.standard_error
 
     @property
     def relative(self) -> float:
         """The standard error as a share of the mean."""
         return self.standard_error / self.mean if self.mean > 0 else math.inf
+
+    @property
+    def relative_margin(self) -> float:
+        """The margin as a share of the mean."""
+        return self.margin / self.mean if self.mean > 0 else math.inf
+
+
+def student(repeats: int) -> float:
+    """Return how many standard errors on either side hold 95 %, where the error is known from so many repeats.
+
+    >>> round(student(4), 3), round(student(24), 3)
+    (3.182, 2.069)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(repeats - 1, 0.975))
 
 
 class Measure(ABC):
