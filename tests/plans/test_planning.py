@@ -12,9 +12,8 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
-from confide.plans.curves import Curve, fit_slope
 from confide.plans.fingerprints import fingerprint
-from confide.plans.measures import Distance, Prediction, QueryWidth
+from confide.plans.measures import Distance, QueryWidth
 from confide.plans.words import headline, remarks
 
 LINE = cf.Integers(0, 9, unit="year")
@@ -133,24 +132,6 @@ def test_the_exponent_is_measured() -> None:
     slow = make(ages, "ages", people=20_000, repeats=6).by_people.slope(20_000.0)
     assert slow is not None
     assert -0.45 < slow.exponent < -0.1
-
-
-def test_a_curve_that_is_flat_never_halves() -> None:
-    flat = Curve("people", (1.0, 4.0, 16.0), tuple(Prediction(one, 0.001, 9) for one in (0.5, 0.499, 0.498)))
-    assert flat.halving(1.0) is None
-    steep = Curve("people", (1.0, 4.0, 16.0), tuple(Prediction(one, 0.001, 9) for one in (0.8, 0.4, 0.2)))
-    assert steep.halving(1.0) is not None
-    beyond = steep.halving(16.0)
-    assert beyond is None  # nothing was simulated above it
-    last = steep.halving(4.0)
-    assert last is not None
-    assert last.factor == pytest.approx(4)
-    assert not last.is_extrapolated
-    short = Curve("people", (1.0, 4.0), (Prediction(0.8, 0.001, 9), Prediction(0.6, 0.001, 9)))
-    extrapolated = short.halving(1.0)
-    assert extrapolated is not None
-    assert extrapolated.is_extrapolated
-    assert fit_slope({1.0: Prediction(0.5, 0.1, 9)}) is None
 
 
 def test_rivals_make_the_same_promise() -> None:

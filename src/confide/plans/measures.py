@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet
+from confide.alphabets import Alphabet, Categories
 from confide.channels.base import FloatArray
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import InvalidParameterError
@@ -88,14 +88,15 @@ class Measure(ABC):
 
 @dataclass(frozen=True)
 class Distance(Measure):
-    """The earth mover's distance or, where there is none, the total variation."""
+    """The earth mover's distance or, where there is none, the total variation; on categories the two are the same."""
 
     alphabet: Alphabet
 
     @property
     def name(self) -> str:
         """See :attr:`Measure.name`."""
-        return "EMD" if has_emd(self.alphabet) else "total variation"
+        has_space = has_emd(self.alphabet) and not isinstance(self.alphabet, Categories)
+        return "EMD" if has_space else "total variation"
 
     @property
     def unit(self) -> str:

@@ -14,7 +14,7 @@ from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Stacked
 from confide.plans.caches import Cache, usual_cache
-from confide.plans.curves import Curve, Halving
+from confide.plans.curves import Curve, Halving, Obstacle
 from confide.plans.guesses import UNIFORM, Guess, as_guess
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
 from confide.plans.rivals import choose_rivals, epsilon_bounds, usual_mechanism
@@ -105,8 +105,13 @@ class Plan:
 
     @property
     def halving(self) -> Halving | None:
-        """How many times the people half the error takes; None if no number of people is in sight."""
+        """How many times the people half the error takes; None where :attr:`obstacle` says why not."""
         return self.by_people.halving(float(self.people))
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """Why there is no number of people for half the error: none is left, none is in sight, or too far away."""
+        return self.by_people.obstacle(float(self.people))
 
     def __str__(self) -> str:
         from confide.plans.words import headline
