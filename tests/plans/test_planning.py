@@ -165,7 +165,7 @@ def test_a_mechanism_without_an_epsilon() -> None:
     assert plan.by_epsilon is None
     assert make(matrix, [0.6, 0.4], target_emd=0.05).people > 10
     for asked in ({"people": 100, "target_emd": 0.05}, {"people": 100, "epsilon": 1.0}):
-        with pytest.raises(InvalidParameterError, match="no epsilon of its own"):
+        with pytest.raises(InvalidParameterError, match=r"no epsilon of its own.*Give a target alone.*or people alone"):
             make(matrix, [0.6, 0.4], **asked)
     with pytest.raises(InvalidParameterError, match="nothing can be compared"):
         make(matrix, [0.6, 0.4], people=100, mechanisms=["exponential"])
@@ -193,6 +193,14 @@ def test_the_cache_answers_the_second_time(tmp_path: Path) -> None:
     assert make(people=500, target_emd=0.4, mechanisms=None, cache=False).prediction == first.prediction
     make(people=500, target_emd=0.4, cache=cache, follow=follow, repeats=7)
     assert simulated
+
+
+@pytest.mark.parametrize("form", [str, Path, Cache])
+def test_the_cache_may_be_any_folder(form: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    expected = make(people=500, cache=form(folder)).prediction
+    assert len(list(folder.glob("*.json"))) == 4 + 4  # the trade-off along people and along epsilon, one setting shared
+    assert make(people=500, cache=Cache(folder)).prediction == expected
 
 
 def test_a_broken_cache_is_no_failure(tmp_path: Path) -> None:
@@ -284,6 +292,12 @@ def test_a_uniform_guess_comes_with_a_warning() -> None:
         ({"people": 100, "mechanisms": ["lapalce"]}, "mechanisms must be one of"),
         ({"people": 100, "mechanisms": ["randomized-response"]}, "different promises"),
         ({"people": 100, "mechanisms": ["matrix"]}, "takes no epsilon"),
+        ({"people": 100, "mechanisms": 5}, "mechanisms must be a list of names.*got 5"),
+        ({"people": 100, "mechanisms": [["laplace"]]}, "mechanisms must be a list of names"),
+        ({"people": 100, "mechanisms": [MECHANISM]}, "mechanisms must be a list of names"),
+        ({"people": 100, "cache": 5}, "cache must be True, False or a folder; got 5"),
+        ({"people": 100, "cache": ""}, "cache must be True, False or a folder"),
+        ({"people": 100, "cache": __file__}, "cache must be a folder"),
         ({"people": 100, "query": "age > 99"}, "none of the values"),
         ({"people": 100, "method": "ibu"}, "method must be a Method"),
         ({"people": 100, "method": cf.Inversion("none")}, "negative shares"),
