@@ -36,6 +36,39 @@ def test_what_to_expect(call: Call) -> None:
     assert "guess is uniform" not in ending.out
 
 
+def test_the_plan_is_marked_with_a_word(call: Call) -> None:
+    out = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv", *FEW).out
+    assert [line.split()[1] for line in out.splitlines() if line.rstrip().endswith(" plan")] == ["2,000"]
+
+
+def test_categories_are_measured_in_total_variation(call: Call, folder: Path) -> None:
+    (folder / "s.toml").write_text('name = "thing"\n' + FINITE["randomized-response"])
+    assert isinstance(load_survey("s.toml").mechanism.alphabet, cf.Categories)
+    out = call("plan", "s.toml", "--people", "60", *FEW, "--mechanisms", "none").out
+    assert "you can expect a total variation of" in out
+    assert "expected total variation" in out
+    assert "EMD" not in out
+
+
+def test_help_says_what_to_type_and_what_to_expect(call: Call) -> None:
+    words = " ".join(call("plan", "--help").out.replace("│", " ").split())
+    assert "[default: stacked]" in words
+    assert "exit code 5" in words
+    assert "Pairs and categories are measured in total variation" in words
+
+
+def test_an_estimate_with_intervals_is_a_guess(call: Call, folder: Path) -> None:
+    (folder / "values.csv").write_text("age,count\n0,300\n3,500\n7,100\n")
+    call("privatize", "survey.toml", "values.csv", "-o", "reports.csv")
+    call("estimate", "survey.toml", "reports.csv", "--method", "ibu", "--interval", "0.95", "-o", "banded.csv")
+    call("estimate", "survey.toml", "reports.csv", "--method", "ibu", "-o", "plain.csv")
+    plans = [
+        call("plan", "survey.toml", "--people", "500", "--guess", f"{one}.csv", "--json", *FEW)
+        for one in ("banded", "plain")
+    ]
+    assert plans[0].record["expected"] == plans[1].record["expected"]
+
+
 def test_each_unknown(call: Call) -> None:
     people = call("plan", "survey.toml", "--target-emd", "0.1", "--guess", "guess.csv", *FEW).out
     assert "With 1 per year, an EMD of 0.1 years takes about" in people

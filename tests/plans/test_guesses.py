@@ -54,6 +54,38 @@ def test_a_past_estimate_and_its_files(mechanism: cf.Mechanism, ending: str, tmp
         np.testing.assert_allclose(as_guess(guess, mechanism).vector, outcome.estimate.distribution, rtol=1e-12)
 
 
+@pytest.mark.parametrize("mechanism", [SMALL, CITY, PAIRS], ids=["line", "plane", "pairs"])
+def test_an_estimate_with_intervals(mechanism: cf.Mechanism, tmp_path: Path) -> None:
+    """As `confide estimate --interval -o` writes it: not one person a row, which would be uniform."""
+    people = np.arange(1, mechanism.alphabet.size + 1) * 50
+    estimate = cf.estimate(mechanism.simulate_counts(people, rng=1), mechanism, cf.IBU())
+    path = tmp_path / "estimate.csv"
+    path.write_text(estimate_csv(Survey(mechanism, "thing"), estimate, estimate.interval(0.95)))
+    assert path.read_text().partition("\n")[0].endswith("probability,low,high")
+    guess = as_guess(path, mechanism, "thing")
+    np.testing.assert_allclose(guess.vector, estimate.distribution, rtol=1e-12)
+    assert not guess.is_uniform
+    spreadsheet = tmp_path / "semicolons.csv"
+    spreadsheet.write_text(path.read_text().replace(",", ";"))
+    np.testing.assert_array_equal(as_guess(spreadsheet, mechanism, "thing").vector, guess.vector)
+
+
+@pytest.mark.parametrize(
+    "header", ["probability,value", "value,probability,weight", "town,value,probability", "value,probability,high,low"]
+)
+def test_a_column_of_probabilities_is_never_passed_over(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "unknown.csv"
+    path.write_text("\n".join([header, *(",".join([str(one)] * header.count(",")) + ",0.25" for one in range(4))]))
+    with pytest.raises(DataFileError, match=r"has a column probability.*a file of values has no probability"):
+        as_guess(path, SMALL, "value")
+
+
+def test_values_may_be_called_probability(tmp_path: Path) -> None:
+    path = tmp_path / "values.csv"
+    path.write_text("person,probability,count\n1,0,10\n2,2,30\n")
+    np.testing.assert_allclose(as_guess(path, SMALL, "probability").vector, [0.25, 0, 0.75, 0])
+
+
 def test_a_file_of_values(tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
     path.write_text("thing,count\n0,10\n2,30\n")
@@ -88,6 +120,7 @@ def test_what_does_not_fit(guess: object, mechanism: cf.Mechanism, words: str) -
     [
         ("short.csv", "value,probability\n0,0.5\n1,0.5\n", "2 of the 4 values"),
         ("twice.csv", "value,probability\n0,0.25\n0,0.25\n1,0.25\n2,0.25\n", "3 of the 4 values"),
+        ("ragged.csv", "value,probability\n0,0.5\n1,0.5,3\n", "in line 3"),
         ("strange.csv", "value,probability\n0,0.5\nx,0.5\n", "'x,0.5'"),
         ("outside.csv", "value,probability\n0,0.5\n7,0.5\n", "does not fit this survey"),
         ("text.csv", "value,probability\n0,a\n1,b\n2,c\n3,d\n", "does not fit this survey"),

@@ -12,9 +12,8 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
-from confide.plans.curves import Curve, fit_slope
 from confide.plans.fingerprints import fingerprint
-from confide.plans.measures import Distance, Prediction, QueryWidth
+from confide.plans.measures import Distance, QueryWidth
 from confide.plans.words import headline, remarks
 
 LINE = cf.Integers(0, 9, unit="year")
@@ -135,24 +134,6 @@ def test_the_exponent_is_measured() -> None:
     assert -0.45 < slow.exponent < -0.1
 
 
-def test_a_curve_that_is_flat_never_halves() -> None:
-    flat = Curve("people", (1.0, 4.0, 16.0), tuple(Prediction(one, 0.001, 9) for one in (0.5, 0.499, 0.498)))
-    assert flat.halving(1.0) is None
-    steep = Curve("people", (1.0, 4.0, 16.0), tuple(Prediction(one, 0.001, 9) for one in (0.8, 0.4, 0.2)))
-    assert steep.halving(1.0) is not None
-    beyond = steep.halving(16.0)
-    assert beyond is None  # nothing was simulated above it
-    last = steep.halving(4.0)
-    assert last is not None
-    assert last.factor == pytest.approx(4)
-    assert not last.is_extrapolated
-    short = Curve("people", (1.0, 4.0), (Prediction(0.8, 0.001, 9), Prediction(0.6, 0.001, 9)))
-    extrapolated = short.halving(1.0)
-    assert extrapolated is not None
-    assert extrapolated.is_extrapolated
-    assert fit_slope({1.0: Prediction(0.5, 0.1, 9)}) is None
-
-
 def test_rivals_make_the_same_promise() -> None:
     plan = make(people=500, mechanisms=None, repeats=4)
     assert {one.mechanism.kind for one in plan.rivals} == {"truncated-laplace", "exponential"}
@@ -184,7 +165,7 @@ def test_a_mechanism_without_an_epsilon() -> None:
     assert plan.by_epsilon is None
     assert make(matrix, [0.6, 0.4], target_emd=0.05).people > 10
     for asked in ({"people": 100, "target_emd": 0.05}, {"people": 100, "epsilon": 1.0}):
-        with pytest.raises(InvalidParameterError, match="no epsilon of its own"):
+        with pytest.raises(InvalidParameterError, match=r"no epsilon of its own.*Give a target alone.*or people alone"):
             make(matrix, [0.6, 0.4], **asked)
     with pytest.raises(InvalidParameterError, match="nothing can be compared"):
         make(matrix, [0.6, 0.4], people=100, mechanisms=["exponential"])
@@ -212,6 +193,14 @@ def test_the_cache_answers_the_second_time(tmp_path: Path) -> None:
     assert make(people=500, target_emd=0.4, mechanisms=None, cache=False).prediction == first.prediction
     make(people=500, target_emd=0.4, cache=cache, follow=follow, repeats=7)
     assert simulated
+
+
+@pytest.mark.parametrize("form", [str, Path, Cache])
+def test_the_cache_may_be_any_folder(form: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    expected = make(people=500, cache=form(folder)).prediction
+    assert len(list(folder.glob("*.json"))) == 4 + 4  # the trade-off along people and along epsilon, one setting shared
+    assert make(people=500, cache=Cache(folder)).prediction == expected
 
 
 def test_a_broken_cache_is_no_failure(tmp_path: Path) -> None:
@@ -303,6 +292,12 @@ def test_a_uniform_guess_comes_with_a_warning() -> None:
         ({"people": 100, "mechanisms": ["lapalce"]}, "mechanisms must be one of"),
         ({"people": 100, "mechanisms": ["randomized-response"]}, "different promises"),
         ({"people": 100, "mechanisms": ["matrix"]}, "takes no epsilon"),
+        ({"people": 100, "mechanisms": 5}, "mechanisms must be a list of names.*got 5"),
+        ({"people": 100, "mechanisms": [["laplace"]]}, "mechanisms must be a list of names"),
+        ({"people": 100, "mechanisms": [MECHANISM]}, "mechanisms must be a list of names"),
+        ({"people": 100, "cache": 5}, "cache must be True, False or a folder; got 5"),
+        ({"people": 100, "cache": ""}, "cache must be True, False or a folder"),
+        ({"people": 100, "cache": __file__}, "cache must be a folder"),
         ({"people": 100, "query": "age > 99"}, "none of the values"),
         ({"people": 100, "method": "ibu"}, "method must be a Method"),
         ({"people": 100, "method": cf.Inversion("none")}, "negative shares"),

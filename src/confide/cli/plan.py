@@ -37,6 +37,12 @@ FORMATS = (".html", ".csv", ".json", ".png")
 
 NONE = "none"
 
+USUAL_METHOD = next(name for name, method in METHODS.items() if method == METHOD)
+"""What the default is called on the command line."""
+
+MARK = "plan"
+"""Stands behind the plan's own row: where bold letters do not show, as in a pipe, a word does."""
+
 
 def plan(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
@@ -48,7 +54,10 @@ def plan(  # noqa: PLR0913 - one argument an option
     ] = None,
     target_emd: Annotated[
         float | None,
-        typer.Option(help="The expected earth mover's distance from the truth to reach.", show_default=False),
+        typer.Option(
+            help="The expected earth mover's distance from the truth to reach; on categories, the total variation.",
+            show_default=False,
+        ),
     ] = None,
     target_width: Annotated[
         float | None,
@@ -85,7 +94,7 @@ def plan(  # noqa: PLR0913 - one argument an option
         str | None,
         typer.Option(
             metavar="|".join(METHODS),
-            help=f"How the distribution will be recovered. [default: {METHOD.name}]",
+            help=f"How the distribution will be recovered. [default: {USUAL_METHOD}]",
             show_default=False,
         ),
     ] = None,
@@ -108,8 +117,9 @@ def plan(  # noqa: PLR0913 - one argument an option
 
     Of --people, --epsilon and a target give two, and the third is solved for; the survey's own epsilon counts as given.
     The whole survey is simulated again and again with people drawn from the guess, so the plan is as good as the guess.
-    Every number comes with the simulation's own error. Simulated numbers are kept in your cache folder, or in the one
-    that CONFIDE_CACHE names.
+    Every number comes with the simulation's own error. Pairs and categories are measured in total variation, all else
+    in the earth mover's distance (EMD). A target that cannot be reached ends with exit code 5. Simulated numbers are
+    kept in your cache folder, or in the one that CONFIDE_CACHE names.
     """
     outputs = output or []
     _check_formats(outputs)
@@ -214,15 +224,18 @@ def _table(made: Plan) -> RenderableType:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("mechanism", no_wrap=True)
     table.add_column("people", justify="right", no_wrap=True)
     table.add_column("promise", no_wrap=True)
     table.add_column("expected half-width" if width_meaning(made) else f"expected {made.measure.name}", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=len(MARK))
     for section in _sections(made):
         for people, mechanism_and_promise, error, is_plan in section:
             kind, promised = mechanism_and_promise
-            table.add_row(kind, f"{people:,}", promised, error, style="bold" if is_plan else "")
+            table.add_row(
+                kind, f"{people:,}", promised, error, MARK if is_plan else "", style="bold" if is_plan else ""
+            )
         table.add_section()
     return table
 

@@ -86,7 +86,7 @@ def _epsilon_rows(plan: Plan, curve: Curve) -> list[list[str]]:
 
 
 def _marked(words: str, *, is_plan: bool) -> str:
-    return f"<strong>{text(words)}</strong>" if is_plan else text(words)
+    return f"<strong>{text(words)} (the plan)</strong>" if is_plan else text(words)
 
 
 def _cells(plan: Plan, one: Prediction) -> list[str]:

@@ -8,7 +8,7 @@ True
 """
 
 from confide.plans.caches import Cache, usual_cache
-from confide.plans.curves import Curve, Halving, Slope
+from confide.plans.curves import Curve, Halving, Obstacle, Slope
 from confide.plans.guesses import Guess, as_guess
 from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
 from confide.plans.planning import METHOD, REPEATS, Plan, Rival, plan
@@ -25,6 +25,7 @@ __all__ = [
     "Guess",
     "Halving",
     "Measure",
+    "Obstacle",
     "Plan",
     "Prediction",
     "QueryWidth",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
-from confide.plans.measures import TWO_SIDED, Prediction
+from confide.plans.measures import Prediction, student
 
-NEAR = 5.0
-"""The exponent is fitted to the points within this factor."""
+NEAR = 8.0
+"""A slope is fitted to what was simulated within this factor."""
 
 FLAT = 0.03
 """An error that falls more slowly than x^-0.03 takes 10^10 times as much to halve: it does not fall."""
@@ -22,10 +23,24 @@ FARTHEST = 200.0
 
 @dataclass(frozen=True)
 class Slope:
-    """The local power law: the error behaves like x^exponent, give or take the standard error."""
+    """The local power law: the error behaves like x^exponent, give or take the standard error.
+
+    Attributes
+    ----------
+    exponent, standard_error
+        The power, and how exactly the simulation knows it.
+    repeats
+        How often each of the points was simulated.
+    """
 
     exponent: float
     standard_error: float
+    repeats: int
+
+    @property
+    def margin(self) -> float:
+        """How far the true exponent is at most, in 95 of 100 plans; by Student, as for an expected error."""
+        return student(self.repeats) * self.standard_error
 
 
 @dataclass(frozen=True)
@@ -37,13 +52,26 @@ class Halving:
     factor, low, high
         The factor, and between which it lies with 95 % by the error of the simulation.
     is_extrapolated
-        Whether it lies beyond the points that were simulated, where the last slope is taken to go on.
+        Whether it lies beyond the points that were simulated, where the slope of the last two is taken to go on.
     """
 
     factor: float
     low: float
     high: float
     is_extrapolated: bool
+
+
+class Obstacle(StrEnum):
+    """Why no factor can be given for half the error."""
+
+    NO_ERROR = "no error"
+    """None was left in any repeat, so that there is nothing to halve."""
+    NOT_SIMULATED = "not simulated"
+    """There is one point alone."""
+    FLAT = "flat"
+    """As far as was simulated, the error does not fall."""
+    TOO_FAR = "too far"
+    """The last slope would have to go on beyond what is extrapolated."""
 
 
 @dataclass(frozen=True)
@@ -66,31 +94,67 @@ class Curve:
 
     def slope(self, place: float) -> Slope | None:
         """Return the local power law around a place; None where there are too few points, or an error of nothing."""
-        return fit_slope({x: one for x, one in self.points.items() if 1 / NEAR <= x / place <= NEAR})
+        return fit_slope(near(self.points, place))
 
     def halving(self, place: float) -> Halving | None:
-        """Return what it takes to halve the error that is expected at a place; None if that is out of reach."""
-        here = self.points[place]
-        above = [(x, one) for x, one in self.points.items() if x >= place]
-        if here.mean <= 0 or len(above) < 2:
-            return None
-        pairs = list(itertools.pairwise(above))
-        crossed = next((pair for pair in pairs if pair[1][1].mean <= here.mean / 2), None)
-        (x, left), (y, right) = crossed or pairs[-1]
-        exponent = _chord(x, left, y, right)
-        if exponent > -FLAT:
-            return None
-        factor = x / place * math.exp(math.log(2 * left.mean / here.mean) / -exponent)
+        """Return what it takes to halve the error that is expected at a place; None where :meth:`obstacle` says why."""
+        found = self._halve(place)
+        return found if isinstance(found, Halving) else None
+
+    def obstacle(self, place: float) -> Obstacle | None:
+        """Return why :meth:`halving` gives no factor; None where it gives one."""
+        found = self._halve(place)
+        return found if isinstance(found, Obstacle) else None
+
+    def _halve(self, place: float) -> Halving | Obstacle:
+        """Look for half the error among the points above; else let the slope of the last two go on."""
+        here, pairs = self.points[place], list(itertools.pairwise(self.points))
+        if here.mean <= 0:
+            return Obstacle.NO_ERROR
+        if not pairs:
+            return Obstacle.NOT_SIMULATED
+        crossed = next((one for one in pairs if one[0] >= place and self.points[one[1]].mean <= here.mean / 2), None)
+        if crossed is not None:
+            return self._halve_between(place, *crossed)
+        return self._halve_beyond(place, *pairs[-1])
+
+    def _halve_between(self, place: float, left: float, right: float) -> Halving:
+        """Return where the error is half, between a point where it is more and one where it is not."""
+        here, above, below = (self.points[one] for one in (place, left, right))
+        if below.mean <= 0:
+            return Halving(right / place, left / place, right / place, is_extrapolated=False)
+        exponent = _chord(left, above, right, below)
+        factor = left / place * math.exp(math.log(2 * above.mean / here.mean) / -exponent)
         # The two errors are known independently at worst; their luck is shared, so this is on the safe side.
-        width = TWO_SIDED * math.hypot(here.relative, right.relative) / -exponent
+        width = math.hypot(here.relative_margin, below.relative_margin) / -exponent
+        return Halving(factor, max(1.0, factor * math.exp(-width)), factor * math.exp(width), is_extrapolated=False)
+
+    def _halve_beyond(self, place: float, left: float, right: float) -> Halving | Obstacle:
+        """Return where the error is half if the slope of the last two points goes on; they may lie below the place."""
+        here, above, below = (self.points[one] for one in (place, left, right))
+        exponent = _chord(left, above, right, below)
+        if exponent > -FLAT:
+            return Obstacle.FLAT
+        ahead = math.log(2 * below.mean / here.mean) / -exponent
+        factor = right / place * math.exp(ahead)
         if factor > FARTHEST:
-            return None
-        return Halving(factor, max(1.0, factor * math.exp(-width)), factor * math.exp(width), crossed is None)
+            return Obstacle.TOO_FAR
+        # How far off is the error of the last point, as seen from here, and how far off is the slope that goes on? The
+        # two go together, as a last point that is too low makes the slope too steep.
+        level = 0.0 if right == place else math.hypot(here.relative_margin, below.relative_margin)
+        trend = ahead * math.hypot(above.relative_margin, below.relative_margin) / math.log(right / left)
+        width = (level + trend) / -exponent
+        return Halving(factor, max(1.0, factor * math.exp(-width)), factor * math.exp(width), is_extrapolated=True)
 
     @property
     def points(self) -> dict[float, Prediction]:
         """The prediction at each place."""
         return dict(zip(self.places, self.predictions, strict=True))
+
+
+def near(points: dict[float, Prediction], place: float) -> dict[float, Prediction]:
+    """Return those of the points that tell how the error behaves around a place."""
+    return {x: one for x, one in points.items() if 1 / NEAR <= x / place <= NEAR}
 
 
 def fit_slope(points: dict[float, Prediction]) -> Slope | None:
@@ -108,10 +172,12 @@ def fit_slope(points: dict[float, Prediction]) -> Slope | None:
     weights = np.array([max(one.relative, 1e-3) for one in usable.values()]) ** -2.0
     centred = x - np.average(x, weights=weights)
     spread = float(weights @ centred**2)
-    return Slope(float((weights * centred) @ y / spread), spread**-0.5)
+    repeats = min(one.repeats for one in usable.values())
+    return Slope(float((weights * centred) @ y / spread), spread**-0.5, repeats)
 
 
 def _chord(x: float, left: Prediction, y: float, right: Prediction) -> float:
-    if left.mean <= 0 or right.mean <= 0:
-        return -math.inf if right.mean <= 0 else 0.0
+    """Return the exponent between two points, the second of which has an error; an error out of nothing is no fall."""
+    if left.mean <= 0:
+        return 0.0
     return math.log(right.mean / left.mean) / math.log(y / x)

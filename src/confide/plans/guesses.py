@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,9 @@ UNIFORM = "uniform"
 
 PROBABILITY = "probability"
 """The column of a file that `confide estimate -o estimate.csv` writes."""
+
+ESTIMATE_COLUMNS = ((PROBABILITY,), (PROBABILITY, "low", "high"))
+"""What such a file holds behind the value: without --interval, and with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,18 +144,18 @@ def _values(alphabet: Alphabet) -> list[Any]:
 
 def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
     """Return a past estimate from its file, or the shares of a file of values."""
+    alphabet = mechanism.alphabet
     if path.suffix.lower() == ".json":
         values, shares = _read_json(path)
+    elif _holds_estimate(path, alphabet, name):
+        values, shares = _read_csv(path, alphabet)
     else:
-        rows = _read_csv(path)
-        if rows is None:
-            from confide.tables import read_values  # only where a file is read: import confide stays quick
+        from confide.tables import read_values  # only where a file is read: import confide stays quick
 
-            people = read_values(path, Survey(mechanism, name))
-            people.require_usable("A guess needs all of them to lie in the alphabet.")
-            return Guess(path.name, mechanism.alphabet, people.distribution())
-        values, shares = _parse(path, rows, mechanism.alphabet)
-    return Guess(path.name, mechanism.alphabet, _lay_out(path, values, shares, mechanism.alphabet))
+        people = read_values(path, Survey(mechanism, name))
+        people.require_usable("A guess needs all of them to lie in the alphabet.")
+        return Guess(path.name, alphabet, people.distribution())
+    return Guess(path.name, alphabet, _lay_out(path, values, shares, alphabet))
 
 
 def _read_json(path: Path) -> tuple[list[Any], list[Any]]:
@@ -166,22 +168,43 @@ def _read_json(path: Path) -> tuple[list[Any], list[Any]]:
         raise DataFileError(f"{path} is no estimate that confide wrote: {type(error).__name__}, {error}.") from None
 
 
-def _read_csv(path: Path) -> list[list[str]] | None:
-    """Return the rows below the header of an estimate; None where there is no column of probabilities."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            header, *rows = csv.reader(stream)
-    except (OSError, ValueError, csv.Error):
-        return None  # read_values says what is wrong with it
-    return rows if header[-1:] == [PROBABILITY] else None
+def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
+    """Whether a table is an estimate rather than values; a column of probabilities in any other table is refused.
+
+    Read as values, such a table would count every value once, and be taken for uniform without a word.
+    """
+    from confide.tables.sheets import open_sheet
+
+    with open_sheet(str(path)) as sheet:
+        header = sheet.header
+    if tuple(header[alphabet.parts :]) in ESTIMATE_COLUMNS:
+        return True
+    if PROBABILITY in header and name != PROBABILITY:
+        raise DataFileError(
+            f"{path} has a column {PROBABILITY} among {', '.join(header)}, but is no estimate over {alphabet!r}. "
+            f"Such a file has {alphabet.parts} column(s) for the value, then {PROBABILITY}, then low and high or "
+            f"nothing; a file of values has no {PROBABILITY}."
+        )
+    return False
 
 
-def _parse(path: Path, rows: list[list[str]], alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
-    parsed = [(alphabet.parse(row[:-1]) if len(row) == alphabet.parts + 1 else None, row) for row in rows if row]
-    strange = [row for value, row in parsed if value is None]
-    if strange:
-        raise DataFileError(f"{path} has the row {','.join(strange[0])!r}, which is no value of {alphabet!r}.")
-    return [value for value, _ in parsed], [row[-1] for _, row in parsed]
+def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
+    """Return the values and the probabilities of an estimate."""
+    from confide.tables.sheets import open_sheet
+
+    values, shares = list[Any](), list[Any]()
+    with open_sheet(str(path)) as sheet:
+        for chunk in sheet.chunks(range(alphabet.parts + 1)):
+            for place, row in enumerate(chunk.keys):
+                value = None if place in chunk.strays else alphabet.parse(list(row[:-1]))
+                if value is None:
+                    raise DataFileError(
+                        f"{path} has the row {','.join(row)!r} in line {chunk.lines[place]}, which is no value of "
+                        f"{alphabet!r} and its probability. Write the estimate again."
+                    )
+                values.append(value)
+                shares.append(row[-1])
+    return values, shares
 
 
 def _lay_out(path: Path, values: list[Any], shares: list[Any], alphabet: Alphabet) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet
+from confide.alphabets import Alphabet, Categories
 from confide.channels.base import FloatArray
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import InvalidParameterError
@@ -40,14 +40,55 @@ class Prediction:
     @property
     def margin(self) -> float:
         """The plan's own error: in 95 of 100 plans the true expectation is at most this far away."""
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.repeats - 1, 0.975)) * self.standard_error
+        return student(self.repeats) * self.standard_error
 
     @property
     def relative(self) -> float:
         """The standard error as a share of the mean."""
         return self.standard_error / self.mean if self.mean > 0 else math.inf
+
+    @property
+    def relative_margin(self) -> float:
+        """The margin as a share of the mean."""
+        return self.margin / self.mean if self.mean > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class WidthPrediction(Prediction):
+    """An expected width, which is the root of a mean of squares: its error is not Student's.
+
+    Squares of few repeats are seldom large, so that a width which came out small looks surer than it is. By Student's
+    margin alone the truth would be held in 87 of 100 plans at 4 repeats, and in 91 at 24.
+
+    Attributes
+    ----------
+    degrees
+        Of the chi-squared distribution that the mean square has, times a constant: as many as repeats where errors
+        scatter around zero, and more where a bias outweighs the scatter.
+    """
+
+    degrees: float
+
+    @property
+    def margin(self) -> float:
+        """See :attr:`Prediction.margin`; the larger of Student's and the upper side of chi-squared."""
+        from scipy.special import gammaincinv
+
+        if not math.isfinite(self.degrees):
+            return super().margin
+        small = 2 * float(gammaincinv(self.degrees / 2, 0.025))
+        return max(super().margin, self.mean * (math.sqrt(self.degrees / small) - 1))
+
+
+def student(repeats: int) -> float:
+    """Return how many standard errors on either side hold 95 %, where the error is known from so many repeats.
+
+    >>> round(student(4), 3), round(student(24), 3)
+    (3.182, 2.069)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(repeats - 1, 0.975))
 
 
 class Measure(ABC):
@@ -74,14 +115,15 @@ class Measure(ABC):
 
 @dataclass(frozen=True)
 class Distance(Measure):
-    """The earth mover's distance or, where there is none, the total variation."""
+    """The earth mover's distance or, where there is none, the total variation; on categories the two are the same."""
 
     alphabet: Alphabet
 
     @property
     def name(self) -> str:
         """See :attr:`Measure.name`."""
-        return "EMD" if has_emd(self.alphabet) else "total variation"
+        has_space = has_emd(self.alphabet) and not isinstance(self.alphabet, Categories)
+        return "EMD" if has_space else "total variation"
 
     @property
     def unit(self) -> str:
@@ -129,7 +171,15 @@ class QueryWidth(Measure):
         squares = errors**2
         root = math.sqrt(float(squares.mean()))
         spread = float(squares.std(ddof=1)) / math.sqrt(errors.size) / (2 * root) if root > 0 else 0.0
-        return Prediction(TWO_SIDED * root, TWO_SIDED * spread, errors.size)
+        return WidthPrediction(TWO_SIDED * root, TWO_SIDED * spread, errors.size, _degrees(errors))
+
+
+def _degrees(errors: FloatArray) -> float:
+    """Return the degrees of freedom by which chi-squared has the mean and the variance of normal errors' squares."""
+    scatter = float(errors.var(ddof=1))
+    bias = max(0.0, float(errors.mean()) ** 2 - scatter / errors.size)
+    variance = scatter**2 + 2 * bias * scatter
+    return errors.size * (bias + scatter) ** 2 / variance if variance > 0 else math.inf
 
 
 def choose_measure(alphabet: Alphabet, query: Query | None, name: str | None = None) -> Measure:

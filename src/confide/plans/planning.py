@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from confide.alphabets import Alphabet
@@ -14,7 +15,7 @@ from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Stacked
 from confide.plans.caches import Cache, usual_cache
-from confide.plans.curves import Curve, Halving
+from confide.plans.curves import Curve, Halving, Obstacle
 from confide.plans.guesses import UNIFORM, Guess, as_guess
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
 from confide.plans.rivals import choose_rivals, epsilon_bounds, usual_mechanism
@@ -105,8 +106,13 @@ class Plan:
 
     @property
     def halving(self) -> Halving | None:
-        """How many times the people half the error takes; None if no number of people is in sight."""
+        """How many times the people half the error takes; None where :attr:`obstacle` says why not."""
         return self.by_people.halving(float(self.people))
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """Why there is no number of people for half the error: none is left, none is in sight, or too far away."""
+        return self.by_people.obstacle(float(self.people))
 
     def __str__(self) -> str:
         from confide.plans.words import headline
@@ -127,7 +133,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     method: Method = METHOD,
     repeats: int = REPEATS,
     seed: int = 0,
-    cache: bool | Cache = True,
+    cache: bool | str | Path | Cache = True,
     follow: Follow | None = None,
     name: str | None = None,
 ) -> Plan:
@@ -159,7 +165,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     repeats, seed
         How often each setting is simulated, and the seed: the same plan has the same numbers.
     cache
-        Whether simulated numbers are kept on disk, or where.
+        Whether simulated numbers are kept on disk, in the user's cache folder; or the folder to keep them in.
     follow
         Called as it goes along with what is simulated, which repeat it is, and how many there are.
     name
@@ -185,8 +191,8 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     measure = choose_measure(base.alphabet, query, name)
     nothing = ignorance(measure, believed.vector)
     _refuse_idle_target(target, nothing, believed)
-    kept = cache if isinstance(cache, Cache) else (usual_cache() if cache else None)
-    simulation = Simulation(believed, measure, _check_method(method), int(repeats), int(seed), kept, follow)
+    kept, solver = _choose_cache(cache), _check_method(method)
+    simulation = Simulation(believed, measure, solver, int(repeats), int(seed), kept, follow)
     choose_rivals(base, mechanisms)  # refused now rather than after a long search
     answer = _solve(simulation, base, people, target)
     number = int(answer.value) if answer is not None and answer.unknown == "people" else int(people or 0)
@@ -281,6 +287,19 @@ def _check_method(method: object) -> Method:
     if not isinstance(method, Method):
         raise InvalidParameterError(f"method must be a Method such as IBU(); got {method!r}.")
     return method
+
+
+def _choose_cache(cache: object) -> Cache | None:
+    """Return the cache that was asked for; None to keep nothing."""
+    if isinstance(cache, Cache):
+        return cache
+    if isinstance(cache, str | Path) and str(cache):
+        if Path(cache).exists() and not Path(cache).is_dir():
+            raise InvalidParameterError(f"cache must be a folder; {cache} is a file. Give another place, or False.")
+        return Cache(Path(cache))
+    if cache is None or isinstance(cache, bool):
+        return usual_cache() if cache else None
+    raise InvalidParameterError(f"cache must be True, False or a folder; got {cache!r}.")
 
 
 def _solve(simulation: Simulation, mechanism: Mechanism, people: int | None, target: float | None) -> Answer | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers
 from confide.checks import check_choice
@@ -62,6 +62,7 @@ def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tu
     ['truncated-laplace', 'exponential']
     """
     epsilon = epsilon_of(mechanism)
+    _check_kinds(kinds)
     if epsilon is None:
         if kinds:
             raise InvalidParameterError(f"{mechanism!r} has no epsilon of its own, so that nothing can be compared.")
@@ -72,6 +73,16 @@ def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tu
         return tuple(one for one in same if kinds == ALL or _is_quick(one))
     named = [kinds] if isinstance(kinds, str) else list(kinds)
     return tuple(_require(kind, mechanism, epsilon) for kind in dict.fromkeys(named) if kind != mechanism.kind)
+
+
+def _check_kinds(kinds: object) -> None:
+    if kinds is None or isinstance(kinds, str):
+        return
+    if not isinstance(kinds, Collection) or not all(isinstance(one, str) for one in kinds):
+        raise InvalidParameterError(
+            f"mechanisms must be a list of names, {ALL!r}, None for the quick ones or () for none; got {kinds!r}. The "
+            f"names are {', '.join(MECHANISMS)}."
+        )
 
 
 def _is_quick(mechanism: Mechanism) -> bool:

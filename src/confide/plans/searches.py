@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from confide.errors import UnreachableTargetError
 from confide.explanations import with_unit
-from confide.plans.curves import fit_slope
+from confide.plans.curves import fit_slope, near
 from confide.plans.measures import Prediction
 
 MOST_STEPS = 16
@@ -20,9 +20,6 @@ CLOSE = 0.005
 LEAST_SLOPE = 0.02
 USUAL_SLOPE = -0.4
 STEEPEST_STEP, SMALLEST_STEP = math.log(64), math.log(1.3)
-
-NEAR = 8.0
-"""The slope at the answer is fitted to what was simulated within this factor."""
 
 
 @dataclass(frozen=True)
@@ -89,27 +86,40 @@ class Search:
             place = self._tidy(self._next(visited))
             if place in visited:  # three digits do not get any closer
                 break
-        best = min(visited, key=lambda one: abs(self._gap(visited[one])))
-        return self._answer(best, visited)
+        return self._answer(self._choose(visited), visited)
+
+    def _choose(self, visited: dict[float, Prediction]) -> float:
+        """Return where the target is met; across a jump, the first place behind it, as the one before is not enough."""
+        met = [place for place, there in visited.items() if self._is_met(there)]
+        crossings = self._crossings(visited)
+        if not met and crossings:
+            return crossings[-1][1]
+        return min(met or visited, key=lambda one: abs(self._gap(visited[one])))
 
     def _answer(self, place: float, visited: dict[float, Prediction]) -> Answer:
-        near = {x: one for x, one in visited.items() if 1 / NEAR <= x / place <= NEAR}
-        slope = fit_slope(near) or fit_slope(visited)
+        slope = fit_slope(near(visited, place)) or fit_slope(visited)
         steepness = LEAST_SLOPE if slope is None else max(LEAST_SLOPE, -slope.exponent)
-        width = visited[place].margin / visited[place].mean / steepness if visited[place].mean > 0 else 0.0
+        # An error of nothing in every repeat does not say how well it is known; the last one before it does.
+        known = max((x for x, one in visited.items() if x <= place and one.mean > 0), default=None)
+        width = 0.0 if known is None else visited[known].relative_margin / steepness
         low, high = (min(max(place * math.exp(way), self.bounds[0]), self.bounds[1]) for way in (-width, width))
         return Answer(self.unknown, self.target, place, low, high)
 
-    def _next(self, visited: dict[float, Prediction]) -> float:
-        crossings = [
+    def _crossings(self, visited: dict[float, Prediction]) -> list[tuple[float, float]]:
+        """Return neighbours of which the first misses the target and the second does not."""
+        return [
             (left, right)
             for left, right in itertools.pairwise(sorted(visited))
             if self._gap(visited[left]) > 0 >= self._gap(visited[right])
         ]
+
+    def _next(self, visited: dict[float, Prediction]) -> float:
+        crossings = self._crossings(visited)
         if not crossings:
             return self._step_out(visited)
         left, right = crossings[-1]
-        share = self._gap(visited[left]) / (self._gap(visited[left]) - self._gap(visited[right]))
+        above, below = self._gap(visited[left]), -self._gap(visited[right])
+        share = above / (above + below) if math.isfinite(below) else 0.5
         return left * math.exp(min(max(share, 0.1), 0.9) * math.log(right / left))
 
     def _step_out(self, visited: dict[float, Prediction]) -> float:
@@ -143,10 +153,11 @@ class Search:
         )
 
     def _is_met(self, there: Prediction) -> bool:
-        return abs(self._gap(there)) <= max(CLOSE, there.relative / 4)
+        return there.mean > 0 and abs(self._gap(there)) <= max(CLOSE, there.relative / 4)
 
     def _gap(self, there: Prediction) -> float:
-        return math.log(max(there.mean, 1e-12) / self.target)
+        """Return how far an error lies above the target, as a logarithm: without end below it where there is none."""
+        return math.log(there.mean / self.target) if there.mean > 0 else -math.inf
 
     def _tidy(self, place: float) -> float:
         """Return a place inside the bounds, with three digits, so that what is answered is what was simulated."""

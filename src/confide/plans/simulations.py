@@ -144,8 +144,8 @@ def with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
     """
     if not _takes_epsilon(mechanism):
         raise InvalidParameterError(
-            f"{mechanism!r} has no epsilon of its own to be varied. Give people and a target, or people alone; or plan "
-            f"with a mechanism that takes an epsilon."
+            f"{mechanism!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
+            f"people alone; or plan with a mechanism that takes an epsilon."
         )
     changed: Mechanism = replace(mechanism, epsilon=epsilon)  # type: ignore[type-var]  # all are dataclasses
     return changed

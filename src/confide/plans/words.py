@@ -7,7 +7,7 @@ import math
 from confide.alphabets import Categories
 from confide.explanations import plural, with_unit
 from confide.guarantees import LocalDP, MetricPrivacy
-from confide.plans.curves import FARTHEST, Halving
+from confide.plans.curves import FARTHEST, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME
@@ -81,21 +81,32 @@ def _article(name: str) -> str:
     return "an" if name.startswith("EMD") else "a"
 
 
+OBSTACLES = {
+    Obstacle.NO_ERROR: "nothing is left to halve",
+    Obstacle.NOT_SIMULATED: "what it takes to halve it was not simulated",
+    Obstacle.FLAT: "more people do not lower it, as far as was simulated",
+    Obstacle.TOO_FAR: f"halving it takes more than {FARTHEST:,.0f} times the people, extrapolated",
+}
+
+
 def _halving(plan: Plan) -> str:
-    halving = plan.halving
-    if halving is None:
-        return f"halving it takes more than {FARTHEST:,.0f} times the people, if any number does"
-    return f"halving it needs {_times(halving)} the people"
+    halving, obstacle = plan.halving, plan.obstacle
+    if obstacle is not None:
+        return OBSTACLES[obstacle]
+    return "" if halving is None else f"halving it needs {_times(halving)} the people"
 
 
 def _times(halving: Halving) -> str:
-    """Return a factor with its range.
+    """Return a factor with its range; where its upper end is out of sight, only the lower one.
 
     >>> _times(Halving(4.0, 3.5, 4.6, is_extrapolated=False))
     'about 4 times (3.5 to 4.6)'
+    >>> _times(Halving(40.0, 8.0, 800.0, is_extrapolated=True))
+    'about 40 times (8 or more, extrapolated)'
     """
+    upper = f"to {_rough(halving.high)}" if halving.high <= FARTHEST else "or more"
     beyond = ", extrapolated" if halving.is_extrapolated else ""
-    return f"about {_rough(halving.factor)} times ({_rough(halving.low)} to {_rough(halving.high)}{beyond})"
+    return f"about {_rough(halving.factor)} times ({_rough(halving.low)} {upper}{beyond})"
 
 
 def _rough(factor: float) -> str:
@@ -115,7 +126,7 @@ def _own_error(plan: Plan) -> str:
     )
     if slope is None:
         return simulated
-    power = f"{_signed(slope.exponent)} (± {2 * slope.standard_error:.2g})"
+    power = f"{_signed(slope.exponent)} (± {slope.margin:.2g})"
     return f"{simulated} Around {_crowd(plan.people)} the error goes with people to the power {power}, as measured."
 
 

@@ -1,0 +1,49 @@
+"""Searches along curves whose answer is known, with jumps and with errors of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import confide as cf
+from confide.errors import UnreachableTargetError
+from confide.plans.measures import Prediction
+from confide.plans.searches import Search
+
+
+def search(error: Callable[[float], float], target: float, scatter: float = 0.02) -> Search:
+    def evaluate(place: float) -> Prediction:
+        return Prediction(error(place), scatter * error(place), 8)
+
+    return Search("people", evaluate, target, (10.0, 1e9), whole=True)
+
+
+def test_a_power_law_is_solved() -> None:
+    answer = search(lambda people: 2 / people**0.5, 0.01).run(10_000.0)
+    assert answer.value == pytest.approx(40_000, rel=0.03)
+    assert answer.low < 40_000 < answer.high
+
+
+@pytest.mark.parametrize("jump", [12.0, 150.0, 9_000.0, 60_000.0, 2e7])
+def test_the_first_number_behind_a_jump_to_nothing(jump: float) -> None:
+    """An error of zero is below any target, but it is no answer while fewer people reach it as well."""
+    answer = search(lambda people: 0.0 if people >= jump else 1 / people**0.1, 0.01).run(10_000.0)
+    assert jump <= answer.value <= 1.02 * jump
+    assert answer.low < answer.value < answer.high
+
+
+def test_a_jump_past_the_target_is_answered_from_behind_it() -> None:
+    answer = search(lambda people: 0.011 if people < 500 else 0.001, 0.01).run(10_000.0)
+    assert 500 <= answer.value <= 510
+
+
+def test_no_error_anywhere_is_met_already() -> None:
+    with pytest.raises(UnreachableTargetError, match="met already at 10 people"):
+        search(lambda _: 0.0, 1e-13).run(10_000.0)
+
+
+def test_a_plan_without_any_error_is_met_already() -> None:
+    mechanism = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=9.0)
+    with pytest.raises(UnreachableTargetError, match="met already at 10 people"):
+        cf.plan(mechanism, [1.0, 0.0], target_emd=0.01, method=cf.MLE(), repeats=4, mechanisms=(), cache=False)
