@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 TWICE = 2.0
 """What is taken of the bias of the best explanation; see :class:`Likelihood`."""
 
+SHARES = (0.0, 1.0)
+"""The limits of a query that asks for some values and not for others."""
+
 FEWEST = 40
 """Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
 
@@ -26,9 +28,17 @@ FEWEST = 40
 class Basis(ABC):
     """How ends are found: a frozen value that holds its settings and nothing else."""
 
+    looks_around: ClassVar[bool] = False
+    """Whether it considers, on an endless alphabet, more values than the likely ones that the method was given."""
+
     @abstractmethod
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
-        """Return the lower and the upper end for a linear query."""
+    def ends(
+        self, inference: Inference, weights: FloatArray, limits: tuple[float, float], level: float
+    ) -> tuple[float, float]:
+        """Return the lower and the upper end for a linear query.
+
+        The limits are the least and the greatest weight of any value; there may be others than those of the inference.
+        """
 
     @abstractmethod
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
@@ -69,6 +79,8 @@ class Likelihood(Basis):
     0.7164, between 0.6493 and 0.7815 at 95%
     """
 
+    looks_around: ClassVar[bool] = True
+
     replicates: int = 100
     seed: int = 0
 
@@ -76,20 +88,22 @@ class Likelihood(Basis):
         check_count("replicates", self.replicates, FEWEST)
         check_count("seed", self.seed, 0)
 
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
+    def ends(
+        self, inference: Inference, weights: FloatArray, limits: tuple[float, float], level: float
+    ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
-        low, high = inference.region.ends(weights, allowed_fall(level))
+        low, high = inference.region.ends(weights, allowed_fall(level), limits)
         too_high = float(weights @ self._excess(inference))
         low, high = low - max(too_high, 0.0), high - min(too_high, 0.0)
-        return max(low, float(weights.min())), min(high, float(weights.max()))
+        return max(low, limits[0]), min(high, limits[1])
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
-        both = np.empty((2, inference.alphabet.size))
+        both = np.empty((2, inference.likely.size))
         weights = np.zeros(inference.alphabet.size)
-        for value in range(inference.alphabet.size):
+        for place, value in enumerate(inference.likely):
             weights[value] = 1.0
-            both[:, value] = self.ends(inference, weights, level)
+            both[:, place] = self.ends(inference, weights, SHARES, level)
             weights[value] = 0.0
         return both[0], both[1]
 
@@ -99,24 +113,15 @@ class Likelihood(Basis):
         The quantile can be as low as the first value at which the share below can be high enough, and must be no
         higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
         """
-        values, order = np.sort(inference.numbers), np.argsort(inference.numbers, kind="stable")
 
-        def below(place: int) -> FloatArray:
-            weights = np.zeros(values.size)
-            weights[order[: place + 1]] = 1.0
-            return weights
+        def ends(weights: FloatArray) -> tuple[float, float]:
+            return self.ends(inference, weights, SHARES, level)
 
-        def can_reach(place: int) -> bool:
-            return self.ends(inference, below(place), level)[1] >= share
-
-        def must_reach(place: int) -> bool:
-            return self.ends(inference, below(place), level)[0] >= share
-
-        return float(values[_first(can_reach, values.size)]), float(values[_first(must_reach, values.size)])
+        return inference.quantiles_between(ends, share)
 
     def explain(self, inference: Inference, level: float) -> str:
         """See :meth:`Basis.explain`."""
-        among = "" if inference.is_whole else ", among the values that were considered"
+        among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
         return (
             f"the likelihood of the reports alone, whatever the method and the truth: it holds each answer of a "
             f"distribution{among} whose log-likelihood is at most {allowed_fall(level):.2f} below the highest, and "
@@ -153,11 +158,13 @@ class Bootstrap(Basis):
         check_count("replicates", self.replicates, FEWEST)
         check_count("seed", self.seed, 0)
 
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
+    def ends(
+        self, inference: Inference, weights: FloatArray, limits: tuple[float, float], level: float
+    ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
         now = float(weights @ inference.distribution)
         half = float(self._half_widths(inference, lambda theta: theta @ weights[:, None], level)[0])
-        return max(now - half, float(weights.min())), min(now + half, float(weights.max()))
+        return max(now - half, limits[0]), min(now + half, limits[1])
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -183,9 +190,10 @@ class Bootstrap(Basis):
                 f"{self.replicates:,} replicates drawn from the estimate and as many from the distribution that "
                 f"explains the reports best"
             )
+        alone = "" if inference.wide is None else " and has none but the likely values"
         return (
             f"{sources} (seed {self.seed}), each solved again by {inference.method.name}; the larger error counts, "
-            f"and it holds as far as the truth is no rougher than the method believes"
+            f"and it holds as far as the truth is no rougher than the method believes{alone}"
         )
 
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
@@ -204,12 +212,3 @@ def allowed_fall(level: float) -> float:
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
-
-
-def _first(is_so: Callable[[int], bool], size: int) -> int:
-    """Return the first place where something is so that stays so; the last place if it is so nowhere before."""
-    low, high = 0, size - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_so(middle) else (middle + 1, high)
-    return low
