@@ -129,6 +129,30 @@ def test_few_reports_leave_it_open_until_more_come() -> None:
     assert "more reports may settle it" in open_answer.rests_on
 
 
+@pytest.mark.parametrize("basis", [Likelihood(40), Bootstrap(40)], ids=repr)
+def test_a_quantile_that_the_mechanism_does_not_identify_is_left_open_and_said(basis: Any) -> None:
+    """A value and its mirror image give the same reports, so the half below any value may be the half above it."""
+    matrix = TruncatedGeometric(Integers(0, 9), 1.0).channel.dense()[:5]
+    mirrored = FromMatrix(Integers(0, 9), np.vstack([matrix, matrix[::-1]]))
+    counts = mirrored.simulate_counts([100, 200, 900, 200, 100, 0, 0, 0, 0, 0], rng=1)
+    answer = estimate(counts, mirrored, IBU())
+    best = answer._inference.best_set
+    assert best is not None
+    furthest = [answer._inference.quantile_of(best.furthest(sign * np.arange(10.0)), 0.5) for sign in (1, -1)]
+    median = answer.quantile(0.5, basis=basis)
+    assert median.undetermined == (min(furthest), max(furthest))
+    assert median.low <= min(furthest)
+    assert median.high >= max(furthest)
+    assert "no number of reports would settle it" in median.rests_on
+    assert estimate(COUNTS, MECHANISM, IBU()).quantile(0.5, basis=basis).undetermined is None
+
+
+def test_what_is_too_large_to_decide_is_not_said_to_be_settled_by_more_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.theory.identified_queries.is_storable", lambda _channel: False)
+    answer = estimate(tally([2, 2, 2, 2, 1, 3], [100] * 6), BLURRED, IBU()).query("x == 1")
+    assert "whether more reports would settle it is not known (The matrix is too large" in answer.rests_on
+
+
 def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
     counts = tally([2, 2, 2, 2, 1, 3], [100] * 6)
     inference = estimate(counts, BLURRED, IBU())._inference

@@ -151,8 +151,13 @@ class Inference:
         considered = self._seen_by(chosen)
         now = self.quantile_of(self.distribution, share)
         low, high = chosen.quantile_ends(considered, share, level)
-        words = chosen.explain(considered, level)
-        return Interval(f"quantile {share:g}", now, min(low, now), max(high, now), level, words, is_share=False)
+        words, undetermined = chosen.explain(considered, level), self._open_quantiles(share)
+        if undetermined is not None:
+            low, high = min(low, undetermined[0]), max(high, undetermined[1])
+            below = (self.numbers <= undetermined[0]).astype(np.float64)  # which some of them say is share enough
+            words = f"{words}; {self._explain_open(below, undetermined)}"
+        low, high = min(low, now), max(high, now)
+        return Interval(f"quantile {share:g}", now, low, high, level, words, undetermined, is_share=False)
 
     def quantiles_between(self, ends: Callable[[FloatArray], tuple[float, float]], share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the ends of the shares at or below each.
@@ -232,6 +237,20 @@ class Inference:
         low, high = self.best_set.bounds(weights).tolist()
         return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
 
+    def _open_quantiles(self, share: float) -> tuple[float, float] | None:
+        """Return the lowest and the highest quantile among all best explanations, where they differ."""
+        best = self.best_set
+        if best is None or best.dimension == 0:
+            return None
+
+        def ends(weights: FloatArray) -> tuple[float, float]:
+            low, high = best.bounds(weights).tolist()
+            return low, high
+
+        # Shares that differ by what programs leave open are the same.
+        low, high = self.quantiles_between(ends, share - DIFFERENT)
+        return (low, high) if low < high else None
+
     def _open_shares(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the same for each value; where that would take long, bounds on it."""
         best = self.best_set
@@ -257,11 +276,11 @@ class Inference:
         if self.channel is None:
             return words
         known = channel_query(self.channel, weights)
-        return (
-            f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
-            * (known.is_no)
-            or f"{words}; more reports may settle it"
-        )
+        if known.is_no:
+            return f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
+        if known.is_yes:
+            return f"{words}; more reports may settle it, for the mechanism identifies the answer"
+        return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
 
 
 OPEN_SHARES = "many distributions explain the reports best, and the interval holds the shares that all of them give"
