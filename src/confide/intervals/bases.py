@@ -21,6 +21,12 @@ TWICE = 2.0
 SHARES = (0.0, 1.0)
 """The limits of a query that asks for some values and not for others."""
 
+ENOUGH_VALUES = 800_000
+"""Values of all replicates together past which there are fewer: 8 of 100,000 values each, at two seconds a maximum."""
+
+FEWEST_LARGE = 8
+"""Replicates for the bias however many values there are. Too few widen an interval by chance, and never narrow it."""
+
 FEWEST = 40
 """Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
 
@@ -68,7 +74,7 @@ class Likelihood(Basis):
     Parameters
     ----------
     replicates
-        How often reports are drawn to measure that bias.
+        How often reports are drawn to measure that bias; less often past 8,000 values, where a maximum takes long.
     seed
         What they are drawn with: the same seed gives the same interval.
 
@@ -125,12 +131,21 @@ class Likelihood(Basis):
         return (
             f"the likelihood of the reports alone, whatever the method and the truth: it holds each answer of a "
             f"distribution{among} whose log-likelihood is at most {allowed_fall(level):.2f} below the highest, and "
-            f"twice the bias of the highest on {self.replicates:,} replicates (seed {self.seed})"
+            f"twice the bias of the highest on {self._explain_replicates(inference)} (seed {self.seed})"
         )
+
+    def _explain_replicates(self, inference: Inference) -> str:
+        drawn = self._drawn(inference)
+        fewer = f", no more because there are {inference.alphabet.size:,} values" if drawn < self.replicates else ""
+        return f"{drawn:,} replicates{fewer}"
+
+    def _drawn(self, inference: Inference) -> int:
+        """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
+        return min(self.replicates, max(FEWEST_LARGE, ENOUGH_VALUES // inference.alphabet.size))
 
     def _excess(self, inference: Inference) -> FloatArray:
         """Return twice of how much too high each share of the best explanation is on average."""
-        family = inference.best_family(self.replicates, self.seed)
+        family = inference.best_family(self._drawn(inference), self.seed)
         excess: FloatArray = TWICE * (family.answers.mean(axis=0) - family.source)
         return excess
 
