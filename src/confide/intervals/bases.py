@@ -155,7 +155,8 @@ class Bootstrap(Basis):
     """What the method would answer to new reports, with its bias counted in.
 
     Reports are drawn anew from the estimate and from the distribution that explains the reports best, and solved again.
-    The interval reaches as far to both sides of the estimate as the larger error of the two. It is much narrower than
+    The interval reaches as far to both sides of the estimate as the larger error of the two. Where a report can be what
+    no channel lists, as with RAPPOR, reports are redrawn from the reports instead, once. It is much narrower than
     what the likelihood alone allows, and holds as far as the truth is no rougher than the method believes.
 
     Parameters
@@ -198,17 +199,23 @@ class Bootstrap(Basis):
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
         """See :meth:`Basis.explain`."""
-        if inference.method.reaches_maximum:
-            sources = f"{self.replicates:,} replicates drawn from the estimate"
-        else:
-            sources = (
-                f"{self.replicates:,} replicates drawn from the estimate and as many from the distribution that "
-                f"explains the reports best"
-            )
         alone = "" if inference.wide is None else " and has none but the likely values"
         return (
-            f"{sources} (seed {self.seed}), each solved again by {inference.method.name}; the larger error counts, "
-            f"and it holds as far as the truth is no rougher than the method believes{alone}"
+            f"{self._explain_replicates(inference)}, and it holds as far as the truth is no rougher than the method "
+            f"believes{alone}"
+        )
+
+    def _explain_replicates(self, inference: Inference) -> str:
+        is_plain, solved = inference.method.reaches_maximum, f"each solved again by {inference.method.name}"
+        drawn, seed = f"{self.replicates:,} replicates", f"(seed {self.seed})"
+        if not inference.is_redrawn_from_sources:
+            best = "" if is_plain else ", or from the distribution that explains the reports best if that is larger,"
+            return f"{drawn} redrawn from the reports {seed}, {solved}; the error from the estimate{best} counts"
+        if is_plain:
+            return f"{drawn} drawn from the estimate {seed}, {solved}; their error counts"
+        return (
+            f"{drawn} drawn from the estimate and as many from the distribution that explains the reports best {seed}, "
+            f"{solved}; the larger error counts"
         )
 
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:

@@ -19,7 +19,7 @@ from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
 from confide.intervals.bases import SHARES, Basis, Bootstrap, Likelihood
 from confide.intervals.region import Region
-from confide.intervals.replicates import Family, draw_family
+from confide.intervals.replicates import Family, draw_family, is_complete
 from confide.intervals.surroundings import Surroundings
 from confide.methods import MLE, Method
 from confide.queries import Query, as_weights, describe_query, weigh
@@ -85,6 +85,11 @@ class Inference:
         except InvalidParameterError:
             return None
 
+    @cached_property
+    def is_redrawn_from_sources(self) -> bool:
+        """Whether any group's reports can be drawn from a distribution; if not, they are drawn from the reports."""
+        return any(is_complete(part) for part in self.parts)
+
     @property
     def usual_basis(self) -> Basis:
         """What intervals of single values rest on unless told.
@@ -107,9 +112,11 @@ class Inference:
         return self._draw("best", MLE(tolerance=ROUGHLY), [self.region.best], count, seed)[0]
 
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
-        """Draw once, and keep."""
+        """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
         if (name, count, seed) not in self._drawn:
-            families = [draw_family(self.parts, method, self.iterations, one, count, seed) for one in sources]
+            drawn = sources if self.is_redrawn_from_sources else sources[:1]
+            families = [draw_family(self.parts, method, self.iterations, one, count, seed) for one in drawn]
+            families += [replace(families[0], source=one) for one in sources[len(drawn) :]]
             self._drawn[name, count, seed] = families
         return self._drawn[name, count, seed]
 
