@@ -28,6 +28,7 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError
+from confide.intervals import percent
 from confide.theory.maximum_set import maximum_set
 
 MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)
@@ -46,6 +47,36 @@ def test_a_level_that_is_none_is_refused(level: Any) -> None:
     ):
         with pytest.raises(InvalidParameterError, match="level must lie between 0 and 1"):
             ask(level)
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-17, 0.5, 0.999999999999, float(np.nextafter(1, 0))])
+def test_the_likelihood_takes_every_level(level: float) -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU()).query("x > 5", level)
+    assert 0 <= answer.low <= answer.estimate <= answer.high <= 1
+    assert not str(answer).endswith(" 100%")
+
+
+def test_levels_next_to_one_widen_the_interval_and_are_written_out() -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    widths = [answer.query("x > 5", level).width for level in (0.5, 0.95, 0.9999, 1 - 1e-9, 1 - 1e-15)]
+    assert widths == sorted(set(widths))
+    assert percent(0.999999999999) == "99.9999999999%"
+    assert percent(float(np.nextafter(1, 0))) == "99.99999999999999%"
+    assert percent(1.0) == "100%"
+
+
+def test_the_bootstrap_refuses_a_level_that_takes_more_replicates() -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    for ask in (
+        lambda basis: answer.interval(0.99, basis=basis),
+        lambda basis: answer.query("x > 5", 0.99, basis=basis),
+        lambda basis: answer.quantile(0.5, 0.99, basis=basis),
+    ):
+        with pytest.raises(InvalidParameterError, match=r"99% takes at least 99 replicates; got 98"):
+            ask(Bootstrap(98))
+        assert ask(Bootstrap(99)).level == 0.99
+    with pytest.raises(InvalidParameterError, match="takes at least"):
+        answer.interval(1 - 1e-16, basis=Bootstrap(40))
 
 
 @pytest.mark.parametrize("share", [0, 1, 2, float("nan"), "half"])

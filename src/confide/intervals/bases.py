@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -10,6 +11,8 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.checks import check_count
+from confide.errors import InvalidParameterError
+from confide.intervals.answers import percent
 from confide.intervals.replicates import Answer
 
 if TYPE_CHECKING:
@@ -220,9 +223,19 @@ class Bootstrap(Basis):
 
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
         """Return the larger error of the two sources, one a question."""
+        self._check_level(level)
         families = inference.families(self.replicates, self.seed)
         widest: FloatArray = np.max([one.half_width(answer, level) for one in families], axis=0)
         return widest
+
+    def _check_level(self, level: float) -> None:
+        """Refuse a level that so few replicates cannot tell from certainty: more often than their largest error."""
+        needed = math.ceil(level / (1 - level) - 1e-9)
+        if self.replicates < needed:
+            raise InvalidParameterError(
+                f"A level of {percent(level)} takes at least {needed:,} replicates; got {self.replicates:,}. Use "
+                f"Bootstrap({needed}), or Likelihood(), which takes any level."
+            )
 
 
 def allowed_fall(level: float) -> float:
@@ -233,4 +246,5 @@ def allowed_fall(level: float) -> float:
     """
     from statistics import NormalDist
 
-    return NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
+    # From below, where a level next to 1 still leaves something.
+    return NormalDist().inv_cdf((1 - level) / 2) ** 2 / 2

@@ -43,6 +43,9 @@ MOST_STEPS = 30
 STEEPEST = 1e4
 """A tilt past which nothing moves any more: values that explain nothing. The bound is exact to its inverse there."""
 
+LEAST_FALL = 1e-9
+"""Nats below which a fall cannot be told from none."""
+
 NARROW = 1e-9
 UNMOVED = 0.01
 
@@ -99,6 +102,7 @@ class Region:
 
         The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
         """
+        fall = max(fall, LEAST_FALL)
         now, wanted = float(shares @ self.best), math.sqrt(2 * fall)
         if now <= NOTHING:
             return 0.0
