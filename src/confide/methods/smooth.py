@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from confide.channels.base import FloatArray, Layout
+from confide.channels.base import Channel, FloatArray, Layout
 from confide.errors import SolverError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
@@ -159,8 +159,16 @@ def turn_to_reporters(evidence: Evidence, population: FloatArray) -> FloatArray:
     Given theta, a report z comes from x with probability theta_x M_xz / y_z. Averaged over all reports that is
     theta_x g_x. Under strong noise g is nearly one; without noise it gives the reports themselves, as it should.
     """
-    shares = population * evidence.gain(evidence.channel.push(population))
-    return shares / float(shares.sum())
+    return turn_rows_to_reporters(evidence.channel, evidence.frequencies, population)
+
+
+def turn_rows_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
+    """Do the same for many, one row each, or for one."""
+    outputs = channel.push(populations)
+    ratio = np.divide(counts, outputs, out=np.zeros_like(outputs), where=counts > 0)
+    shares = populations * channel.pull(ratio)
+    normalised: FloatArray = shares / shares.sum(axis=-1, keepdims=True)
+    return normalised
 
 
 def _orders(layout: Layout | None) -> tuple[int, ...]:
