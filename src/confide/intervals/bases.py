@@ -42,11 +42,12 @@ class Basis(ABC):
 
     @abstractmethod
     def ends(
-        self, inference: Inference, weights: FloatArray, limits: tuple[float, float], level: float
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
     ) -> tuple[float, float]:
         """Return the lower and the upper end for a linear query.
 
-        The limits are the least and the greatest weight of any value; there may be others than those of the inference.
+        The limits are the least and the greatest weight of any value, where there are others than those of the
+        inference.
         """
 
     @abstractmethod
@@ -98,13 +99,13 @@ class Likelihood(Basis):
         check_count("seed", self.seed, 0)
 
     def ends(
-        self, inference: Inference, weights: FloatArray, limits: tuple[float, float], level: float
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
     ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
         low, high = inference.region.ends(weights, allowed_fall(level), limits)
         too_high = float(weights @ self._excess(inference))
         low, high = low - max(too_high, 0.0), high - min(too_high, 0.0)
-        return max(low, limits[0]), min(high, limits[1])
+        return _within(low, high, weights, limits)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -112,7 +113,7 @@ class Likelihood(Basis):
         weights = np.zeros(inference.alphabet.size)
         for place, value in enumerate(inference.likely):
             weights[value] = 1.0
-            both[:, place] = self.ends(inference, weights, SHARES, level)
+            both[:, place] = self.ends(inference, weights, level, SHARES)
             weights[value] = 0.0
         return both[0], both[1]
 
@@ -124,7 +125,7 @@ class Likelihood(Basis):
         """
 
         def ends(weights: FloatArray) -> tuple[float, float]:
-            return self.ends(inference, weights, SHARES, level)
+            return self.ends(inference, weights, level, SHARES)
 
         return inference.quantiles_between(ends, share)
 
@@ -178,12 +179,12 @@ class Bootstrap(Basis):
         check_count("seed", self.seed, 0)
 
     def ends(
-        self, inference: Inference, weights: FloatArray, limits: tuple[float, float], level: float
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
     ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
         now = float(weights @ inference.distribution)
         half = float(self._half_widths(inference, lambda theta: theta @ weights[:, None], level)[0])
-        return max(now - half, limits[0]), min(now + half, limits[1])
+        return _within(now - half, now + half, weights, limits)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -248,3 +249,9 @@ def allowed_fall(level: float) -> float:
 
     # From below, where a level next to 1 still leaves something.
     return NormalDist().inv_cdf((1 - level) / 2) ** 2 / 2
+
+
+def _within(low: float, high: float, weights: FloatArray, limits: tuple[float, float] | None) -> tuple[float, float]:
+    """Return ends that no distribution whatever lies beyond."""
+    least, most = (float(weights.min()), float(weights.max())) if limits is None else limits
+    return max(low, least), min(high, most)

@@ -229,7 +229,7 @@ class Inference:
         self, question: str, weights: FloatArray, limits: tuple[float, float], level: float, basis: Basis
     ) -> Interval:
         check_level("level", level)
-        low, high = basis.ends(self, weights, limits, level)
+        low, high = basis.ends(self, weights, level, limits)
         now, words = float(weights @ self.distribution), basis.explain(self, level)
         undetermined = self._open_answers(weights)
         if undetermined is not None:
