@@ -102,10 +102,15 @@ class Likelihood(Basis):
         self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
     ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
-        low, high = inference.region.ends(weights, allowed_fall(level), limits)
-        too_high = float(weights @ self._excess(inference))
-        low, high = low - max(too_high, 0.0), high - min(too_high, 0.0)
-        return _within(low, high, weights, limits)
+        least, most = (None, None) if limits is None else limits
+        low = self._lowest(inference, weights, level, least)
+        return low, -self._lowest(inference, -weights, level, None if most is None else -most)
+
+    def _lowest(self, inference: Inference, weights: FloatArray, level: float, least: float | None) -> float:
+        """Return the lower end alone."""
+        too_high = max(0.0, float(weights @ self._excess(inference)))
+        low = inference.region.lowest(weights, allowed_fall(level), least) - too_high
+        return max(low, float(weights.min()) if least is None else least)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -124,10 +129,13 @@ class Likelihood(Basis):
         higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
         """
 
-        def ends(weights: FloatArray) -> tuple[float, float]:
-            return self.ends(inference, weights, level, SHARES)
+        def lowest(weights: FloatArray) -> float:
+            return self._lowest(inference, weights, level, 0.0)
 
-        return inference.quantiles_between(ends, share)
+        def highest(weights: FloatArray) -> float:
+            return -self._lowest(inference, -weights, level, -1.0)
+
+        return inference.quantiles_between(lowest, highest, share)
 
     def explain(self, inference: Inference, level: float) -> str:
         """See :meth:`Basis.explain`."""
@@ -184,7 +192,8 @@ class Bootstrap(Basis):
         """See :meth:`Basis.ends`."""
         now = float(weights @ inference.distribution)
         half = float(self._half_widths(inference, lambda theta: theta @ weights[:, None], level)[0])
-        return _within(now - half, now + half, weights, limits)
+        least, most = (float(weights.min()), float(weights.max())) if limits is None else limits
+        return max(now - half, least), min(now + half, most)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -249,9 +258,3 @@ def allowed_fall(level: float) -> float:
 
     # From below, where a level next to 1 still leaves something.
     return NormalDist().inv_cdf((1 - level) / 2) ** 2 / 2
-
-
-def _within(low: float, high: float, weights: FloatArray, limits: tuple[float, float] | None) -> tuple[float, float]:
-    """Return ends that no distribution whatever lies beyond."""
-    least, most = (float(weights.min()), float(weights.max())) if limits is None else limits
-    return max(low, least), min(high, most)

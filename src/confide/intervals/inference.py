@@ -35,6 +35,9 @@ ROUGHLY = 0.01
 FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
 
+Side = Callable[[FloatArray], float]
+"""Takes a query to the lowest share that it can have, or to the highest."""
+
 
 @dataclass(frozen=True, eq=False)
 class Inference:
@@ -166,15 +169,15 @@ class Inference:
         low, high = min(low, now), max(high, now)
         return Interval(f"quantile {share:g}", now, low, high, level, words, undetermined, is_share=False)
 
-    def quantiles_between(self, ends: Callable[[FloatArray], tuple[float, float]], share: float) -> tuple[float, float]:
-        """Return the lowest and the highest value that a quantile can be, by the ends of the shares at or below each.
+    def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
+        """Return the lowest and the highest value that a quantile can be, by the shares that a query can have.
 
         It can be as low as the first value at which the share can be high enough, and must be no higher than the first
         at which it cannot be too low. Both grow along the line, so halving finds them.
         """
         values = np.sort(self.numbers)
-        low = _first(lambda place: ends(self._below(place))[1] >= share, values.size)
-        high = _first(lambda place: ends(self._below(place))[0] >= share, values.size)
+        low = _first(lambda place: highest(self._below(place)) >= share, values.size)
+        high = _first(lambda place: lowest(self._below(place)) >= share, values.size)
         return float(values[low]), float(values[high])
 
     def _below(self, place: int) -> FloatArray:
@@ -250,12 +253,14 @@ class Inference:
         if best is None or best.dimension == 0:
             return None
 
-        def ends(weights: FloatArray) -> tuple[float, float]:
-            low, high = best.bounds(weights).tolist()
-            return low, high
+        def lowest(weights: FloatArray) -> float:
+            return float(best.bounds(weights)[0])
+
+        def highest(weights: FloatArray) -> float:
+            return float(best.bounds(weights)[1])
 
         # Shares that differ by what programs leave open are the same.
-        low, high = self.quantiles_between(ends, share - DIFFERENT)
+        low, high = self.quantiles_between(lowest, highest, share - DIFFERENT)
         return (low, high) if low < high else None
 
     def _open_shares(self) -> tuple[FloatArray, FloatArray] | None:

@@ -80,17 +80,16 @@ class Region:
         best = _maximum(evidence)
         return cls(evidence, best, evidence.log_likelihood(best))
 
-    def ends(self, weights: FloatArray, fall: float, limits: tuple[float, float] | None = None) -> tuple[float, float]:
-        """Return the lowest and the highest answer to a query where L falls by no more than this many nats.
-
-        The limits are the least and the greatest weight of any value, where there are more values than those of the
-        evidence: such as explain no report, so that they gain nothing, and the proof above holds for them as well.
-        """
-        least, most = (None, None) if limits is None else limits
-        return self.lowest(weights, fall, least), -self.lowest(-weights, fall, None if most is None else -most)
+    def ends(self, weights: FloatArray, fall: float) -> tuple[float, float]:
+        """Return the lowest and the highest answer to a query where L falls by no more than this many nats."""
+        return self.lowest(weights, fall), -self.lowest(-weights, fall)
 
     def lowest(self, weights: FloatArray, fall: float, least: float | None = None) -> float:
-        """Return the lowest answer alone."""
+        """Return the lowest answer alone.
+
+        The least weight of any value is given where there are more values than those of the evidence: such as explain
+        no report, so that they gain nothing, and the proof above holds for them as well.
+        """
         base = float(weights.min()) if least is None else min(least, float(weights.min()))
         span = float(weights.max()) - base
         if span == 0:
