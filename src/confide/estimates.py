@@ -17,6 +17,7 @@ from confide.checks import read_only
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Inference, Interval
+from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.premises import Premise
 from confide.methods.base import Choice, Method, Monitor, Progress, Solution, Status
@@ -169,14 +170,28 @@ class Estimate:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
         is_whole = next(iter(self.groups)).alphabet.is_finite
-        return Inference(
+        likely = Inference(
             alphabet=self.alphabet,
             parts=_observe(self.groups, None if is_whole else self.alphabet),
             distribution=self.distribution,
             method=self.method,
             iterations=self.iterations,
             channel=StackedChannel(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
-            is_whole=is_whole,
+        )
+        return likely if is_whole else replace(likely, wide=self._look_around(likely))
+
+    def _look_around(self, likely: Inference) -> Inference:
+        """Return the same with values around the likely ones: these explain the reports nearly as well."""
+        decays = [one.decay for one in self.groups]
+        known = [decay for decay in decays if decay is not None]
+        reports = sum(counts.reports.shape[0] for counts in self.groups.values())
+        around = surround(self.alphabet, min(known) if len(known) == len(decays) else None, reports)
+        return replace(
+            likely,
+            alphabet=around.alphabet,
+            parts=_observe(self.groups, around.alphabet),
+            distribution=around.spread(self.distribution),
+            surroundings=around,
         )
 
     def __repr__(self) -> str:

@@ -91,13 +91,18 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
     InvalidParameterError
         If the query cannot be read, names what is not there, or asks for none of the values.
     """
+    weights = weigh(query, alphabet, name)
+    if isinstance(query, str) and not weights.any():
+        raise InvalidParameterError(f"The query {query!r} asks for none of the values of {alphabet!r}.")
+    return weights
+
+
+def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
+    """Do as :func:`as_weights`, but let a text ask for none of the values, as where they are a part of all."""
     if not alphabet.is_finite:
         raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
     if isinstance(query, str):
-        chosen = _Reader(query, alphabet, name).read()
-        if not chosen.any():
-            raise InvalidParameterError(f"The query {query!r} asks for none of the values of {alphabet!r}.")
-        return chosen.astype(np.float64)
+        return _Reader(query, alphabet, name).read().astype(np.float64)
     weights = _call(query, alphabet) if callable(query) else query
     return _check_weights(weights, alphabet)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,10 @@ from confide import (
     estimate,
     tally,
 )
+from confide.channels import TwoSidedExponential
+from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.intervals.replicates import draw_family, is_complete
+from confide.intervals.replicates import Family, draw_family, is_complete
 from confide.intervals.resolving import resolve
 
 MECHANISM = TruncatedGeometric(Integers(0, 11), 0.4)
@@ -151,3 +155,39 @@ def test_inversion_under_randomized_response_has_the_spread_of_its_formula() -> 
     # The maximum of the likelihood, which is the other source, differs where inversion is negative; here it is not.
     inside = (band.low > 0) & (band.high < 1)
     np.testing.assert_allclose(band.width[inside] / 2, expected[inside], rtol=0.1)
+
+
+def test_reports_redrawn_from_reports_are_solved_once_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def count(*arguments: Any) -> Family:
+        drawn.append(1)
+        return draw_family(*arguments)
+
+    monkeypatch.setattr("confide.intervals.inference.draw_family", count)
+    rappor = Rappor(Categories(["a", "b", "c"]), epsilon=2.0)
+    answer = estimate(rappor.simulate_counts([50, 30, 20], rng=1), rappor, IBU())
+    band = answer.interval(basis=Bootstrap(40))
+    assert len(drawn) == 1
+    assert "40 replicates redrawn from the reports (seed 0)" in band.rests_on
+    assert "drawn from the estimate" not in band.rests_on
+    # Errors are measured from both sources all the same, so the band is as wide as it was with both drawn.
+    sources = [answer.distribution, answer._inference.region.best]
+    families = [draw_family(answer._inference.parts, IBU(), answer.iterations, one, 40, 0) for one in sources]
+    half = np.max([family.half_width(lambda theta: theta, 0.95) for family in families], axis=0)
+    np.testing.assert_allclose(band.high, np.minimum(answer.distribution + half, 1.0))
+    known = estimate(COUNTS, MECHANISM, IBU()).interval(basis=Bootstrap(40))
+    assert len(drawn) == 3
+    assert "drawn from the estimate and as many from the distribution" in known.rests_on
+
+
+def test_a_row_that_lacks_a_little_is_not_complete_however_many_values_there_are() -> None:
+    class Lacking(TwoSidedExponential):
+        def pull(self, weights: FloatArray) -> FloatArray:
+            return super().pull(weights) * (1 - 1e-6)
+
+    channel = TruncatedGeometric(Integers(0, 9_999), 0.4).channel
+    assert isinstance(channel, TwoSidedExponential)
+    whole = Evidence(channel, np.ones(10_000))
+    assert is_complete(whole)
+    assert not is_complete(Evidence(Lacking(channel.ratio, channel.complement, channel.columns), whole.counts))

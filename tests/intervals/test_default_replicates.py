@@ -157,7 +157,7 @@ def test_candidates_that_do_not_stand_are_not_asked(monkeypatch: pytest.MonkeyPa
 
 
 def test_very_many_values_take_the_shares_of_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.intervals.resolving.LARGEST_DENSE", 10)
+    monkeypatch.setattr("confide.intervals.resolving.SMALL_MATRIX", 10)
     evidence = evidence_of(LINE, "smooth")
     solved: list[Evidence] = []
     solve = Stacked.solve

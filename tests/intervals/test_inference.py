@@ -28,6 +28,7 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError
+from confide.intervals import percent
 from confide.theory.maximum_set import maximum_set
 
 MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)
@@ -46,6 +47,36 @@ def test_a_level_that_is_none_is_refused(level: Any) -> None:
     ):
         with pytest.raises(InvalidParameterError, match="level must lie between 0 and 1"):
             ask(level)
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-17, 0.5, 0.999999999999, float(np.nextafter(1, 0))])
+def test_the_likelihood_takes_every_level(level: float) -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU()).query("x > 5", level)
+    assert 0 <= answer.low <= answer.estimate <= answer.high <= 1
+    assert not str(answer).endswith(" 100%")
+
+
+def test_levels_next_to_one_widen_the_interval_and_are_written_out() -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    widths = [answer.query("x > 5", level).width for level in (0.5, 0.95, 0.9999, 1 - 1e-9, 1 - 1e-15)]
+    assert widths == sorted(set(widths))
+    assert percent(0.999999999999) == "99.9999999999%"
+    assert percent(float(np.nextafter(1, 0))) == "99.99999999999999%"
+    assert percent(1.0) == "100%"
+
+
+def test_the_bootstrap_refuses_a_level_that_takes_more_replicates() -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    for ask in (
+        lambda basis: answer.interval(0.99, basis=basis),
+        lambda basis: answer.query("x > 5", 0.99, basis=basis),
+        lambda basis: answer.quantile(0.5, 0.99, basis=basis),
+    ):
+        with pytest.raises(InvalidParameterError, match=r"99% takes at least 99 replicates; got 98"):
+            ask(Bootstrap(98))
+        assert ask(Bootstrap(99)).level == 0.99
+    with pytest.raises(InvalidParameterError, match="takes at least"):
+        answer.interval(1 - 1e-16, basis=Bootstrap(40))
 
 
 @pytest.mark.parametrize("share", [0, 1, 2, float("nan"), "half"])
@@ -129,6 +160,30 @@ def test_few_reports_leave_it_open_until_more_come() -> None:
     assert "more reports may settle it" in open_answer.rests_on
 
 
+@pytest.mark.parametrize("basis", [Likelihood(40), Bootstrap(40)], ids=repr)
+def test_a_quantile_that_the_mechanism_does_not_identify_is_left_open_and_said(basis: Any) -> None:
+    """A value and its mirror image give the same reports, so the half below any value may be the half above it."""
+    matrix = TruncatedGeometric(Integers(0, 9), 1.0).channel.dense()[:5]
+    mirrored = FromMatrix(Integers(0, 9), np.vstack([matrix, matrix[::-1]]))
+    counts = mirrored.simulate_counts([100, 200, 900, 200, 100, 0, 0, 0, 0, 0], rng=1)
+    answer = estimate(counts, mirrored, IBU())
+    best = answer._inference.best_set
+    assert best is not None
+    furthest = [answer._inference.quantile_of(best.furthest(sign * np.arange(10.0)), 0.5) for sign in (1, -1)]
+    median = answer.quantile(0.5, basis=basis)
+    assert median.undetermined == (min(furthest), max(furthest))
+    assert median.low <= min(furthest)
+    assert median.high >= max(furthest)
+    assert "no number of reports would settle it" in median.rests_on
+    assert estimate(COUNTS, MECHANISM, IBU()).quantile(0.5, basis=basis).undetermined is None
+
+
+def test_what_is_too_large_to_decide_is_not_said_to_be_settled_by_more_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.theory.identified_queries.is_storable", lambda _channel: False)
+    answer = estimate(tally([2, 2, 2, 2, 1, 3], [100] * 6), BLURRED, IBU()).query("x == 1")
+    assert "whether more reports would settle it is not known (The matrix is too large" in answer.rests_on
+
+
 def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
     counts = tally([2, 2, 2, 2, 1, 3], [100] * 6)
     inference = estimate(counts, BLURRED, IBU())._inference
@@ -169,7 +224,7 @@ def test_values_without_an_end_have_intervals_among_the_likely_ones() -> None:
     mean = answer.mean()
     assert mean.low < 4 < mean.high
     assert mean.width < 1
-    assert "among the values that were considered" in mean.rests_on
+    assert "over the values that were considered, Integers(" in mean.rests_on
     assert answer.interval(basis=Bootstrap(40)).low.shape == (answer.alphabet.size,)
 
 

@@ -122,9 +122,10 @@ class Band:
 
 
 def percent(level: float) -> str:
-    """Return a level as people write it.
+    """Return a level as people write it, with as many digits as tell it from certainty.
 
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
+    >>> percent(0.95), percent(0.999), percent(0.99999999)
+    ('95%', '99.9%', '99.999999%')
     """
-    return f"{100 * level:.6g}%"
+    texts = (f"{100 * level:.{digits}g}" for digits in range(6, 18))
+    return f"{next((text for text in texts if float(text) < 100), '100')}%"

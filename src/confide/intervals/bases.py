@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.checks import check_count
+from confide.errors import InvalidParameterError
+from confide.intervals.answers import percent
 from confide.intervals.replicates import Answer
 
 if TYPE_CHECKING:
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
 TWICE = 2.0
 """What is taken of the bias of the best explanation; see :class:`Likelihood`."""
 
+SHARES = (0.0, 1.0)
+"""The limits of a query that asks for some values and not for others."""
+
+ENOUGH_VALUES = 800_000
+"""Values of all replicates together past which there are fewer: 8 of 100,000 values each, at two seconds a maximum."""
+
+FEWEST_LARGE = 8
+"""Replicates for the bias however many values there are. Too few widen an interval by chance, and never narrow it."""
+
 FEWEST = 40
 """Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
 
@@ -26,9 +37,18 @@ FEWEST = 40
 class Basis(ABC):
     """How ends are found: a frozen value that holds its settings and nothing else."""
 
+    looks_around: ClassVar[bool] = False
+    """Whether it considers, on an endless alphabet, more values than the likely ones that the method was given."""
+
     @abstractmethod
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
-        """Return the lower and the upper end for a linear query."""
+    def ends(
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
+    ) -> tuple[float, float]:
+        """Return the lower and the upper end for a linear query.
+
+        The limits are the least and the greatest weight of any value, where there are others than those of the
+        inference.
+        """
 
     @abstractmethod
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
@@ -58,7 +78,7 @@ class Likelihood(Basis):
     Parameters
     ----------
     replicates
-        How often reports are drawn to measure that bias.
+        How often reports are drawn to measure that bias; less often past 8,000 values, where a maximum takes long.
     seed
         What they are drawn with: the same seed gives the same interval.
 
@@ -69,6 +89,8 @@ class Likelihood(Basis):
     0.7164, between 0.6493 and 0.7815 at 95%
     """
 
+    looks_around: ClassVar[bool] = True
+
     replicates: int = 100
     seed: int = 0
 
@@ -76,20 +98,27 @@ class Likelihood(Basis):
         check_count("replicates", self.replicates, FEWEST)
         check_count("seed", self.seed, 0)
 
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
+    def ends(
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
+    ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
-        low, high = inference.region.ends(weights, allowed_fall(level))
-        too_high = float(weights @ self._excess(inference))
-        low, high = low - max(too_high, 0.0), high - min(too_high, 0.0)
-        return max(low, float(weights.min())), min(high, float(weights.max()))
+        least, most = (None, None) if limits is None else limits
+        low = self._lowest(inference, weights, level, least)
+        return low, -self._lowest(inference, -weights, level, None if most is None else -most)
+
+    def _lowest(self, inference: Inference, weights: FloatArray, level: float, least: float | None) -> float:
+        """Return the lower end alone."""
+        too_high = max(0.0, float(weights @ self._excess(inference)))
+        low = inference.region.lowest(weights, allowed_fall(level), least) - too_high
+        return max(low, float(weights.min()) if least is None else least)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
-        both = np.empty((2, inference.alphabet.size))
+        both = np.empty((2, inference.likely.size))
         weights = np.zeros(inference.alphabet.size)
-        for value in range(inference.alphabet.size):
+        for place, value in enumerate(inference.likely):
             weights[value] = 1.0
-            both[:, value] = self.ends(inference, weights, level)
+            both[:, place] = self.ends(inference, weights, level, SHARES)
             weights[value] = 0.0
         return both[0], both[1]
 
@@ -99,33 +128,36 @@ class Likelihood(Basis):
         The quantile can be as low as the first value at which the share below can be high enough, and must be no
         higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
         """
-        values, order = np.sort(inference.numbers), np.argsort(inference.numbers, kind="stable")
 
-        def below(place: int) -> FloatArray:
-            weights = np.zeros(values.size)
-            weights[order[: place + 1]] = 1.0
-            return weights
+        def lowest(weights: FloatArray) -> float:
+            return self._lowest(inference, weights, level, 0.0)
 
-        def can_reach(place: int) -> bool:
-            return self.ends(inference, below(place), level)[1] >= share
+        def highest(weights: FloatArray) -> float:
+            return -self._lowest(inference, -weights, level, -1.0)
 
-        def must_reach(place: int) -> bool:
-            return self.ends(inference, below(place), level)[0] >= share
-
-        return float(values[_first(can_reach, values.size)]), float(values[_first(must_reach, values.size)])
+        return inference.quantiles_between(lowest, highest, share)
 
     def explain(self, inference: Inference, level: float) -> str:
         """See :meth:`Basis.explain`."""
-        among = "" if inference.is_whole else ", among the values that were considered"
+        among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
         return (
             f"the likelihood of the reports alone, whatever the method and the truth: it holds each answer of a "
             f"distribution{among} whose log-likelihood is at most {allowed_fall(level):.2f} below the highest, and "
-            f"twice the bias of the highest on {self.replicates:,} replicates (seed {self.seed})"
+            f"twice the bias of the highest on {self._explain_replicates(inference)} (seed {self.seed})"
         )
+
+    def _explain_replicates(self, inference: Inference) -> str:
+        drawn = self._drawn(inference)
+        fewer = f", no more because there are {inference.alphabet.size:,} values" if drawn < self.replicates else ""
+        return f"{drawn:,} replicates{fewer}"
+
+    def _drawn(self, inference: Inference) -> int:
+        """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
+        return min(self.replicates, max(FEWEST_LARGE, ENOUGH_VALUES // inference.alphabet.size))
 
     def _excess(self, inference: Inference) -> FloatArray:
         """Return twice of how much too high each share of the best explanation is on average."""
-        family = inference.best_family(self.replicates, self.seed)
+        family = inference.best_family(self._drawn(inference), self.seed)
         excess: FloatArray = TWICE * (family.answers.mean(axis=0) - family.source)
         return excess
 
@@ -135,7 +167,8 @@ class Bootstrap(Basis):
     """What the method would answer to new reports, with its bias counted in.
 
     Reports are drawn anew from the estimate and from the distribution that explains the reports best, and solved again.
-    The interval reaches as far to both sides of the estimate as the larger error of the two. It is much narrower than
+    The interval reaches as far to both sides of the estimate as the larger error of the two. Where a report can be what
+    no channel lists, as with RAPPOR, reports are redrawn from the reports instead, once. It is much narrower than
     what the likelihood alone allows, and holds as far as the truth is no rougher than the method believes.
 
     Parameters
@@ -153,11 +186,14 @@ class Bootstrap(Basis):
         check_count("replicates", self.replicates, FEWEST)
         check_count("seed", self.seed, 0)
 
-    def ends(self, inference: Inference, weights: FloatArray, level: float) -> tuple[float, float]:
+    def ends(
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
+    ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
         now = float(weights @ inference.distribution)
         half = float(self._half_widths(inference, lambda theta: theta @ weights[:, None], level)[0])
-        return max(now - half, float(weights.min())), min(now + half, float(weights.max()))
+        least, most = (float(weights.min()), float(weights.max())) if limits is None else limits
+        return max(now - half, least), min(now + half, most)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -176,23 +212,40 @@ class Bootstrap(Basis):
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
         """See :meth:`Basis.explain`."""
-        if inference.method.reaches_maximum:
-            sources = f"{self.replicates:,} replicates drawn from the estimate"
-        else:
-            sources = (
-                f"{self.replicates:,} replicates drawn from the estimate and as many from the distribution that "
-                f"explains the reports best"
-            )
+        alone = "" if inference.wide is None else " and has none but the likely values"
         return (
-            f"{sources} (seed {self.seed}), each solved again by {inference.method.name}; the larger error counts, "
-            f"and it holds as far as the truth is no rougher than the method believes"
+            f"{self._explain_replicates(inference)}, and it holds as far as the truth is no rougher than the method "
+            f"believes{alone}"
+        )
+
+    def _explain_replicates(self, inference: Inference) -> str:
+        is_plain, solved = inference.method.reaches_maximum, f"each solved again by {inference.method.name}"
+        drawn, seed = f"{self.replicates:,} replicates", f"(seed {self.seed})"
+        if not inference.is_redrawn_from_sources:
+            best = "" if is_plain else ", or from the distribution that explains the reports best if that is larger,"
+            return f"{drawn} redrawn from the reports {seed}, {solved}; the error from the estimate{best} counts"
+        if is_plain:
+            return f"{drawn} drawn from the estimate {seed}, {solved}; their error counts"
+        return (
+            f"{drawn} drawn from the estimate and as many from the distribution that explains the reports best {seed}, "
+            f"{solved}; the larger error counts"
         )
 
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
         """Return the larger error of the two sources, one a question."""
+        self._check_level(level)
         families = inference.families(self.replicates, self.seed)
         widest: FloatArray = np.max([one.half_width(answer, level) for one in families], axis=0)
         return widest
+
+    def _check_level(self, level: float) -> None:
+        """Refuse a level that so few replicates cannot tell from certainty: more often than their largest error."""
+        needed = math.ceil(level / (1 - level) - 1e-9)
+        if self.replicates < needed:
+            raise InvalidParameterError(
+                f"A level of {percent(level)} takes at least {needed:,} replicates; got {self.replicates:,}. Use "
+                f"Bootstrap({needed}), or Likelihood(), which takes any level."
+            )
 
 
 def allowed_fall(level: float) -> float:
@@ -203,13 +256,5 @@ def allowed_fall(level: float) -> float:
     """
     from statistics import NormalDist
 
-    return NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
-
-
-def _first(is_so: Callable[[int], bool], size: int) -> int:
-    """Return the first place where something is so that stays so; the last place if it is so nowhere before."""
-    low, high = 0, size - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_so(middle) else (middle + 1, high)
-    return low
+    # From below, where a level next to 1 still leaves something.
+    return NormalDist().inv_cdf((1 - level) / 2) ** 2 / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -11,17 +11,18 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet
+from confide.alphabets import Alphabet, Indices
 from confide.channels import Channel, RandomizedResponseChannel
 from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
-from confide.intervals.bases import Basis, Bootstrap, Likelihood
+from confide.intervals.bases import SHARES, Basis, Bootstrap, Likelihood
 from confide.intervals.region import Region
-from confide.intervals.replicates import Family, draw_family
+from confide.intervals.replicates import Family, draw_family, is_complete
+from confide.intervals.surroundings import Surroundings
 from confide.methods import MLE, Method
-from confide.queries import Query, as_weights, describe_query
+from confide.queries import Query, as_weights, describe_query, weigh
 from confide.theory.identified_queries import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
@@ -33,6 +34,9 @@ ROUGHLY = 0.01
 
 FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
+
+Side = Callable[[FloatArray], float]
+"""Takes a query to the lowest share that it can have, or to the highest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +53,11 @@ class Inference:
         What was recovered, how, and in how many iterations.
     channel
         The mechanism's own channel, with all outputs; None where there is no end of them.
-    is_whole
-        Whether the alphabet is all that a person may have; False where the likely values stand for an endless one.
+    surroundings
+        On an endless alphabet, where the values are the likely ones and others around them: which are which.
+    wide
+        On an endless alphabet, where the values are the likely ones alone: the same with their surroundings, for bases
+        that look around.
     """
 
     alphabet: Alphabet
@@ -59,7 +66,8 @@ class Inference:
     method: Method
     iterations: int
     channel: Channel | None
-    is_whole: bool
+    surroundings: Surroundings | None = None
+    wide: Inference | None = None
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -79,6 +87,11 @@ class Inference:
             return maximum_set_of(self.evidence, self.alphabet)
         except InvalidParameterError:
             return None
+
+    @cached_property
+    def is_redrawn_from_sources(self) -> bool:
+        """Whether any group's reports can be drawn from a distribution; if not, they are drawn from the reports."""
+        return any(is_complete(part) for part in self.parts)
 
     @property
     def usual_basis(self) -> Basis:
@@ -102,9 +115,11 @@ class Inference:
         return self._draw("best", MLE(tolerance=ROUGHLY), [self.region.best], count, seed)[0]
 
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
-        """Draw once, and keep."""
+        """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
         if (name, count, seed) not in self._drawn:
-            families = [draw_family(self.parts, method, self.iterations, one, count, seed) for one in sources]
+            drawn = sources if self.is_redrawn_from_sources else sources[:1]
+            families = [draw_family(self.parts, method, self.iterations, one, count, seed) for one in drawn]
+            families += [replace(families[0], source=one) for one in sources[len(drawn) :]]
             self._drawn[name, count, seed] = families
         return self._drawn[name, count, seed]
 
@@ -112,31 +127,88 @@ class Inference:
         """Return an interval for the probability of each value."""
         check_level("level", level)
         chosen = _check_basis(basis, self.usual_basis)
-        low, high = chosen.band(self, level)
+        considered = self._seen_by(chosen)
+        low, high = chosen.band(considered, level)
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
             low, high = np.minimum(low, bounds), np.maximum(high, bounds)
         low, high = np.minimum(low, self.distribution), np.maximum(high, self.distribution)
-        words = chosen.explain(self, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
+        words = chosen.explain(considered, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
         return Band(self.alphabet, self.distribution, low, high, level, words, undetermined)
 
     def query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Interval:
         """Return the answer to a linear query, with its interval."""
-        return self._answer(describe_query(query), as_weights(query, self.alphabet, name), level, basis)
+        chosen = _check_basis(basis, Likelihood())
+        considered = self._seen_by(chosen)
+        around = considered.surroundings
+        weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
+        return considered._answer(describe_query(query), weights, limits, level, chosen)
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
-        return replace(self._answer("mean", self.numbers, level, basis), is_share=False)
+        chosen = _check_basis(basis, Likelihood())
+        considered = self._seen_by(chosen)
+        weights = considered.numbers
+        answer = considered._answer("mean", weights, _range(weights), level, chosen)
+        words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {ENDLESS_MEAN}"
+        return replace(answer, is_share=False, rests_on=words)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
         check_level("level", level)
         check_level("The share of a quantile", share)
         chosen = _check_basis(basis, Likelihood())
+        considered = self._seen_by(chosen)
         now = self.quantile_of(self.distribution, share)
-        low, high = chosen.quantile_ends(self, share, level)
-        words = chosen.explain(self, level)
-        return Interval(f"quantile {share:g}", now, min(low, now), max(high, now), level, words, is_share=False)
+        low, high = chosen.quantile_ends(considered, share, level)
+        words, undetermined = chosen.explain(considered, level), self._open_quantiles(share)
+        if undetermined is not None:
+            low, high = min(low, undetermined[0]), max(high, undetermined[1])
+            below = (self.numbers <= undetermined[0]).astype(np.float64)  # which some of them say is share enough
+            words = f"{words}; {self._explain_open(below, undetermined)}"
+        low, high = min(low, now), max(high, now)
+        return Interval(f"quantile {share:g}", now, low, high, level, words, undetermined, is_share=False)
+
+    def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
+        """Return the lowest and the highest value that a quantile can be, by the shares that a query can have.
+
+        It can be as low as the first value at which the share can be high enough, and must be no higher than the first
+        at which it cannot be too low. Both grow along the line, so halving finds them.
+        """
+        values = np.sort(self.numbers)
+        low = _first(lambda place: highest(self._below(place)) >= share, values.size)
+        high = _first(lambda place: lowest(self._below(place)) >= share, values.size)
+        return float(values[low]), float(values[high])
+
+    def _below(self, place: int) -> FloatArray:
+        """Return the query for the values up to one, by its place in their order."""
+        weights = np.zeros(self.alphabet.size)
+        weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
+        return weights
+
+    def _seen_by(self, basis: Basis) -> Inference:
+        """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
+        return self.wide if self.wide is not None and basis.looks_around else self
+
+    @property
+    def likely(self) -> Indices:
+        """The numbers of the values that the method was given."""
+        return np.arange(self.alphabet.size) if self.surroundings is None else self.surroundings.likely
+
+    def _weigh(self, query: Query, name: str | None) -> tuple[FloatArray, tuple[float, float]]:
+        """Return the weight of each value, and the least and the greatest weight that any value has."""
+        weights = as_weights(query, self.alphabet, name) if self.wide is None else weigh(query, self.alphabet, name)
+        return weights, _range(weights)
+
+    def _weigh_around(
+        self, around: Surroundings, query: Query, name: str | None
+    ) -> tuple[FloatArray, tuple[float, float]]:
+        """Return the same with the surroundings of the likely values."""
+        if not isinstance(query, str) and not callable(query):
+            weights = around.spread(as_weights(query, self.alphabet))  # values that are not named count for nothing
+            return weights, _range(weights)
+        weights = weigh(query, around.alphabet, name)
+        return weights, _limits(query, weights, around, name)
 
     @cached_property
     def numbers(self) -> FloatArray:
@@ -156,17 +228,17 @@ class Inference:
         # A share that is met but for rounding is met.
         return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
 
-    def _answer(self, question: str, weights: FloatArray, level: float, basis: Basis | None) -> Interval:
+    def _answer(
+        self, question: str, weights: FloatArray, limits: tuple[float, float], level: float, basis: Basis
+    ) -> Interval:
         check_level("level", level)
-        chosen = _check_basis(basis, Likelihood())
-        low, high = chosen.ends(self, weights, level)
-        now, words = float(weights @ self.distribution), chosen.explain(self, level)
+        low, high = basis.ends(self, weights, level, limits)
+        now, words = float(weights @ self.distribution), basis.explain(self, level)
         undetermined = self._open_answers(weights)
         if undetermined is not None:
             low, high = min(low, undetermined[0]), max(high, undetermined[1])
             words = f"{words}; {self._explain_open(weights, undetermined)}"
-        is_share = bool(np.isin(weights, (0.0, 1.0)).all())
-        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined, is_share)
+        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined, _is_choice(weights))
 
     def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
         """Return the lowest and the highest answer among all best explanations, where they differ."""
@@ -174,6 +246,22 @@ class Inference:
             return None
         low, high = self.best_set.bounds(weights).tolist()
         return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
+
+    def _open_quantiles(self, share: float) -> tuple[float, float] | None:
+        """Return the lowest and the highest quantile among all best explanations, where they differ."""
+        best = self.best_set
+        if best is None or best.dimension == 0:
+            return None
+
+        def lowest(weights: FloatArray) -> float:
+            return float(best.bounds(weights)[0])
+
+        def highest(weights: FloatArray) -> float:
+            return float(best.bounds(weights)[1])
+
+        # Shares that differ by what programs leave open are the same.
+        low, high = self.quantiles_between(lowest, highest, share - DIFFERENT)
+        return (low, high) if low < high else None
 
     def _open_shares(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the same for each value; where that would take long, bounds on it."""
@@ -200,14 +288,17 @@ class Inference:
         if self.channel is None:
             return words
         known = channel_query(self.channel, weights)
-        return (
-            f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
-            * (known.is_no)
-            or f"{words}; more reports may settle it"
-        )
+        if known.is_no:
+            return f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
+        if known.is_yes:
+            return f"{words}; more reports may settle it, for the mechanism identifies the answer"
+        return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
 
 
 OPEN_SHARES = "many distributions explain the reports best, and the interval holds the shares that all of them give"
+
+
+ENDLESS_MEAN = "a mean over values without an end has no other bound, for a tiny share very far out moves it at will"
 
 
 def check_level(name: str, share: object) -> None:
@@ -229,3 +320,34 @@ def _nearest_distribution(vector: FloatArray) -> NDArray[np.float64]:
     """Return what reports can be drawn from, where raw inversion left negative entries."""
     clipped = np.maximum(vector, 0.0)
     return clipped / float(clipped.sum())
+
+
+def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str | None) -> tuple[float, float]:
+    """Return the least and the greatest weight, also of values far out, where a query asks for them or does not."""
+    if not _is_choice(weights):
+        return _range(weights)
+    try:
+        far = [weigh(query, part, name) for part in around.far]
+    except InvalidParameterError:  # a function that does not take them
+        return SHARES
+    limits = _range(np.concatenate([weights, *far]))
+    # Where the query is the same for all of these, it asks for something in between, or for all but that.
+    return limits if limits[0] < limits[1] else SHARES
+
+
+def _range(weights: FloatArray) -> tuple[float, float]:
+    return float(weights.min()), float(weights.max())
+
+
+def _is_choice(weights: FloatArray) -> bool:
+    """Whether a query asks for some values and not for others."""
+    return bool(np.isin(weights, (0.0, 1.0)).all())
+
+
+def _first(is_so: Callable[[int], bool], size: int) -> int:
+    """Return the first place where something is so that stays so; the last place if it is so nowhere before."""
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_so(middle) else (middle + 1, high)
+    return low

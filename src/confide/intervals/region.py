@@ -20,11 +20,11 @@ exact where L(theta_t) itself has fallen just as far as is allowed, and valid ev
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from confide.channels import RandomizedResponseChannel, Rescaled
+from confide.channels import Channel, RandomizedResponseChannel, Rescaled, TwoSidedExponential
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.methods import MLE
@@ -32,13 +32,19 @@ from confide.methods import MLE
 TOLERANCE = 1e-5
 """Nats to which each maximum on the path is proven; what is left counts against the bound."""
 
-CLOSE = 1e-3
-"""How near the root of the fall has to come to the one that is allowed, as a share of it."""
+CLOSE = 1e-2
+"""How near the root of the fall has to come to the one that is allowed, as a share of it.
+
+The bound that a point proves is off by half the square of that: by one part in twenty thousand of the interval.
+"""
 
 MOST_STEPS = 30
 
 STEEPEST = 1e4
 """A tilt past which nothing moves any more: values that explain nothing. The bound is exact to its inverse there."""
+
+LEAST_FALL = 1e-9
+"""Nats below which a fall cannot be told from none."""
 
 NARROW = 1e-9
 UNMOVED = 0.01
@@ -78,9 +84,14 @@ class Region:
         """Return the lowest and the highest answer to a query where L falls by no more than this many nats."""
         return self.lowest(weights, fall), -self.lowest(-weights, fall)
 
-    def lowest(self, weights: FloatArray, fall: float) -> float:
-        """Return the lowest answer alone."""
-        base, span = float(weights.min()), float(np.ptp(weights))
+    def lowest(self, weights: FloatArray, fall: float, least: float | None = None) -> float:
+        """Return the lowest answer alone.
+
+        The least weight of any value is given where there are more values than those of the evidence: such as explain
+        no report, so that they gain nothing, and the proof above holds for them as well.
+        """
+        base = float(weights.min()) if least is None else min(least, float(weights.min()))
+        span = float(weights.max()) - base
         if span == 0:
             return base
         return base + span * self._lowest_share((weights - base) / span, fall)
@@ -90,6 +101,7 @@ class Region:
 
         The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
         """
+        fall = max(fall, LEAST_FALL)
         now, wanted = float(shares @ self.best), math.sqrt(2 * fall)
         if now <= NOTHING:
             return 0.0
@@ -112,7 +124,7 @@ class Region:
         prices = 1 + tilt * shares
         if isinstance(self.evidence.channel, RandomizedResponseChannel):
             return self._filled_point(shares, prices, self.evidence.channel)
-        tilted = Evidence(Rescaled(self.evidence.channel, 1 / prices), self.evidence.counts)
+        tilted = Evidence(_rescaled(self.evidence.channel, 1 / prices), self.evidence.counts)
         phi = _maximum(tilted)
         theta = phi / prices
         return self._judge(shares, tilt, theta / float(theta.sum()), tilted.certificate(phi))
@@ -182,6 +194,14 @@ def _between(below: tuple[float, float], above: tuple[float, float], wanted: flo
 def _halfway(below: tuple[float, float], above: tuple[float, float]) -> float:
     """Return the middle, which no shape of the path can make slow."""
     return 2 * below[0] if math.isinf(above[0]) else (below[0] + above[0]) / 2
+
+
+def _rescaled(channel: Channel, factors: FloatArray) -> Channel:
+    """Return a channel with its rows multiplied; a line stays a line, for long ones are solved as nothing else is."""
+    if not isinstance(channel, TwoSidedExponential):
+        return Rescaled(channel, factors)
+    rows = factors if channel.rows is None else channel.rows * factors
+    return replace(channel, rows=rows, diagonal=None if channel.diagonal is None else channel.diagonal * factors)
 
 
 def _maximum(evidence: Evidence) -> FloatArray:

@@ -18,21 +18,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels import Channel, Dense
+from confide.channels import Channel
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.methods import IBU, MLE, Method, Smooth, Stacked
 from confide.methods.base import Choice
-from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, stored
+from confide.methods.candidates import CLOSE_ENOUGH, MOST_STEPS, SMALL_MATRIX, stored
 from confide.methods.held_out import Folds, best_number_of_steps
-from confide.methods.smooth import STEPS_TO_REPORTERS, believe, believe_logs, fit_all
+from confide.methods.smooth import believe, believe_logs, fit_all, turn_rows_to_reporters
 from confide.methods.stacked import why_not_hold_out
 
 if TYPE_CHECKING:
     from confide.solvers.smooth_prior import Fit, Problem
-
-LARGEST_DENSE = 1_000_000
-"""Entries of a channel up to which one product of matrices beats a structured product for each replicate."""
 
 LEAST = 1e-300
 
@@ -85,7 +82,7 @@ def _resolve_ibu(method: IBU, evidence: Evidence, counts: FloatArray, iterations
         "certificate": lambda _step, _rise, gain: totals[0] * np.log(gain) <= method.tolerance,
         "held-out": lambda step, rise, _gain: np.full(rise.shape, step >= iterations),
     }
-    return climb_together(_as_matrix(evidence.channel), counts, start, rules[method.stop], method.iteration_limit)
+    return climb_together(stored(evidence).channel, counts, start, rules[method.stop], method.iteration_limit)
 
 
 @resolve.register
@@ -96,7 +93,7 @@ def _resolve_smooth(method: Smooth, evidence: Evidence, counts: FloatArray, iter
     rows = max(1, BLOCK // max(evidence.channel.shape))
     blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
     populations = np.concatenate([_average(problem, fits, block) for block in blocks])
-    return _turn_to_reporters(mean.channel, counts, populations)
+    return turn_rows_to_reporters(mean.channel, counts, populations)
 
 
 def _average(problem: Problem, fits: Sequence[Fit], counts: FloatArray) -> FloatArray:
@@ -121,7 +118,7 @@ def _resolve_stacked(method: Stacked, evidence: Evidence, counts: FloatArray, it
     folds, or there are very many values, the shares of the estimate serve all.
     """
     few = [replace(evidence, counts=row, log_offset=0.0) for row in counts[:WEIGHED]]
-    is_large = math.prod(evidence.channel.shape) > LARGEST_DENSE
+    is_large = math.prod(evidence.channel.shape) > SMALL_MATRIX
     models = [evidence] if is_large or why_not_hold_out(evidence, method.folds) else few
     weighed = [_main_shares(method.solve(model).choices) for model in models]
     mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
@@ -151,16 +148,6 @@ def _candidate(name: str, method: Stacked, evidence: Evidence) -> tuple[Method, 
     return Smooth(), 0
 
 
-def _turn_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
-    """Return the expected shares among those who reported, one row a replicate; see :class:`Smooth`."""
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    turned = populations
-    for _ in range(STEPS_TO_REPORTERS):
-        turned = turned * channel.pull(_ratio(shares, channel.push(turned)))
-        turned = turned / turned.sum(axis=1, keepdims=True)
-    return turned
-
-
 def climb_together(channel: Channel, counts: FloatArray, start: FloatArray, rule: Rule, limit: int) -> FloatArray:
     """Run EM on every row of counts at once; a row that is done is set aside, so that the others go on faster."""
     shares = counts / counts.sum(axis=1, keepdims=True)
@@ -183,11 +170,6 @@ def climb_together(channel: Channel, counts: FloatArray, start: FloatArray, rule
     answers[active] = theta
     normalised: FloatArray = answers / answers.sum(axis=1, keepdims=True)
     return normalised
-
-
-def _as_matrix(channel: Channel) -> Channel:
-    values, outputs = channel.shape
-    return Dense(channel.dense()) if values * outputs <= LARGEST_DENSE else channel
 
 
 def _ratio(shares: FloatArray, outputs: FloatArray) -> FloatArray:

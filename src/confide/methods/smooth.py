@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from confide.channels.base import FloatArray, Layout
+from confide.channels.base import Channel, FloatArray, Layout
 from confide.errors import SolverError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
@@ -165,10 +165,17 @@ def turn_to_reporters(evidence: Evidence, population: FloatArray) -> FloatArray:
     theta_x g_x, one EM step. Under strong noise g is nearly one; without noise one step gives the reports themselves,
     as it should. The population is not known but estimated, which the further steps make up for.
     """
-    shares = population
+    return turn_rows_to_reporters(evidence.channel, evidence.frequencies, population)
+
+
+def turn_rows_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
+    """Do the same for many, one row each, or for one."""
+    shares = populations
     for _ in range(STEPS_TO_REPORTERS):
-        shares = shares * evidence.gain(evidence.channel.push(shares))
-        shares = shares / float(shares.sum())
+        outputs = channel.push(shares)
+        ratio = np.divide(counts, outputs, out=np.zeros_like(outputs), where=counts > 0)
+        shares = shares * channel.pull(ratio)
+        shares = shares / shares.sum(axis=-1, keepdims=True)
     return shares
 
 

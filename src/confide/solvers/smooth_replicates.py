@@ -90,8 +90,8 @@ class _Stand:
         """Return some of the rows."""
         return _Stand(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
-    def unless(self, better: NDArray[np.bool_], other: _Stand) -> _Stand:
-        """Return the rows of the other where these are better, and the own ones where not."""
+    def taking(self, better: NDArray[np.bool_], other: _Stand) -> _Stand:
+        """Return the rows of the other where those are better, and the own ones where not."""
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
         return _Stand(*(np.where(better if own.ndim == 1 else better[:, None], new, own) for own, new in pairs))
 
@@ -144,7 +144,7 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         step = np.clip(step, -LONGEST_STEP, LONGEST_STEP) * lengths[:, None]
         tried = hill.stand(now.counts, now.heights + step)
         better = tried.height >= now.height
-        before, now = now, now.unless(better, tried)
+        before, now = now, now.taking(better, tried)
         lengths = np.where(better, np.minimum(1.0, lengths / SHORTER), lengths * SHORTER)
         direction = _conjugate(before, now, direction)
         modes[active], tops[active] = now.theta, now.height

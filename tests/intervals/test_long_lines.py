@@ -1,0 +1,76 @@
+"""Long lines: what is done less often there, and said, and what stays the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from confide import (
+    IBU,
+    MLE,
+    Exponential,
+    Integers,
+    Likelihood,
+    Mechanism,
+    TruncatedGeometric,
+    TruncatedLaplace,
+    estimate,
+)
+from confide.channels import Dense, Rescaled, TwoSidedExponential
+from confide.evidence import Evidence
+from confide.intervals import bases
+from confide.intervals.region import Region, _rescaled
+
+LINES = [
+    TruncatedGeometric(Integers(0, 19), 0.4),
+    TruncatedLaplace(Integers(0, 19), 0.4),
+    Exponential(Integers(0, 19), 3.0),
+]
+
+
+@pytest.mark.parametrize("mechanism", LINES, ids=repr)
+def test_a_line_with_its_rows_rescaled_is_the_same_line(mechanism: Mechanism) -> None:
+    factors = np.linspace(0.2, 1.0, 20)
+    tilted = _rescaled(mechanism.channel, factors)
+    plain = Rescaled(mechanism.channel, factors)
+    assert isinstance(tilted, TwoSidedExponential)
+    np.testing.assert_allclose(tilted.dense(), plain.dense(), rtol=1e-12)
+    np.testing.assert_allclose(tilted.push(factors), plain.push(factors), rtol=1e-12)
+    np.testing.assert_allclose(tilted.pull(factors), plain.pull(factors), rtol=1e-12)
+
+
+def test_a_query_on_a_long_line_is_answered_by_the_solver_for_long_lines() -> None:
+    """It went through a solver for any matrix before, and did not come back."""
+    mechanism = TruncatedGeometric(Integers(0, 19_999), 0.05)
+    people = np.clip(np.random.default_rng(1).normal(10_000, 2_500, 20_000), 0, 19_999).astype(int)
+    counts = mechanism.simulate_counts(np.bincount(people, minlength=20_000), rng=1)
+    inference = estimate(counts, mechanism, IBU(iteration_limit=5))._inference
+    true = np.mean(people >= 12_000)
+    low, high = inference.region.ends((np.arange(20_000) >= 12_000).astype(float), 1.92)
+    assert low < true < high
+    without_noise = 2 * 1.96 * np.sqrt(true * (1 - true) / people.size)
+    assert without_noise < high - low < 1.5 * without_noise
+
+
+def test_that_solver_finds_the_ends_that_others_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = TruncatedGeometric(Integers(0, 99), 0.1)
+    evidence = mechanism.observe(mechanism.simulate_counts(np.arange(100), rng=1))
+    asked = (np.arange(100) >= 60).astype(float)
+    matrix = Evidence(Dense(evidence.channel.dense()), evidence.counts)
+    others = Region.of(matrix).ends(asked, 1.92)
+    monkeypatch.setattr("confide.solvers.dispatch.LONG_LINE", 10)
+    assert Region.of(evidence).ends(asked, 1.92) == pytest.approx(others, abs=2e-5)
+
+
+def test_there_are_fewer_replicates_where_there_are_many_values_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mechanism = LINES[0]
+    answer = estimate(mechanism.simulate_counts([50] * 20, rng=1), mechanism, MLE())
+    assert "on 100 replicates (seed" in answer.query("v > 9").rests_on
+    monkeypatch.setattr(bases, "ENOUGH_VALUES", 400)
+    few = answer.query("v > 9")
+    assert "on 20 replicates, no more because there are 20 values (seed" in few.rests_on
+    assert tuple(few) == tuple(answer.query("v > 9"))
+    monkeypatch.setattr(bases, "ENOUGH_VALUES", 20)
+    assert "on 8 replicates, no more" in answer.query("v > 9", basis=Likelihood(50)).rests_on
