@@ -30,8 +30,8 @@ from confide.theory.identification import (
 )
 from confide.theory.verdicts import Finding, Verdict
 
-LARGEST_COMPARED = 100_000_000
-"""Entries of a channel up to which its rows are compared, by a few products: half a second where it is stored."""
+LARGEST_COMPARED = 25_000_000
+"""Entries of a channel up to which its rows are compared, by a few products: a tenth of a second where it is stored."""
 
 LARGEST_DECOMPOSED = 250_000_000
 """Values times values times outputs up to which all singular values are computed: about a quarter of a second."""
