@@ -37,3 +37,10 @@ def test_import_confide_loads_the_library(loaded: set[str]) -> None:
 def test_blurring_loads_no_more_than_numpy() -> None:
     loaded = modules_after("import confide as cf\ncf.TruncatedGeometric(cf.Integers(0, 9), 1.0).privatize(3)")
     assert not {name for name in loaded if name.startswith("scipy.")}
+
+
+def test_what_is_asked_for_later_is_loaded_later() -> None:
+    later = ("confide.counting", "confide.plans", "confide.tables", "confide.theory.diagnosis", "confide.audits")
+    assert not {name for name in modules_after("import confide") if name.startswith(later)}
+    assert "confide.plans" in modules_after("import confide\nconfide.plan")
+    assert "confide.tables" in modules_after("import confide\nconfide.tables")

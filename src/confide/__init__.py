@@ -12,11 +12,12 @@ from the noisy reports, and say how good the answer is.
 <Status.SMALL_STEP: 'small step'>
 """
 
+import importlib
+import typing
+
 from confide import datasets
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
-from confide.audits import Audit, audit
 from confide.comparisons import Outcome, assess
-from confide.counting import CountedReports, GroupedCounts, count
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning
 from confide.estimates import Estimate, estimate, estimate_groups
@@ -43,11 +44,15 @@ from confide.mechanisms import (
     truncated,
 )
 from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
-from confide.plans import Plan, plan
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
-from confide.theory.diagnosis import Diagnosis, diagnose
 from confide.theory.likely_subsets import LikelySubset, likely_subset
+
+if typing.TYPE_CHECKING:
+    from confide.audits import Audit, audit
+    from confide.counting import CountedReports, GroupedCounts, count
+    from confide.plans import Plan, plan
+    from confide.theory.diagnosis import Diagnosis, diagnose
 
 __version__ = "0.1.0"
 
@@ -122,3 +127,31 @@ __all__ = [
     "total_variation",
     "truncated",
 ]
+
+_LATER = {
+    "Audit": "audits",
+    "CountedReports": "counting",
+    "Diagnosis": "theory.diagnosis",
+    "GroupedCounts": "counting",
+    "Plan": "plans",
+    "audit": "audits",
+    "count": "counting",
+    "diagnose": "theory.diagnosis",
+    "plan": "plans",
+}
+"""What is loaded when it is first asked for, and from where: whoever blurs a value need not wait for it."""
+
+_LATER_MODULES = ("audits", "counting", "explanations", "plans", "tables")
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in _LATER_MODULES:
+        return importlib.import_module(f"confide.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'confide' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(f"confide.{_LATER[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_LATER_MODULES})
