@@ -275,3 +275,9 @@ def test_what_single_values_rest_on_depends_on_what_the_method_believes() -> Non
     assert "whatever the method" in estimate(tally([0, 1, 2], [5, 9, 4]), response, IBU()).interval().rests_on
     narrow = estimate(COUNTS, MECHANISM, MLE()).interval(basis=Bootstrap(50))
     assert "as many from" not in narrow.rests_on
+
+
+def test_a_level_next_to_one_draws_more_unbidden_or_rests_on_the_likelihood() -> None:
+    answer = estimate(COUNTS, MECHANISM, IBU())
+    assert "999 replicates" in answer.interval(0.999).rests_on
+    assert "whatever the method" in answer.interval(0.99999).rests_on

@@ -327,7 +327,7 @@ def test_a_plan_says_when_no_number_of_people_can_settle_it() -> None:
 
 def test_a_plan_is_made_for_what_estimate_does_unless_told() -> None:
     guess = as_guess(SHARES, MECHANISM, "value")
-    expected = Simulation(guess, Distance(LINE), METHOD, repeats=24, seed=1).predict(MECHANISM, 2000)
+    expected = Simulation(guess, Distance(LINE), METHOD, repeats=24, seed=0).predict(MECHANISM, 2000)
     generator, fresh = np.random.default_rng(5), []
     for _ in range(24):
         counts = MECHANISM.simulate_counts(generator.multinomial(2000, SHARES), rng=generator)

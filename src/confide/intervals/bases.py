@@ -240,12 +240,21 @@ class Bootstrap(Basis):
 
     def _check_level(self, level: float) -> None:
         """Refuse a level that so few replicates cannot tell from certainty: more often than their largest error."""
-        needed = math.ceil(level / (1 - level) - 1e-9)
+        needed = replicates_for(level)
         if self.replicates < needed:
             raise InvalidParameterError(
                 f"A level of {percent(level)} takes at least {needed:,} replicates; got {self.replicates:,}. Use "
                 f"Bootstrap({needed}), or Likelihood(), which takes any level."
             )
+
+
+def replicates_for(level: float) -> int:
+    """Return how many replicates it takes for their largest error to be beaten no more often than the level allows.
+
+    >>> replicates_for(0.95), replicates_for(0.999)
+    (19, 999)
+    """
+    return math.ceil(level / (1 - level) - 1e-9)
 
 
 def allowed_fall(level: float) -> float:

@@ -17,7 +17,7 @@ from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
-from confide.intervals.bases import SHARES, Basis, Bootstrap, Likelihood
+from confide.intervals.bases import SHARES, Basis, Bootstrap, Likelihood, replicates_for
 from confide.intervals.region import Region
 from confide.intervals.replicates import Family, draw_family, is_complete
 from confide.intervals.surroundings import Surroundings
@@ -31,6 +31,9 @@ DIFFERENT = 1e-6
 
 ROUGHLY = 0.01
 """Nats to which the best explanations of replicates are proven; their average is all that is wanted."""
+
+MOST_REPLICATES = 2000
+"""Replicates that are drawn unbidden, for a level next to one."""
 
 FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
@@ -93,15 +96,18 @@ class Inference:
         """Whether any group's reports can be drawn from a distribution; if not, they are drawn from the reports."""
         return any(is_complete(part) for part in self.parts)
 
-    @property
-    def usual_basis(self) -> Basis:
-        """What intervals of single values rest on unless told.
+    def usual_basis(self, level: float) -> Basis:
+        """Return what intervals of single values rest on unless told.
 
         The likelihood for a method that believes nothing, and under randomized response, which blurs no value into its
-        neighbours: there it is as narrow, holds more often and has a closed form.
+        neighbours: there it is as narrow, holds more often and has a closed form. Also where the level takes more
+        replicates than anyone waits for.
         """
         is_few = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
-        return Likelihood() if is_few or isinstance(self.evidence.channel, RandomizedResponseChannel) else Bootstrap()
+        replicates = max(Bootstrap().replicates, replicates_for(level))
+        if is_few or isinstance(self.evidence.channel, RandomizedResponseChannel) or replicates > MOST_REPLICATES:
+            return Likelihood()
+        return Bootstrap(replicates)
 
     def families(self, count: int, seed: int) -> list[Family]:
         """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
@@ -126,7 +132,7 @@ class Inference:
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""
         check_level("level", level)
-        chosen = _check_basis(basis, self.usual_basis)
+        chosen = _check_basis(basis, self.usual_basis(level))
         considered = self._seen_by(chosen)
         low, high = chosen.band(considered, level)
         undetermined = self._open_shares()
