@@ -70,9 +70,8 @@ def _heights(name: str) -> Iterator[dict[str, Any]]:
 
 def _facts(name: str) -> dict[str, Any]:
     """Return the verdicts of theory, and the two ends of the set of maxima."""
-    from confide.theory.concavity import strict_concavity
+    from confide.theory.concavity import strict_concavity, uniqueness
     from confide.theory.maximum_set import maximum_set
-    from confide.theory.uniqueness import uniqueness
 
     matrix, reports = CASES[name]
     mechanism, counts = FromMatrix(VALUES, matrix), tally(list(reports))

@@ -33,7 +33,7 @@ COLUMNS = {
 
 def compute() -> dict[str, Table]:
     """Return the bound for each number of people, and the share of drawn populations with a strictly concave L."""
-    from confide.theory.concavity import rappor_concavity_bound
+    from confide.theory.concavity import concavity_chance
 
     rows = []
     for epsilon in LEVELS:
@@ -41,7 +41,7 @@ def compute() -> dict[str, Table]:
         seed = seed_of("rappor-concavity", epsilon)
         seen = _shares(mechanism, seed)
         rows += [
-            (epsilon, people, rappor_concavity_bound(mechanism, people), share, TRIALS, seed)
+            (epsilon, people, concavity_chance(mechanism, people), share, TRIALS, seed)
             for people, share in zip(PEOPLE, seen, strict=True)
         ]
     return {RESULTS: Table(COLUMNS, tuple(rows))}
@@ -56,7 +56,8 @@ def _shares(mechanism: Rappor, seed: int) -> list[float]:
     generator = np.random.default_rng(seed)
     size = mechanism.alphabet.size
     values = generator.integers(0, size, (TRIALS, PEOPLE[-1]))
-    bits = (generator.random((TRIALS, PEOPLE[-1], size)) < mechanism.keep) == (values[..., None] == np.arange(size))
+    keep = float(mechanism.keep)
+    bits = (generator.random((TRIALS, PEOPLE[-1], size)) < keep) == (values[..., None] == np.arange(size))
     ones = np.ones((TRIALS, 1, size))
     return [
         float((np.linalg.matrix_rank(np.concatenate([bits[:, :people], ones], axis=1)) == size).mean())
