@@ -46,6 +46,7 @@ def test_blurring_loads_no_more_than_numpy() -> None:
     assert not {name for name in loaded if name.startswith("scipy.")}
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_later_is_loaded_later() -> None:
     later = ("confide.counting", "confide.plans", "confide.tables", "confide.theory.diagnosis", "confide.audits")
     assert not {name for name in modules_after("import confide\nconfide.Integers") if name.startswith(later)}

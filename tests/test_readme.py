@@ -14,6 +14,8 @@ from confide.cli.main import COMMANDS, app
 from confide.mechanisms import MECHANISMS
 from confide.methods import METHODS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]

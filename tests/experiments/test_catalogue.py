@@ -16,6 +16,8 @@ from confide.experiments import EXPERIMENTS, Comparison, Experiment, Verdict, fi
 from confide.experiments.catalogue import inversion_bounds, likelihood_surfaces, rappor_concavity, san_francisco
 from confide.figures import to_pdf
 
+pytestmark = pytest.mark.slow
+
 ALL = pytest.mark.parametrize("name", EXPERIMENTS)
 COMPARISONS = {name: one for name, one in EXPERIMENTS.items() if isinstance(one, Comparison)}
 

@@ -10,6 +10,8 @@ from confide.experiments.catalogue import start_delta
 from confide.experiments.cells import Draw, run_draw
 from confide.experiments.contenders import BIT_INVERSIONS, IBU_FOR_BITS, IBU_OF_PAPER, INVERSIONS
 
+pytestmark = pytest.mark.slow
+
 REPEATS = 3
 AGES, MANHATTAN = Bundled("adult_ages"), Bundled("manhattan")
 

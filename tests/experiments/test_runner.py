@@ -27,6 +27,8 @@ from confide.experiments import (
     reproduce,
 )
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = Comparison(
     name="small",
     title="A small experiment",
