@@ -12,7 +12,7 @@ from confide.alphabets import Alphabet, Grid, Integers
 from confide.datasets import load
 from confide.experiments.base import RESULTS, SHARES, Picture, Tables
 from confide.experiments.table import Table
-from confide.explanations import plural, with_unit
+from confide.wording import plural, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
