@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test lint types contracts check bench setup clean
+.PHONY: help demo reproduce test quick lint types contracts check bench setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -20,6 +20,9 @@ reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write build
 
 test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples among them
 	@$(BIN)/pytest -n auto
+
+quick: $(VENV)/.installed-dev  ## Run a sample of the tests, for the inner loop (under a minute)
+	@$(BIN)/pytest -n auto -q --quick
 
 lint: $(VENV)/.installed-dev  ## Check style and formatting
 	@$(BIN)/ruff check .

@@ -15,6 +15,8 @@ from confide.mechanisms import MECHANISMS
 from confide.methods import METHODS
 from reproduction.__main__ import app as reproduce
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 DOCUMENTS = [README, ROOT / "reproduction" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -16,6 +16,8 @@ from confide.figures import to_pdf
 from reproduction import EXPERIMENTS, Comparison, Experiment, Verdict, find
 from reproduction.catalogue import inversion_bounds, likelihood_surfaces, rappor_concavity, san_francisco
 
+pytestmark = pytest.mark.slow
+
 ALL = pytest.mark.parametrize("name", EXPERIMENTS)
 COMPARISONS = {name: one for name, one in EXPERIMENTS.items() if isinstance(one, Comparison)}
 

@@ -47,6 +47,7 @@ def test_numbers_are_at_least_one(call: Call, option: str) -> None:
     assert call(option, "0").code == ExitCode.USAGE
 
 
+@pytest.mark.slow
 def test_a_run_leaves_tables_figures_and_an_index(call: Call, tmp_path: Path) -> None:
     ending = call("likely-subsets", "mechanisms", "--jobs", "1", "--output", str(tmp_path / "out"))
     assert ending.code == 0

@@ -10,6 +10,8 @@ from reproduction.catalogue import start_delta
 from reproduction.cells import Draw, run_draw
 from reproduction.contenders import BIT_INVERSIONS, IBU_FOR_BITS, IBU_OF_PAPER, INVERSIONS
 
+pytestmark = pytest.mark.slow
+
 REPEATS = 3
 AGES, MANHATTAN = Bundled("adult_ages"), Bundled("manhattan")
 

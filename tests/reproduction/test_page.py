@@ -34,6 +34,7 @@ def page(folder: Folder) -> str:
     return reproduction_page(list(EXPERIMENTS.values()), folder)
 
 
+@pytest.mark.slow
 def test_every_experiment_has_its_figures_caption_command_and_tables(page: str) -> None:
     reader = Reader(page)
     for name in NAMES:
@@ -84,6 +85,7 @@ def test_what_was_not_run_is_named(page: str) -> None:
     assert all(name in text for name in EXPERIMENTS)
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_once(folder: Folder) -> None:
     experiment = EXPERIMENTS["likely-subsets"]
     drawn = folder.figure("likely-subsets")

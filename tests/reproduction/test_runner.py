@@ -27,6 +27,8 @@ from reproduction import (
     reproduce,
 )
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = Comparison(
     name="small",
     title="A small experiment",
