@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, reproduce, show
+from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, show
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
 from confide.errors import ConfideError
@@ -112,7 +112,6 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
-    "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
 }
 """Every command with examples for its help; a new one joins by standing here."""
 
