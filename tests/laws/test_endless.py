@@ -156,6 +156,7 @@ def test_poissons_formula_is_the_sum(rate: float) -> None:
     assert lattice_sum(rate) == pytest.approx(brute, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [3, 10, 64, 100])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
 def test_lemma_probrappor(size: int, epsilon: float) -> None:

@@ -54,6 +54,7 @@ def test_probabilities_too_small_for_a_float_are_still_positive() -> None:
     assert 1990 < consistency(laplace).dominance.numbers["dominating constant"] < 2020
 
 
+@pytest.mark.slow
 def test_large_mechanisms_are_dominated_by_their_promise() -> None:
     for mechanism in (
         cf.TruncatedLaplace(cf.Integers(0, 2999), 0.01),

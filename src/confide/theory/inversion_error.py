@@ -97,7 +97,7 @@ def _no_matrix(mechanism: Mechanism) -> str:
     many = f"{outputs:,}" if outputs < 10**15 else f"about 2^{outputs.bit_length() - 1}"
     if mechanism.facts.bits is not None:
         return (
-            f"Its matrix has a column for each of {many} outputs, 2^{mechanism.alphabet.size} bit vectors, so it is not "
-            f"square and has no inverse. BitInversion() inverts each bit by itself."
+            f"Its matrix has a column for each of {many} outputs, 2^{mechanism.alphabet.size} bit vectors, so it is "
+            f"not square and has no inverse. BitInversion() inverts each bit by itself."
         )
     return f"Its {many} outputs are too many to list, so there is no matrix to invert."
