@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.datasets import load
-from confide.explanations import plural, with_unit
+from confide.wording import plural, with_unit
 from reproduction.cells import USUAL
 from reproduction.experiments import Comparison, Picture
 from reproduction.table import RESULTS, SHARES, Table, Tables

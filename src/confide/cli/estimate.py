@@ -357,7 +357,7 @@ def _in_percent(answer: Interval) -> str:
 
 
 def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | None) -> list[tuple[str, str]]:
-    from confide.explanations import with_unit
+    from confide.wording import with_unit
 
     if truth is None:
         return []

@@ -154,7 +154,7 @@ def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     kinds = [name for name, kind in ALPHABETS.items() if kind is type(alphabet)]
     return {
         "kind": kinds[0] if kinds else _hyphenated(type(alphabet).__name__),
-        "size": alphabet.size if alphabet.is_finite else None,
+        "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),
         "description": repr(alphabet),
