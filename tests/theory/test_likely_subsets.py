@@ -359,13 +359,9 @@ def test_one_report_is_enough() -> None:
 
 def test_bad_input_is_refused() -> None:
     mechanism = Geometric(Integers(), 1.0)
-    with pytest.raises(
-        InvalidParameterError, match=r"counts must be Counts; got list. Call confide.tally"
-    ):
+    with pytest.raises(InvalidParameterError, match=r"counts must be Counts; got list. Call confide.tally"):
         likely_subset([3], mechanism)  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidParameterError, match="mechanism must be a mechanism such as .*; got Integers"
-    ):
+    with pytest.raises(InvalidParameterError, match=r"mechanism must be a mechanism such as .*; got Integers"):
         likely_subset(tally([3]), Integers())  # type: ignore[arg-type]
     with pytest.raises(InvalidCountsError, match="no reports"):
         likely_subset(tally([]), mechanism)

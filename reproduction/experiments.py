@@ -1,27 +1,68 @@
-"""What an experiment is: what it declares, the tables it makes, the pictures drawn from them, what the paper says."""
+"""Experiments: declarations, the tables they make, the pictures drawn from them, and what the paper says of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
-from reproduction.blurs import Blur
 from reproduction.cells import Contender, Draw, Record, Row
-from reproduction.sources import Source
-from reproduction.table import Table
+from reproduction.claims import Claim
+from reproduction.declarations import Blur, Source
+from reproduction.table import RESULTS, SHARES, TIMES, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Tables = Mapping[str, Table]
-"""The tables of an experiment, by name."""
+NUMBERS = {
+    "fig:geometric_on_ages": "Figure 1",
+    "fig:sconcavity_depends_on_observations": "Figure 4",
+    "fig:probability_of_s_concavity_rappor": "Figure 5",
+    "fig:uniqueness_vs_sconcavity": "Figure 6",
+    "fig:multiple_mles": "Figure 7",
+    "tab:experiments": "Table 2",
+    "fig:manhattan_map": "Figure 8",
+    "fig:taxicab_on_grid": "Figure 9",
+    "fig:box_estimators_dprivacy": "Figure 10",
+    "fig:box_estimators_geind": "Figure 11",
+    "fig:box_estimators_krr_emd": "Figure 12",
+    "fig:rappor_on_line_em": "Figure 13",
+    "fig:box_estimators_rappor": "Figure 14",
+    "fig:box_var_data_lgeom_emd": "Figure 15",
+    "fig:box_var_data_taxicab_emd": "Figure 16",
+    "fig:box_var_data_krr_emd": "Figure 17",
+    "prop:invKrrBound": "Proposition 4",
+    "prop:invTLinGeomBound": "Proposition 5",
+    "prop:invTTaxicabBound": "Proposition 6",
+    "fig:EMD_ini_delta": "Figure 18",
+    "fig:distributions": "Figure 19",
+    "fig:time_alphabet_delta": "Figure 20",
+    "fig:convex_likely_linear": "Figure 21",
+    "fig:likely_planar": "Figure 22",
+    "fig:box_estimators_dprivacy_tv": "Figure 24",
+    "fig:box_estimators_geind_tv": "Figure 25",
+    "fig:box_estimators_krr_tv": "Figure 26",
+    "fig:box_estimators_rappor_tv": "Figure 27",
+    "fig:box_var_data_lgeom_tv": "Figure 28",
+    "fig:box_var_data_taxicab_tv": "Figure 29",
+    "fig:box_var_data_krr_tv": "Figure 30",
+    "fig:box_estimators_labTests_emd": "Figure 31",
+    "fig:box_estimators_paris_emd": "Figure 32",
+}
+"""Numbers in the paper by its labels, counted in the order of its text. Left out, as they show no data: Table 1
+(notation), Figures 2 (the setting), 3 (a summary of properties) and 23 (an inverse matrix)."""
 
-RESULTS, SHARES, TIMES = "results", "shares", "times"
+
+def cite(label: str) -> str:
+    """Return what the paper's readers and its source call the same thing.
+
+    >>> cite("fig:multiple_mles")
+    'Figure 7 (fig:multiple_mles)'
+    """
+    return f"{NUMBERS[label]} ({label})"
 
 
 def _kind(hint: object) -> str:
@@ -41,53 +82,9 @@ COLUMNS: dict[str, dict[str, str]] = {
 """The columns of the tables that every comparison makes, and their kinds."""
 
 
-class Verdict(StrEnum):
-    """How a statement of the paper fares against a number of ours."""
-
-    HOLDS = "holds"
-    DIFFERS = "differs"
-    MISPRINT = "misprint"
-    COMPARED = "for comparison"
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether it says something of the paper, and not of a variant that is shown beside it."""
-        return self is not Verdict.COMPARED
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A number or a sentence of the paper, beside what came out here.
-
-    Attributes
-    ----------
-    what
-        What it is about.
-    paper
-        What the paper prints.
-    ours
-        What came out here.
-    verdict
-        Whether the two agree.
-    note
-        Why not, or how it was judged.
-    """
-
-    what: str
-    paper: str
-    ours: str
-    verdict: Verdict
-    note: str = ""
-
-
-def judge(what: str, paper: str, ours: str, *, holds: bool, note: str = "") -> Claim:
-    """Return a claim that holds or differs."""
-    return Claim(what, paper, ours, Verdict.HOLDS if holds else Verdict.DIFFERS, note)
-
-
 @dataclass(frozen=True)
 class Picture:
-    """A figure to be drawn from the tables, and what stands below it."""
+    """Figure to be drawn from the tables, and its caption."""
 
     name: str
     caption: str
@@ -96,22 +93,22 @@ class Picture:
 
 @dataclass(frozen=True)
 class Experiment(ABC):
-    """What all experiments declare.
+    """Declaration that all experiments share.
 
     Parameters
     ----------
     name
-        What it is called on the command line.
+        Name on the command line.
     title
-        A heading.
+        Heading.
     paper
-        What of the paper it reproduces, by the paper's own labels; empty if it is an addition.
+        Labels of the paper's figures, tables and propositions that it reproduces; empty if it is an addition.
     notes
-        What a reader should know: where ours may differ, and why.
+        Remarks for the reader: where ours may differ, and why.
     pictures
-        The figures.
+        Figures, drawn from the tables alone.
     claims
-        What the paper says, to be laid beside the tables.
+        Statements of the paper, judged by the tables.
     """
 
     name: str
@@ -121,10 +118,20 @@ class Experiment(ABC):
     pictures: tuple[Picture, ...] = ()
     claims: Callable[[Tables], list[Claim]] | None = None
 
+    def __post_init__(self) -> None:
+        unknown = [label for label in self.paper if label not in NUMBERS]
+        if unknown:
+            raise InvalidParameterError(f"The paper has no {', '.join(unknown)}; NUMBERS lists its labels.")
+
     @property
     @abstractmethod
     def columns(self) -> Mapping[str, Mapping[str, str]]:
-        """The columns of each table and their kinds."""
+        """Columns of each table and their kinds."""
+
+    @property
+    def citations(self) -> list[str]:
+        """Numbers and labels of what it reproduces."""
+        return [cite(label) for label in self.paper]
 
 
 @dataclass(frozen=True)
@@ -143,7 +150,7 @@ def cross(sources: Source | Iterable[Source], blurs: Iterable[Blur]) -> tuple[Se
 
 @dataclass(frozen=True)
 class Comparison(Experiment):
-    """Methods side by side on the same reports: settings x repeats x methods.
+    """Methods side by side on the same reports: the cross-product of settings, repeats and methods.
 
     Parameters
     ----------
@@ -166,6 +173,7 @@ class Comparison(Experiment):
     is_timed: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_count("repeats", self.repeats, 1)
         if not self.settings or not self.contenders:
             raise InvalidParameterError(f"{self.name!r} needs at least one setting and one method.")
@@ -213,6 +221,7 @@ class Computation(Experiment):
     kinds: Mapping[str, Mapping[str, str]] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.compute is None or not self.kinds:
             raise InvalidParameterError(f"{self.name!r} needs something to compute, and the columns of its tables.")
 
