@@ -106,7 +106,7 @@ def _ones_chance(ones: FloatArray, law: FloatArray, classes: Indices, seed: int)
     drawn = np.random.default_rng(seed).multinomial(max(1, round(total)), law, size=REPLICATES)
     rows = np.vstack([ones, drawn]).astype(np.float64)
     bounds, ratios = _ones_bounds(rows, law, classes)
-    ranked = (1 + np.count_nonzero(bounds[1:] <= bounds[0])) / (REPLICATES + 1)
+    ranked = (1 + int(np.count_nonzero(bounds[1:] <= bounds[0]))) / (REPLICATES + 1)
     # Below all replicates the bound itself is the better p-value: the number of ones is a sum of many.
     return (ranked if ranked > 1 / (REPLICATES + 1) else min(ranked, 2 * float(bounds[0]))), float(ratios[0])
 

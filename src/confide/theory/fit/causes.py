@@ -34,6 +34,9 @@ FINEST = 0.02
 FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0)
 """Multiples of epsilon, or parts of it, at which a bad fit is tried again."""
 
+NEARLY_NONE = 8.0
+"""Multiples of epsilon from which on nearly no noise is left."""
+
 AT_EASE = 0.3
 """The p-value from which on another epsilon is taken to fit; the first that is not rejected would be too near."""
 
@@ -179,9 +182,10 @@ def _other_epsilon(tables: Tables, look: Look) -> Iterable[str]:
         if channel is None:
             return
         chances.append(_chance_at(tables, channel))
-    if chances[-1] < AT_EASE:
-        if upwards and chances[-1] == max(chances):
-            yield "A likely cause is devices that hardly blur, or not at all: the reports are far too sharp."
+    # At many times the epsilon nearly anything fits, for hardly any noise is left that could speak against it.
+    if factors[len(chances) - 1] >= NEARLY_NONE:
+        yield "A likely cause is devices that hardly blur, or not at all; or it was another mechanism altogether."
+    if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
         return
     right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
     epsilon = getattr(tables.parts[0].mechanism, "epsilon", math.nan)

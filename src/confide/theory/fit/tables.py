@@ -33,11 +33,15 @@ STEP = 0.05
 MOST_CELLS = 1000
 """Outputs up to which each stands for itself; more are merged into blocks, so that a maximum takes milliseconds."""
 
-LARGEST_TESTED = 20_000_000
-"""Values times cells past which nothing is tested: one maximum would take minutes."""
+FEWEST_CELLS = 16
+"""Cells that are kept apart however few reports there are."""
 
-TOLERANCE = 0.05
-"""The certificate of each maximum in nats; G2 has a spread of some twenty."""
+LARGEST_QUICK, LARGEST_TESTED = 1_000_000, 5_000_000
+"""Values times cells up to which a maximum takes well under a second, so that outputs need not be merged for its sake;
+and past which nothing is tested."""
+
+TOLERANCE = 0.3
+"""The certificate of each maximum in nats; G2 has a spread of twelve and more. A finer one changes no figure."""
 
 Group = tuple[Counts, Mechanism]
 
@@ -68,13 +72,14 @@ class Table:
             counts, mechanism = _round_to_cells(counts, mechanism, values)
         per_output = mechanism.observe(counts).counts
         size = mechanism.alphabet.size
-        cells = _merge_neighbours(mechanism.report_alphabet, max(16, min(MOST_CELLS, int(total // 2))))
+        most = max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2), LARGEST_QUICK // size))
+        cells = _merge_neighbours(mechanism.report_alphabet, most)
         reachable = mechanism.channel.push(np.full(size, 1.0 / size)) > 0
         cells = np.where(reachable, cells, -1)
         kept, numbers = np.unique(cells[reachable], return_inverse=True)
         cells[reachable] = numbers
         if size * kept.size > LARGEST_TESTED:
-            raise InvalidParameterError(f"{size:,} values times {kept.size:,} cells are too many.")
+            raise InvalidParameterError(f"{size:,} values times {kept.size:,} cells are too many to test.")
         summed = np.bincount(cells[reachable], per_output[reachable], kept.size).astype(np.float64)
         return cls(mechanism, summed, cells)
 
@@ -89,7 +94,7 @@ class Table:
         if np.array_equal(self.cells, np.arange(size)):
             return channel
         merged = Embedded(channel, np.arange(channel.shape[0]), self.cells, size)
-        return Dense(merged.dense(), merged.layout) if math.prod(channel.shape) <= LARGEST_TESTED else merged
+        return Dense(merged.dense(), merged.layout) if math.prod(channel.shape) <= 4 * LARGEST_TESTED else merged
 
     @cached_property
     def total(self) -> float:
@@ -320,7 +325,7 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     else:
         raise InvalidParameterError(f"{alphabet!r} has no cells.")
     if alphabet.size * outputs.size > 10 * LARGEST_TESTED:
-        raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many.")
+        raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many to test.")
     return tally(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
 
 

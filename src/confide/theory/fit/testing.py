@@ -2,7 +2,7 @@
 
 >>> import confide as cf
 >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
->>> print(cf.theory.fit.fit(cf.tally([50], counts=[5000]), ages))  # doctest: +ELLIPSIS
+>>> print(fit(cf.tally([50], counts=[5000]), ages))  # doctest: +ELLIPSIS
 These reports do not come from this mechanism: 50 was reported 4,8... times too often...
 
 Three statistics, all from the maximum of the likelihood over distributions theta:
@@ -15,7 +15,6 @@ Given the support S of the maximum, G2 is a chi-squared with as many degrees of 
 rank of S: the residual lies in a cone, whose length is independent of its direction. The other two lie in that cone too
 and have no such law; they are calibrated by a parametric bootstrap from the maximum, and so is the least of the three
 p-values. Bit vectors are nearly all distinct; there the tests are of quantities whose law does not depend on theta.
-
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from confide.theory.fit.bits import check_bits
 from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
 from confide.theory.fit.tables import Group, Look, Tables
 
-ROUNDS = (19, 39, 79, 199)
+ROUNDS = (19, 39, 99)
 """Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
 
 CALM, CLEAR = 0.25, 1e-4
@@ -102,7 +101,7 @@ def examine(groups: Sequence[Group]) -> Examination:
     try:
         tables = Tables.of(others) if others else None
     except InvalidParameterError as error:
-        obstacle = f"The reports cannot be laid out in cells: {error}"
+        obstacle = str(error)
     return Examination(tables, tuple(bits), obstacle)
 
 
@@ -176,7 +175,7 @@ def _calibrate(observed: FloatArray, rows: FloatArray) -> tuple[float, float]:
     tails = -np.expm1(-np.exp(-np.clip(math.pi / math.sqrt(6) * distance[:, 1:3] + np.euler_gamma, -20, 700)))
     bounds += [tails[:, 0] / WEIGHTS[2], tails[:, 1] / WEIGHTS[3]]
     least = np.min(bounds, axis=0)
-    ranked = (1 + np.count_nonzero(least[1:] <= least[0])) / (number + 1)
+    ranked = (1 + int(np.count_nonzero(least[1:] <= least[0]))) / (number + 1)
     bound = min(1.0, float(least[0]))
     return bound, ranked if ranked > 1 / (number + 1) else min(ranked, bound)
 
