@@ -84,9 +84,8 @@ def _heights(name: str) -> Iterator[dict[str, Any]]:
 
 def _facts(name: str) -> dict[str, Any]:
     """Return the verdicts of theory, and the two ends of the set of maxima."""
-    from confide.theory.concavity import strict_concavity
+    from confide.theory.concavity import strict_concavity, uniqueness
     from confide.theory.maximum_set import maximum_set
-    from confide.theory.uniqueness import uniqueness
 
     matrix, reports = CASES[name]
     mechanism, counts = FromMatrix(THREE_VALUES, matrix), tally(list(reports))
@@ -170,7 +169,7 @@ CONCAVITY_COLUMNS = {
 
 def compute_concavity() -> dict[str, Table]:
     """Return the bound for each number of people, and the share of drawn populations with a strictly concave L."""
-    from confide.theory.concavity import rappor_concavity_bound
+    from confide.theory.concavity import concavity_chance
 
     rows = []
     for epsilon in LEVELS:
@@ -178,7 +177,7 @@ def compute_concavity() -> dict[str, Table]:
         seed = seed_of("rappor-concavity", epsilon)
         seen = _shares(mechanism, seed)
         rows += [
-            (epsilon, people, rappor_concavity_bound(mechanism, people), share, TRIALS, seed)
+            (epsilon, people, concavity_chance(mechanism, people), share, TRIALS, seed)
             for people, share in zip(PEOPLE, seen, strict=True)
         ]
     return {RESULTS: Table(CONCAVITY_COLUMNS, tuple(rows))}
@@ -193,7 +192,8 @@ def _shares(mechanism: Rappor, seed: int) -> list[float]:
     generator = np.random.default_rng(seed)
     size = mechanism.alphabet.size
     values = generator.integers(0, size, (TRIALS, PEOPLE[-1]))
-    bits = (generator.random((TRIALS, PEOPLE[-1], size)) < mechanism.keep) == (values[..., None] == np.arange(size))
+    keep = float(mechanism.keep)
+    bits = (generator.random((TRIALS, PEOPLE[-1], size)) < keep) == (values[..., None] == np.arange(size))
     ones = np.ones((TRIALS, 1, size))
     return [
         float((np.linalg.matrix_rank(np.concatenate([bits[:, :people], ones], axis=1)) == size).mean())
