@@ -14,7 +14,7 @@ from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise, with_epsilon
 from confide.tables import alphabet_record, csv_text
-from confide.theory.identified_pools import pool_identification
+from confide.theory.identification import pool_identification
 from confide.theory.words import remark_on
 from confide.wording import counted, plural, with_unit
 
