@@ -17,6 +17,9 @@ FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+UNIT = 2.0**-53
+"""The unit roundoff of float64: one operation is wrong by at most this share of its result."""
+
 LARGEST_CONDITION = 1e12
 """Past it an inverse has fewer than four correct digits, and noise is all that it returns."""
 
@@ -90,6 +93,27 @@ class Channel(ABC):
     def select(self, values: Indices) -> FloatArray:
         """Return these rows of M, computed entry by entry rather than through push."""
 
+    @property
+    def entry_error(self) -> float:
+        """Relative error of the entries that `select` returns, seen against the ideal matrix.
+
+        The default covers entries that a few operations compute; a channel that stores its matrix has none.
+        """
+        return 1.2e-15  # 1.1e-15 was the most that exact arithmetic showed on lines, at n = 1e9
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """Bound on the rounding error of each entry of push, for a non-negative input and what push made of it.
+
+        The default holds for sums of products in any order: with m terms of one sign they are wrong by at most
+        m + 3 units (Higham, Accuracy and Stability, 2002, section 3.1). A channel that computes its products in
+        another way, as by recursions or transforms, overrides both bounds.
+        """
+        return _sum_error(distribution, pushed)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """Bound on the rounding error of each entry of pull; see :meth:`push_error`."""
+        return _sum_error(weights, pulled)
+
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """Return the entries of M in these rows and columns; a channel with large rows overrides this."""
         return self.select(values)[:, outputs]
@@ -138,6 +162,12 @@ class Channel(ABC):
     def __repr__(self) -> str:
         values, outputs = self.shape
         return f"{type(self).__name__}({values} values, {outputs} outputs)"
+
+
+def _sum_error(terms: FloatArray, sums: FloatArray) -> FloatArray:
+    # Terms that are zero add no rounding.
+    error: FloatArray = (np.count_nonzero(terms, axis=-1, keepdims=True) + 3) * UNIT * sums
+    return error
 
 
 def _shape_of(vectors: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +43,19 @@ class Rescaled(Channel):
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self.base.pull(weights) * self.factors
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return self.base.entry_error
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        return self.base.push_error(distribution * self.factors, pushed) + UNIT * pushed
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        return self.base.pull_error(weights, self.base.pull(weights)) * self.factors + UNIT * pulled
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,12 +41,30 @@ class Stacked(Channel):
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        ends = np.cumsum([channel.shape[1] for channel in self.channels])[:-1]
-        parts = np.split(weights, ends, axis=-1)
-        pulled: FloatArray = sum(
-            (channel.pull(part) for channel, part in zip(self.channels, parts, strict=True)), start=np.zeros(1)
-        )
+        parts = zip(self.channels, np.split(weights, self._ends, axis=-1), strict=True)
+        pulled: FloatArray = sum((channel.pull(part) for channel, part in parts), start=np.zeros(1))
         return pulled
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return max(channel.entry_error for channel in self.channels)
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        parts = zip(self.channels, np.split(pushed, self._ends, axis=-1), strict=True)
+        return np.concatenate([channel.push_error(distribution, part) for channel, part in parts], axis=-1)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        parts = zip(self.channels, np.split(weights, self._ends, axis=-1), strict=True)
+        errors = (channel.pull_error(part, channel.pull(part)) for channel, part in parts)
+        return sum(errors, start=len(self.channels) * UNIT * pulled)
+
+    @property
+    def _ends(self) -> list[int]:
+        ends: list[int] = np.cumsum([channel.shape[1] for channel in self.channels])[:-1].tolist()
+        return ends
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
