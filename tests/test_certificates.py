@@ -30,7 +30,7 @@ from confide import (
     tally,
 )
 from confide import certificates as module
-from confide.certificates import Proof
+from confide.certificates import DualBound
 from confide.channels import Channel, Dense
 from confide.evidence import Evidence
 
@@ -194,4 +194,4 @@ def test_outputs_that_are_all_error_prove_nothing() -> None:
     half = np.array([0.5, 0.5])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_ENTRIES", 0)
-        assert Proof(Coarse(matrix), np.array([1.0, 1.0]), half, half).bound == math.inf
+        assert DualBound(Coarse(matrix), np.array([1.0, 1.0]), half, half).bound == math.inf

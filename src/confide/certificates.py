@@ -40,7 +40,7 @@ Long = NDArray[np.longdouble]
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class DualBound:
     """A distribution judged against counts of reports.
 
     Attributes
@@ -55,7 +55,7 @@ class Proof:
         theta M, as `channel.push` computed it.
 
     >>> from confide.channels import Dense
-    >>> Proof(Dense(np.eye(2)), np.array([3.0, 1.0]), np.array([0.75, 0.25]), np.array([0.75, 0.25])).bound < 1e-14
+    >>> DualBound(Dense(np.eye(2)), np.array([3.0, 1.0]), np.array([0.75, 0.25]), np.array([0.75, 0.25])).bound < 1e-14
     True
     """
 

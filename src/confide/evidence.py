@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.certificates import Proof
+from confide.certificates import DualBound
 from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.stacked import Stacked
 from confide.checks import read_only
@@ -116,7 +116,7 @@ class Evidence:
         if not self.explains(outputs):
             return math.inf
         # Rounding errors are part of the bound: what is printed is true in exact arithmetic.
-        return max(Proof(self.channel, self.counts, distribution, outputs).bound, self.resolution)
+        return max(DualBound(self.channel, self.counts, distribution, outputs).bound, self.resolution)
 
     def certificate_of(self, gain: FloatArray) -> float:
         """Return the certificate as g has it, for a search to go by: errors of g are not in it.

@@ -242,7 +242,8 @@ class TwoSidedExponential(Channel):
         forward = running_sums(vectors, self.ratio)
         if self._stands_apart:
             backward = running_sums(vectors[..., ::-1], self.ratio)[..., ::-1]
-            return 5 * UNIT * (sums_of_others(forward, self.ratio) + sums_of_others(backward, self.ratio))
+            both = sums_of_others(forward, self.ratio) + sums_of_others(backward, self.ratio)
+            return 5 * UNIT * both + FAINT  # for what underflows
         smeared = self._smear(vectors)
         backward = running_sums(smeared[..., ::-1], self.ratio)[..., ::-1]
         return UNIT * (3 * (self._smear(forward) + backward) + 8 * smeared) + 2 * FAINT / self.complement
