@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from confide.certificates import DualBound
 from confide.channels.base import Channel, FloatArray, Layout
-from confide.channels.stacked import Stacked
+from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
 
@@ -58,7 +58,7 @@ class Evidence:
         """
         if len(groups) == 1:
             return groups[0]
-        channel = Stacked(tuple(group.channel for group in groups))
+        channel = ColumnStack(tuple(group.channel for group in groups))
         counts = np.concatenate([group.counts for group in groups])
         return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
 
