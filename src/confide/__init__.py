@@ -18,6 +18,7 @@ import typing
 from confide import datasets
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
 from confide.comparisons import Outcome, assess
+from confide.counts import Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning
 from confide.estimates import Estimate, estimate, estimate_groups
@@ -44,7 +45,6 @@ from confide.mechanisms import (
     truncated,
 )
 from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
-from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 
@@ -141,7 +141,7 @@ _LATER = {
 }
 """What is loaded when it is first asked for, and from where: whoever blurs a value need not wait for it."""
 
-_LATER_MODULES = ("audits", "counting", "explanations", "plans", "tables")
+_LATER_MODULES = ("audits", "counting", "explanations", "plans", "files")
 
 
 def __getattr__(name: str) -> typing.Any:

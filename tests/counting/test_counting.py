@@ -20,7 +20,7 @@ import confide as cf
 from confide.counting import name_rejects, open_ledger
 from confide.counting.sources import Request
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
-from confide.tables import read_reports, report_columns, write_reports
+from confide.files import read_reports, report_columns, write_reports
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")

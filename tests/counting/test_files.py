@@ -160,7 +160,7 @@ def test_a_kill_leaves_no_output(save: Save, tmp_path: Path) -> None:
     """Killed while it writes, a command leaves neither the output nor anything beside it."""
     code = (
         "import sys, time, pathlib\n"
-        "from confide.tables import whole_file\n"
+        "from confide.files import whole_file\n"
         "with whole_file(sys.argv[1]) as stream:\n"
         "    stream.write(b'half'); stream.flush()\n"
         "    pathlib.Path(sys.argv[2]).touch(); time.sleep(60)\n"

@@ -18,7 +18,7 @@ import confide as cf
 from confide.counting import open_ledger
 from confide.counting.sources import Request
 from confide.errors import DataFileError
-from confide.tables import report_columns
+from confide.files import report_columns
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed here", allow_module_level=True)

@@ -15,9 +15,9 @@ from confide.cli.terminal import console, progress, say, say_exactly, show, show
 from confide.counting import is_counts_file, read_counts
 from confide.counting.estimating import require_survey
 from confide.errors import InvalidParameterError
+from confide.files import diagnosis_record, write_text
 from confide.queries import as_weights
 from confide.surveys import Survey, load_survey
-from confide.tables import diagnosis_record, write_text
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
 from confide.theory.words import evidence_in_words, verdict_in_words

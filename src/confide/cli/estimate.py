@@ -23,14 +23,14 @@ from confide.cli.terminal import console, progress, say, say_exactly, show_json,
 from confide.comparisons import Outcome, assess_pool
 from confide.counting import is_counts_file, read_counts
 from confide.counting.estimating import require_survey
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
+from confide.files import Rows, estimate_csv, estimate_record, read_values, to_json, write_text
 from confide.intervals import Band, Interval, check_level, percent
 from confide.methods import IBU, METHODS, MLE, Method, Status
 from confide.queries import as_weights
-from confide.reports import Counts
 from confide.surveys import Survey, load_survey
-from confide.tables import Rows, estimate_csv, estimate_record, read_values, to_json, write_text
 from confide.theory.likely_subsets import likely_subset
 
 USUAL_LEVEL = 0.95

@@ -22,10 +22,10 @@ from confide.counting import (
 from confide.counting.counting import to_counted
 from confide.counting.estimating import Pool, pools_of
 from confide.counting.sources import format_of
+from confide.counts import Counts, merge
 from confide.errors import DataFileError
-from confide.reports import Counts, merge
+from confide.files import REPORT_COLUMN, Rows, read_reports
 from confide.surveys import Survey
-from confide.tables import REPORT_COLUMN, Rows, read_reports
 
 
 @dataclass(frozen=True, eq=False)

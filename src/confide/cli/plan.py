@@ -12,6 +12,7 @@ from confide.cli.options import AsJson, SurveyPath
 from confide.cli.screening import check_outputs
 from confide.cli.terminal import say, say_exactly, show, show_json, ticker
 from confide.errors import InvalidParameterError
+from confide.files import to_json, write_text
 from confide.methods import METHODS, Method
 from confide.plans import METHOD, REPEATS, Plan
 from confide.plans.planning import plan as make_plan
@@ -20,7 +21,6 @@ from confide.plans.rivals import ALL
 from confide.plans.simulations import promise, with_epsilon
 from confide.plans.words import expected, headline, remarks, trouble_of, width_meaning
 from confide.surveys import Survey, load_survey
-from confide.tables import to_json, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import CURE, check_outputs, describe_rows, rows_record
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.errors import InvalidParameterError
+from confide.files import RunningAccount, privatize_file
 from confide.surveys import Survey, load_survey
-from confide.tables import RunningAccount, privatize_file
 
 EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",

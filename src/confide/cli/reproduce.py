@@ -126,8 +126,8 @@ def _run(
 
 def _write_index(output: Path) -> None:
     from confide.experiments import EXPERIMENTS, Folder
+    from confide.files import write_text
     from confide.pages.reproduction import reproduction_page
-    from confide.tables import write_text
 
     folder = Folder(output)
     write_text(folder.index, reproduction_page(list(EXPERIMENTS.values()), folder))

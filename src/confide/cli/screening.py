@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import InvalidParameterError
-from confide.tables import Account, Rows, check_writable, write_rejections
+from confide.files import Account, Rows, check_writable, write_rejections
 from confide.wording import counted
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."

@@ -20,9 +20,9 @@ from confide.counting.query import Kind, Query
 from confide.counting.rejects import Reject, RowTotals, listed
 from confide.counting.sources import Request, Shard, look_at
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files import REPORT_COLUMN, SHOWN_REJECTIONS, STANDARD_STREAM
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey
-from confide.tables import REPORT_COLUMN, SHOWN_REJECTIONS, STANDARD_STREAM
 
 ENGINES = ("duckdb", "spark")
 

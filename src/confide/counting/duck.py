@@ -23,7 +23,7 @@ from confide.counting.relations import (
 from confide.counting.sources import Request, Shard
 from confide.counting.streams import CsvStream, JsonStream, Stream
 from confide.errors import DataFileError
-from confide.tables import Reason, read_report_batches
+from confide.files import Reason, read_report_batches
 
 MEMORY = "400MB"
 """What DuckDB may hold; what does not fit is set down in a temporary folder."""

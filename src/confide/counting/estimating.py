@@ -13,15 +13,15 @@ import numpy as np
 from confide.channels.base import FloatArray
 from confide.counting.files import CountsFile, Heading
 from confide.counting.groups import Key, natural_order
+from confide.counts import Counts
 from confide.errors import DataFileError
 from confide.estimates import Estimate, recover, recover_groups
+from confide.files import alphabet_record, finding_record, value_columns
 from confide.mechanisms import Mechanism
 from confide.methods import Method
 from confide.methods.base import Progress
-from confide.reports import Counts
 from confide.survey_texts import fingerprint
 from confide.surveys import Survey
-from confide.tables import alphabet_record, finding_record, value_columns
 from confide.theory.verdicts import Finding, all_of
 
 Pool = list[tuple[Counts, Mechanism]]
@@ -139,7 +139,7 @@ def groups_csv(groups: GroupEstimates) -> str:
 
 
 def groups_record(groups: GroupEstimates) -> dict[str, Any]:
-    """Return everything that is known about the estimates, ready for :func:`confide.tables.to_json`."""
+    """Return everything that is known about the estimates, ready for :func:`confide.files.to_json`."""
     survey, first = groups.survey, next(iter(groups.estimates.values()))
     return {
         "survey": {"name": survey.name, "title": survey.title},

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from confide.errors import DataFileError, MissingExtraError
-from confide.tables import explained
+from confide.files import explained
 
 PURPOSE = "Counting reports in files"
 

@@ -24,11 +24,11 @@ from confide.counting.extras import parquet_explained, require_parquet, require_
 from confide.counting.fields import fields_of
 from confide.counting.groups import Key
 from confide.counting.rejects import RowTotals
+from confide.counts import Counts, tally
 from confide.errors import DataFileError, InvalidParameterError
-from confide.reports import Counts, tally
+from confide.files import COUNT_COLUMN, Reason, report_columns, whole_file
 from confide.survey_texts import fingerprint, survey_text
 from confide.surveys import Survey, parse_survey
-from confide.tables import COUNT_COLUMN, Reason, report_columns, whole_file
 
 METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""

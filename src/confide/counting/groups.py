@@ -8,8 +8,8 @@ from typing import Any
 
 from confide.alphabets.numerals import parse_real
 from confide.counting.rejects import RowTotals
+from confide.counts import Counts, merge
 from confide.errors import InvalidCountsError
-from confide.reports import Counts, merge
 
 Key = tuple[str, ...]
 """What names a group: one text for each column, an empty one where the rows have none."""

@@ -13,9 +13,9 @@ from confide.counting.files import SURVEY_COLUMN, Heading, read_heading, write_c
 from confide.counting.rejects import RowTotals
 from confide.counting.relations import literal, quoted
 from confide.errors import DataFileError
+from confide.files import COUNT_COLUMN, Reason, report_columns
 from confide.survey_texts import fingerprint
 from confide.surveys import Survey
-from confide.tables import COUNT_COLUMN, Reason, report_columns
 
 
 @dataclass(frozen=True)

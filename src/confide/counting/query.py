@@ -19,7 +19,7 @@ from typing import Literal
 from confide.alphabets import Alphabet, Grid, Pairs
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
 from confide.counting.fields import REAL_LIMIT, Field, fields_of
-from confide.tables import LARGEST_COUNT, REPORT_COLUMN, Reason
+from confide.files import LARGEST_COUNT, REPORT_COLUMN, Reason
 
 Kind = Literal["text", "integer", "real"]
 """What a column of the source holds: anything else is handed over as text."""

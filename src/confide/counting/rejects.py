@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confide.errors import DataFileError
-from confide.tables import Reason, whole_file
+from confide.files import Reason, whole_file
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from confide.alphabets import Alphabet
 from confide.counting.extras import parquet_explained, require_parquet
-from confide.tables import PARQUET, REPORT_COLUMN, Layout, explained, open_sheet, opened
+from confide.files import PARQUET, REPORT_COLUMN, Layout, explained, open_sheet, opened
 
 Format = Literal["csv", "parquet", "json"]
 

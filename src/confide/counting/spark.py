@@ -18,7 +18,7 @@ from confide.counting.rejects import Reject, RowTotals
 from confide.counting.relations import Relation, common_kinds, text_relation
 from confide.counting.sources import Choice, Request, format_of
 from confide.errors import DataFileError, InvalidParameterError
-from confide.tables import Reason, describe_misfit, find_fault
+from confide.files import Reason, describe_misfit, find_fault
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 REALS = ("float", "double")

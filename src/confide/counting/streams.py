@@ -11,7 +11,7 @@ from confide.counting.extras import require_pyarrow
 from confide.counting.relations import Relation, json_relation, text_relation
 from confide.counting.sources import Choice, Request, Shard
 from confide.errors import ConfideError
-from confide.tables import Reason, explained, open_sheet, opened, split_lines, text_blocks
+from confide.files import Reason, explained, open_sheet, opened, split_lines, text_blocks
 
 
 class Stream(ABC):

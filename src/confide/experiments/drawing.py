@@ -7,7 +7,7 @@ from pathlib import Path
 
 from confide.experiments.base import Experiment, Picture, Tables
 from confide.experiments.folder import Folder, code_digest
-from confide.tables import write_text
+from confide.files import write_text
 
 DOTS_PER_INCH = 150
 

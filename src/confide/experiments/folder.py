@@ -11,7 +11,7 @@ import confide
 from confide.errors import DataFileError
 from confide.experiments.base import RESULTS, Claim, Experiment, Tables
 from confide.experiments.table import Table
-from confide.tables import write_text
+from confide.files import write_text
 
 
 @dataclass(frozen=True)

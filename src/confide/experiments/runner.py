@@ -80,7 +80,7 @@ def reproduce(
     >>> from confide.experiments import find
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     runs = reproduce(find(["mechanisms"]), folder, jobs=1)
-    ...     sorted(path.name for path in Path(folder, "tables").iterdir())
+    ...     sorted(path.name for path in Path(folder, "files").iterdir())
     ['mechanisms.csv', 'mechanisms.parquet']
     """
     if repeats is not None:

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Indices, Integers
 from confide.channels import TwoSidedExponential
+from confide.counts import Counts, tally
 from confide.evidence import Evidence
 from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
-from confide.reports import Counts, tally
 from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
 
 

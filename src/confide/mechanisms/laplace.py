@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Indices, Integers, Line
 from confide.channels import ScatteredExponential, TwoSidedExponential
+from confide.counts import Counts
 from confide.evidence import Evidence
 from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
-from confide.reports import Counts
 from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
 

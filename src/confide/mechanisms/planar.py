@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection
 from confide.channels import Channel, Dense, Embedded, Layout
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
 from confide.mechanisms.base import Mechanism, merge_weights, settle_epsilon
 from confide.mechanisms.line import require_finite
 from confide.mechanisms.premises import Premise
-from confide.reports import Counts
 from confide.sampling import Bits
 
 LARGEST_DENSE = 700

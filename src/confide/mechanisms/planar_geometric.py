@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
 from confide.channels import Channel, Dense, Embedded, Piled, PlanarConvolution, Stacked
+from confide.counts import Counts
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel
 from confide.mechanisms.kernel_truncation import TruncatedKernelMechanism
@@ -24,7 +25,6 @@ from confide.mechanisms.planar import (
     too_scattered,
 )
 from confide.mechanisms.premises import Premise
-from confide.reports import Counts
 from confide.sampling import Bits, PlanarGeometricNoise
 
 LARGEST_WINDOW = 4_000_000

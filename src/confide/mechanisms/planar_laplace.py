@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
+from confide.counts import Counts
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.mechanisms.kernel_truncation import TruncatedKernelMechanism
 from confide.mechanisms.planar import PlaneMechanism, scattered_evidence, shaded
 from confide.mechanisms.premises import Premise
-from confide.reports import Counts
 from confide.sampling import Bits, PlanarGeometricNoise
 
 

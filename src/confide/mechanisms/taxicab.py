@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
 from confide.channels import Embedded, Kronecker, ScatteredExponential
+from confide.counts import Counts, tally
 from confide.evidence import Evidence
 from confide.mechanisms.geometric import clamped_channel, clamped_log_ratio, clamped_weights
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
-from confide.reports import Counts, tally
 from confide.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
 
 

@@ -150,7 +150,7 @@ def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
     elif _holds_estimate(path, alphabet, name):
         values, shares = _read_csv(path, alphabet)
     else:
-        from confide.tables import read_values  # only where a file is read: import confide stays quick
+        from confide.files import read_values  # only where a file is read: import confide stays quick
 
         people = read_values(path, Survey(mechanism, name))
         people.require_usable("A guess needs all of them to lie in the alphabet.")
@@ -173,7 +173,7 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
     Read as values, such a table would count every value once, and be taken for uniform without a word.
     """
-    from confide.tables.sheets import open_sheet
+    from confide.files.sheets import open_sheet
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
@@ -190,7 +190,7 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
 def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
     """Return the values and the probabilities of an estimate."""
-    from confide.tables.sheets import open_sheet
+    from confide.files.sheets import open_sheet
 
     values, shares = list[Any](), list[Any]()
     with open_sheet(str(path)) as sheet:

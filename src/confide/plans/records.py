@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from confide.files import alphabet_record, csv_text
 from confide.plans.curves import Curve
 from confide.plans.measures import Measure, Prediction
 from confide.plans.planning import Plan
 from confide.plans.simulations import epsilon_of
 from confide.plans.words import headline, remarks, trouble_of
-from confide.tables import alphabet_record, csv_text
 
 COLUMNS = (
     "part",
@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
-    """Return everything that a plan says, ready for :func:`confide.tables.to_json`."""
+    """Return everything that a plan says, ready for :func:`confide.files.to_json`."""
     slope, halving = plan.by_people.slope(float(plan.people)), plan.halving
     return {
         "sentence": headline(plan),

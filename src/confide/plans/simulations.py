@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from confide.channels.base import FloatArray
+from confide.counts import Counts, tally
 from confide.errors import InvalidParameterError
 from confide.estimates import recover
 from confide.guarantees import LocalDP, MetricPrivacy
@@ -18,7 +19,6 @@ from confide.plans.coupling import draw_multinomials, draw_uniforms
 from confide.plans.fingerprints import fingerprint
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction
-from confide.reports import Counts, tally
 
 Follow = Callable[[str, int, int], None]
 """Called with what is being simulated, which repeat it is, and how many there are."""

@@ -20,10 +20,10 @@ import numpy as np
 from confide.channels import BitChannel
 from confide.channels.base import FloatArray, Indices
 from confide.checks import check_count
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import Geometric, Mechanism, Rappor, Taxicab
-from confide.reports import Counts
 from confide.theory.identification import Identification, identification
 from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, digits_of, ends_of
 from confide.theory.verdicts import Finding, Verdict

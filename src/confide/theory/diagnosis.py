@@ -16,11 +16,11 @@ from functools import cached_property
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
+from confide.counts import Counts
 from confide.errors import InvalidParameterError, SolverError
 from confide.mechanisms import Mechanism, Rappor
 from confide.mechanisms.base import require_mechanism
 from confide.queries import Query, as_weights, describe_query
-from confide.reports import Counts
 from confide.theory.concavity import (
     Concavity,
     concavity_of,

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from confide.alphabets import Indices
+from confide.counts import Counts
 from confide.mechanisms import Mechanism
-from confide.reports import Counts
 from confide.theory.concavity import Concavity, strict_concavity
 from confide.theory.maximum_set import MaximumSet, maximum_set
 from confide.theory.verdicts import Finding, Verdict

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.alphabets import Integers
+from confide.counts import tally
 from confide.experiments.base import RESULTS, Claim, Computation, Picture, Tables, judge
 from confide.experiments.table import Table
 from confide.mechanisms import FromMatrix
-from confide.reports import tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

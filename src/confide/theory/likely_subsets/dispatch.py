@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Integers, Lattice, Selection
+from confide.counts import Counts, tally
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism, Product
 from confide.mechanisms.premises import Premise
-from confide.reports import Counts, tally
 from confide.theory.likely_subsets.lines import likely_on_line
 from confide.theory.likely_subsets.planes import likely_in_grid, likely_on_lattice
 from confide.theory.likely_subsets.pruning import LARGEST_PRUNED, is_unlikely

@@ -11,8 +11,8 @@ import numpy as np
 
 from confide.alphabets import Indices
 from confide.errors import DataFileError, MissingExtraError
-from confide.tables.reading import Scan
-from confide.tables.sheets import Layout, explained
+from confide.files.reading import Scan
+from confide.files.sheets import Layout, explained
 
 BATCH_ROWS = 2**20
 

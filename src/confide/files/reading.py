@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
+from confide.counts import Counts, tally
 from confide.errors import DataFileError
+from confide.files.sheets import Chunk, Layout, Sheet, name_of, open_sheet
 from confide.metrics import Value
-from confide.reports import Counts, tally
 from confide.surveys import Survey
-from confide.tables.sheets import Chunk, Layout, Sheet, name_of, open_sheet
 
 REPORT_COLUMN = "report"
 """What the column of a file of reports is called, unless a report has several parts."""
@@ -221,7 +221,7 @@ def read_value_batches(path: str | Path, survey: Survey, columns: Sequence[str] 
     """
     layout = Layout(name_of(str(path)), survey.alphabet, survey.name, tuple(columns))
     if str(path).lower().endswith(PARQUET):
-        from confide.tables.parquet import parquet_scans
+        from confide.files.parquet import parquet_scans
 
         yield from (_judge(scan, layout, names) for names, scan in parquet_scans(str(path), layout))
     else:

@@ -12,11 +12,11 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Values
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.reading import PARQUET, SHOWN_REJECTIONS, Account, Rejection, Rows, read_value_batches
+from confide.files.sheets import name_of
+from confide.files.streaming import report_sink
+from confide.files.writing import REJECTION_COLUMNS, whole_file
 from confide.surveys import Survey
-from confide.tables.reading import PARQUET, SHOWN_REJECTIONS, Account, Rejection, Rows, read_value_batches
-from confide.tables.sheets import name_of
-from confide.tables.streaming import report_sink
-from confide.tables.writing import REJECTION_COLUMNS, whole_file
 
 LARGEST_PART = 2**20
 """People that are blurred at a time."""

@@ -14,7 +14,7 @@ from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
 
 import confide as cf
 from confide.alphabets import BitVectors, Plane
-from confide.tables import (
+from confide.files import (
     Reason,
     alphabet_record,
     estimate_csv,

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from confide.alphabets import Values
+from confide.files.parquet import require_arrow
+from confide.files.reading import PARQUET
+from confide.files.writing import report_columns, whole_file
 from confide.surveys import Survey
-from confide.tables.parquet import require_arrow
-from confide.tables.reading import PARQUET
-from confide.tables.writing import report_columns, whole_file
 
 COMPRESSION = 6
 """How hard gzip tries: the usual compromise, for at 9 it takes most of the time of all."""

@@ -16,9 +16,9 @@ a value and how often it occurs. Every row that is read is either accepted, or r
 3 rows read = 2 accepted + 1 rejected
 """
 
-from confide.tables.diagnoses import diagnosis_record
-from confide.tables.privatizing import RunningAccount, privatize_file
-from confide.tables.reading import (
+from confide.files.diagnoses import diagnosis_record
+from confide.files.privatizing import RunningAccount, privatize_file
+from confide.files.reading import (
     LARGEST_COUNT,
     PARQUET,
     REPORT_COLUMN,
@@ -33,7 +33,7 @@ from confide.tables.reading import (
     read_value_batches,
     read_values,
 )
-from confide.tables.sheets import (
+from confide.files.sheets import (
     COUNT_COLUMN,
     STANDARD_STREAM,
     Layout,
@@ -44,8 +44,8 @@ from confide.tables.sheets import (
     split_lines,
     text_blocks,
 )
-from confide.tables.streaming import ReportSink, report_sink
-from confide.tables.writing import (
+from confide.files.streaming import ReportSink, report_sink
+from confide.files.writing import (
     alphabet_record,
     check_writable,
     csv_text,

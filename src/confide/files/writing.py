@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Values
 from confide.comparisons import Outcome
+from confide.counts import Counts
 from confide.errors import DataFileError
 from confide.estimates import Estimate
+from confide.files.reading import REPORT_COLUMN, Rows
+from confide.files.sheets import COUNT_COLUMN, STANDARD_STREAM
 from confide.intervals import Band, Interval
-from confide.reports import Counts
 from confide.surveys import ALPHABETS, Survey
-from confide.tables.reading import REPORT_COLUMN, Rows
-from confide.tables.sheets import COUNT_COLUMN, STANDARD_STREAM
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.verdicts import Finding
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from confide.files.writing import alphabet_record, finding_record
 from confide.surveys import Survey
-from confide.tables.writing import alphabet_record, finding_record
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.inversion_error import InversionError
 from confide.theory.maximum_set import MaximumSet
@@ -17,7 +17,7 @@ from confide.theory.words import verdict_in_words
 
 
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
-    """Return everything that a diagnosis found, ready for :func:`confide.tables.to_json`."""
+    """Return everything that a diagnosis found, ready for :func:`confide.files.to_json`."""
     return {
         "survey": {"name": survey.name, "title": survey.title},
         "alphabet": alphabet_record(survey.alphabet),
