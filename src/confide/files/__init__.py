@@ -1,4 +1,4 @@
-r"""Files of values and reports in, files of reports and estimates out.
+r"""Files of values, reports and counts in; files of reports, counts and estimates out.
 
 A file of values or reports is CSV with a header line: one row a person or, where a column is called ``count``, one row
 a value and how often it occurs. Every row that is read is either accepted, or rejected with its line and a reason.
@@ -10,53 +10,46 @@ a value and how often it occurs. Every row that is read is either accepted, or r
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     write_text(Path(folder) / "people.csv", "age,town\n30,Oslo\n140,Rome\n35,Bern\n")
 ...     rows = read_values(Path(folder) / "people.csv", survey)
->>> rows.values.tolist(), rows.rejected
-([30, 35], (Rejection(line=3, text='140', reason=<Reason.OUTSIDE: 'outside the alphabet'>),))
->>> print(rows)
+>>> rows.values.tolist(), [(one.line, one.text, str(one.reason)) for one in rows.rejected]
+([30, 35], [(3, '140', 'outside the alphabet')])
+>>> print(rows.account)
 3 rows read = 2 accepted + 1 rejected
 """
 
-from confide.files.diagnoses import diagnosis_record
-from confide.files.privatizing import RunningAccount, privatize_file
-from confide.files.reading import (
-    LARGEST_COUNT,
-    PARQUET,
-    REPORT_COLUMN,
-    SHOWN_REJECTIONS,
-    Account,
-    Reason,
-    Rejection,
-    Rows,
-    find_fault,
-    read_report_batches,
-    read_reports,
-    read_value_batches,
-    read_values,
+from confide.files.counts_files import (
+    CountsFile,
+    Heading,
+    is_counts_file,
+    load_counts,
+    read_counts,
+    read_heading,
+    save_counts,
+    write_counts,
 )
-from confide.files.sheets import (
-    COUNT_COLUMN,
-    STANDARD_STREAM,
-    Layout,
-    describe_misfit,
-    explained,
-    open_sheet,
-    opened,
-    split_lines,
-    text_blocks,
-)
-from confide.files.streaming import ReportSink, report_sink
-from confide.files.writing import (
+from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
+from confide.files.privatizing import privatize_file
+from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
+from confide.files.records import (
     alphabet_record,
-    check_writable,
-    csv_text,
+    diagnosis_record,
     estimate_csv,
     estimate_record,
     finding_record,
-    report_columns,
+    groups_csv,
+    groups_record,
     to_json,
-    value_columns,
+)
+from confide.files.rows import Account, Reason, Reject, name_columns
+from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.writing import (
+    as_meant,
+    as_shown,
+    check_writable,
+    csv_text,
+    report_columns,
+    report_sink,
     whole_file,
-    write_rejections,
+    write_rejects,
     write_reports,
     write_text,
     write_values,
@@ -64,43 +57,47 @@ from confide.files.writing import (
 
 __all__ = [
     "COUNT_COLUMN",
-    "LARGEST_COUNT",
-    "PARQUET",
     "REPORT_COLUMN",
-    "SHOWN_REJECTIONS",
     "STANDARD_STREAM",
     "Account",
-    "Layout",
+    "CountedReports",
+    "CountsFile",
+    "GroupEstimates",
+    "GroupedCounts",
+    "Heading",
+    "Key",
     "Reason",
-    "Rejection",
-    "ReportSink",
+    "Reject",
     "Rows",
-    "RunningAccount",
     "alphabet_record",
+    "as_meant",
+    "as_shown",
     "check_writable",
     "csv_text",
-    "describe_misfit",
     "diagnosis_record",
     "estimate_csv",
+    "estimate_file",
     "estimate_record",
-    "explained",
-    "find_fault",
     "finding_record",
-    "open_sheet",
-    "opened",
+    "groups_csv",
+    "groups_record",
+    "is_counts_file",
+    "label_group",
+    "load_counts",
+    "name_columns",
     "privatize_file",
-    "read_report_batches",
-    "read_reports",
+    "read_counts",
+    "read_heading",
+    "read_report_rows",
     "read_value_batches",
     "read_values",
     "report_columns",
     "report_sink",
-    "split_lines",
-    "text_blocks",
+    "save_counts",
     "to_json",
-    "value_columns",
     "whole_file",
-    "write_rejections",
+    "write_counts",
+    "write_rejects",
     "write_reports",
     "write_text",
     "write_values",

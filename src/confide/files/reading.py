@@ -1,11 +1,11 @@
-"""Files of values and reports, checked row by row."""
+"""Files of values and reports read row by row in Python: CSV, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,27 @@ from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
-from confide.files.sheets import Chunk, Layout, Sheet, name_of, open_sheet
+from confide.files.rows import Account, Reason, Reject, first_few
+from confide.files.sheets import (
+    COLUMN_CURE,
+    PARQUET,
+    Chunk,
+    CsvSheet,
+    Places,
+    Request,
+    name_of,
+    open_sheet,
+    parquet_explained,
+    require,
+)
 from confide.metrics import Value
 from confide.surveys import Survey
 
-REPORT_COLUMN = "report"
-"""What the column of a file of reports is called, unless a report has several parts."""
+COUNT_LIMIT = 2**53
+"""Counts lie below it: from here on a float64, which counts are added up in, skips numbers."""
 
-PARQUET = (".parquet", ".pq")
-"""How the names of Parquet files end."""
-
-SHOWN_REJECTIONS = 10
-
-LARGEST_COUNT = 2**53
-"""Beyond it a float64, which counts are added up in, skips numbers."""
+PARQUET_ROWS = 2**20
+"""Rows of a Parquet file that are read at a time."""
 
 Entry = tuple[str, ...]
 """The texts of one row: the parts of its value and, in a counted file, its count."""
@@ -37,93 +44,16 @@ Entry = tuple[str, ...]
 _NO_ROWS: Indices = np.zeros(0, dtype=np.int64)
 
 
-class Reason(StrEnum):
-    """Why a row was rejected."""
-
-    MISSING = "missing"
-    NOT_A_NUMBER = "not a number"
-    NOT_WHOLE = "not a whole number"
-    OUTSIDE = "outside the alphabet"
-    BAD_COUNT = "bad count"
-    MISSHAPEN = "wrong number of fields"
-    NOT_JSON = "not JSON"
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """A row that cannot be used: where it starts, what it says, and what is wrong with it."""
-
-    line: int
-    text: str
-    reason: Reason
-
-    def __str__(self) -> str:
-        return f"line {self.line:,}: {self.text!r} ({self.reason})"
-
-
-class Account(ABC):
-    """What became of the rows of a file: so many read, so many accepted, and the others rejected."""
-
-    source: str
-    columns: tuple[str, ...]
-    alphabet: Alphabet
-    read: int
-    rejected: Sequence[Rejection]
-
-    @property
-    @abstractmethod
-    def accepted(self) -> int:
-        """How many rows can be used."""
-
-    @property
-    @abstractmethod
-    def total_rejected(self) -> int:
-        """How many rows cannot be used."""
-
-    @property
-    @abstractmethod
-    def is_counted(self) -> bool:
-        """Whether the file says how many people each row stands for."""
-
-    def require_usable(self, cure: str = "Correct or remove them.") -> None:
-        """Refuse rejected rows, naming the first ten, with a cure."""
-        if not self.total_rejected:
-            return
-        rows = f"{self.total_rejected:,} of {self.read:,} rows"
-        raise DataFileError(f"{rows} of {self.source} cannot be used:\n{_list_rejections(self)}\n{cure}")
-
-    def require_any(self) -> None:
-        """Refuse a file of which no row could be used."""
-        if not self.accepted:
-            raise DataFileError(
-                f"None of the {self.read:,} rows of {self.source} can be used:\n{_list_rejections(self)}\n"
-                f"Do the file and the survey belong together? Values must lie in {self.alphabet!r}."
-            )
-
-    def require_rows(self) -> None:
-        """Refuse a file without a row."""
-        if not self.read:
-            raise DataFileError(f"{self.source} has a header line but no rows; it should hold one row a person.")
-
-    def __str__(self) -> str:
-        rows = "row" if self.read == 1 else "rows"
-        return f"{self.read:,} {rows} read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
-
-
 @dataclass(frozen=True, eq=False)
-class Rows(Account):
-    """What was read from a file of values or reports.
+class Rows:
+    """Rows of a file of values or reports.
 
     Attributes
     ----------
-    source
-        The file.
-    columns
-        The columns that hold the value; others are never kept.
+    account
+        How many rows there are, how many were accepted, and where they stand.
     alphabet
         What the values were checked against.
-    read
-        How many rows the file has, accepted or not.
     distinct
         The values that were accepted, each text once: a million rows of a hundred ages hold a hundred.
     numbers
@@ -136,35 +66,13 @@ class Rows(Account):
         The columns that the file has besides.
     """
 
-    source: str
-    columns: tuple[str, ...]
+    account: Account
     alphabet: Alphabet
-    read: int
     distinct: Values
     numbers: Indices
     counts: NDArray[np.int64] | None
-    rejected: tuple[Rejection, ...]
+    rejected: tuple[Reject, ...]
     unused: tuple[str, ...] = ()
-
-    @property
-    def accepted(self) -> int:
-        """How many rows can be used."""
-        return self.numbers.size
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the file says how many people each row stands for."""
-        return self.counts is not None
-
-    @property
-    def total_rejected(self) -> int:
-        """How many rows cannot be used."""
-        return len(self.rejected)
-
-    @property
-    def people(self) -> int:
-        """How many people stand behind the accepted rows."""
-        return self.accepted if self.counts is None else int(self.counts.sum())
 
     @property
     def values(self) -> Values:
@@ -184,13 +92,14 @@ class Rows(Account):
 
     def distribution(self) -> NDArray[np.float64]:
         """Return the share of people that have each value of the alphabet."""
-        if self.people == 0:
-            raise DataFileError(f"The counts of {self.source} add up to 0; a distribution needs at least one person.")
-        return self.histogram() / self.people
+        if self.account.people == 0:
+            source = self.account.source
+            raise DataFileError(f"The counts of {source} add up to 0; a distribution needs at least one person.")
+        return self.histogram() / self.account.people
 
 
 def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
-    """Read a file of true values.
+    """Read a CSV file of true values.
 
     Parameters
     ----------
@@ -202,16 +111,16 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
         The column to read, or the columns where a value has several parts. If left out: the column named like the
         survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
     """
-    return _read(str(path), survey.alphabet, survey.name, columns)
+    return _read(str(path), _values_of(survey, columns))
 
 
-def read_reports(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
-    """Read a file of reports; as :func:`read_values`, with ``report`` for the name of the column.
+def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
+    """Read a CSV file of reports; as :func:`read_values`, with ``report`` for the name of the column.
 
     Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
     spreadsheets and databases round the last digits away.
     """
-    return _read(str(path), survey.mechanism.report_alphabet, REPORT_COLUMN, columns)
+    return _read(str(path), Request(survey.mechanism.report_alphabet, tuple(columns)))
 
 
 def read_value_batches(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Iterator[Rows]:
@@ -219,48 +128,44 @@ def read_value_batches(path: str | Path, survey: Survey, columns: Sequence[str] 
 
     Parquet files are read too, with the package pyarrow.
     """
-    layout = Layout(name_of(str(path)), survey.alphabet, survey.name, tuple(columns))
+    request = _values_of(survey, columns)
     if str(path).lower().endswith(PARQUET):
-        from confide.files.parquet import parquet_scans
-
-        yield from (_judge(scan, layout, names) for names, scan in parquet_scans(str(path), layout))
-    else:
-        yield from _read_batches(str(path), layout)
+        return _parquet_batches(str(path), request)
+    return csv_batches(str(path), request)
 
 
-def read_report_batches(path: str, alphabet: Alphabet, columns: Sequence[str] = ()) -> Iterator[Rows]:
-    """Read a CSV file of reports as :func:`read_reports` does, batch by batch."""
-    return _read_batches(path, Layout(name_of(path), alphabet, REPORT_COLUMN, tuple(columns)))
-
-
-def _read(path: str, alphabet: Alphabet, name: str, asked: Sequence[str]) -> Rows:
-    layout = Layout(name_of(path), alphabet, name, tuple(asked))
+def csv_batches(path: str, request: Request) -> Iterator[Rows]:
+    """Read a CSV file batch by batch."""
     with open_sheet(path) as sheet:
-        places, names, is_counted = _choose(sheet, layout)
-        rows = _judge(_scan(sheet.chunks(places), is_counted=is_counted), layout, names)
-        unused = tuple(name for place, name in enumerate(sheet.header) if place not in places)
-    rows.require_rows()
-    return replace(rows, unused=unused)
+        places = _choose(sheet, path, request)
+        for chunk in sheet.chunks(_ordered(places)):
+            yield _judge(_scan([chunk]), request.alphabet, places, name_of(path))
 
 
-def _read_batches(path: str, layout: Layout) -> Iterator[Rows]:
+def _values_of(survey: Survey, columns: Sequence[str]) -> Request:
+    return Request(survey.alphabet, tuple(columns), name=survey.name)
+
+
+def _read(path: str, request: Request) -> Rows:
     with open_sheet(path) as sheet:
-        places, names, is_counted = _choose(sheet, layout)
-        for chunk in sheet.chunks(places):
-            yield _judge(_scan([chunk], is_counted=is_counted), layout, names)
+        places = _choose(sheet, path, request)
+        rows = _judge(_scan(sheet.chunks(_ordered(places))), request.alphabet, places, name_of(path))
+    rows.account.require_rows()
+    return rows
 
 
-def _choose(sheet: Sheet, layout: Layout) -> tuple[tuple[int, ...], tuple[str, ...], bool]:
-    """Return where the value stands, and the count if there is one; what these columns are called; whether there is."""
-    places = layout.choose(sheet.header)
-    count = layout.find_count(sheet.header, places)
-    names = tuple(sheet.header[place] for place in places)
-    return (places if count is None else (*places, count)), names, count is not None
+def _choose(sheet: CsvSheet, path: str, request: Request) -> Places:
+    return request.choose(name_of(path), sheet.header)
+
+
+def _ordered(places: Places) -> tuple[int, ...]:
+    """Return the parts of a value, and behind them the count: the last text of an entry."""
+    return (*places.parts, *places.counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """The rows of a file as they stand there, each distinct entry kept once.
+    """Rows of a file as they stand there, each distinct entry kept once.
 
     Attributes
     ----------
@@ -272,15 +177,12 @@ class Scan:
         Where each row starts.
     strays
         What is wrong with rows of too few or too many fields; nothing of blank ones.
-    is_counted
-        Whether the last text of an entry is a count.
     """
 
     entries: list[Entry]
     codes: Indices
     lines: Indices
     strays: dict[int, str]
-    is_counted: bool
 
 
 class _Numbering(dict[Any, int]):
@@ -291,7 +193,7 @@ class _Numbering(dict[Any, int]):
         return number
 
 
-def _scan(chunks: Iterable[Chunk], *, is_counted: bool) -> Scan:
+def _scan(chunks: Iterable[Chunk]) -> Scan:
     known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
     for chunk in chunks:
         codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
@@ -300,46 +202,46 @@ def _scan(chunks: Iterable[Chunk], *, is_counted: bool) -> Scan:
         strays |= {read + place: text for place, text in chunk.strays.items()}
         read += len(chunk.keys)
     entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, is_counted)
+    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays)
 
 
-def _judge(scan: Scan, layout: Layout, columns: tuple[str, ...]) -> Rows:
-    alphabet = layout.alphabet
-    fields = [entry[: len(columns)] for entry in scan.entries]
-    counts = np.array([_parse_count(entry[-1]) if scan.is_counted else 1 for entry in scan.entries], dtype=np.int64)
-    parsed = [_parse(alphabet, one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
+    is_counted = places.count is not None
+    fields = [entry[: len(places.parts)] for entry in scan.entries]
+    counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
+    parsed = [alphabet.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
     distinct, is_good = _select(alphabet, parsed)
     # One place past the end stands for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
-    return Rows(
-        source=layout.source,
-        columns=columns,
-        alphabet=alphabet,
-        read=scan.codes.size,
-        distinct=distinct,
-        numbers=(np.cumsum(is_good) - 1)[chosen],
-        counts=counts[chosen] if scan.is_counted else None,
-        rejected=_reject(scan, np.flatnonzero(~usable).tolist(), alphabet, fields),
+    rejected = _reject(scan, np.flatnonzero(~usable).tolist(), alphabet, fields, source)
+    weights = counts[chosen] if is_counted else None
+    account = Account(
+        accepted=chosen.size,
+        rejected=dict(Counter(one.reason for one in rejected)),
+        first=first_few(rejected),
+        source=source,
+        columns=places.names,
+        people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
+        is_counted=is_counted,
     )
+    return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused)
 
 
-def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry]) -> tuple[Rejection, ...]:
+def _reject(
+    scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry], source: str
+) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(alphabet, values[code]) for code in codes}
-    return tuple(_stray(scan, row) or _rejection(scan, row, faults) for row in rows)
-
-
-def _stray(scan: Scan, row: int) -> Rejection | None:
-    if row not in scan.strays:
-        return None
-    text = scan.strays[row]
-    return Rejection(int(scan.lines[row]), text, Reason.MISSHAPEN if text else Reason.MISSING)
-
-
-def _rejection(scan: Scan, row: int, faults: dict[int, Reason]) -> Rejection:
-    code = int(scan.codes[row])
-    return Rejection(int(scan.lines[row]), ",".join(scan.entries[code]), faults[code])
+    rejects = []
+    for row in rows:
+        line, stray = int(scan.lines[row]), scan.strays.get(row)
+        if stray is not None:
+            rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
+        else:
+            code = int(scan.codes[row])
+            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code]))
+    return tuple(rejects)
 
 
 def find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
@@ -351,19 +253,15 @@ def find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
     if isinstance(alphabet, Pairs):
         parts = zip((alphabet.first, alphabet.second), fields, strict=True)
         return next(find_fault(part, (text,)) for part, text in parts if not _is_value(part, (text,)))
-    if _parse(alphabet, fields) is not None:
+    if alphabet.parse(fields) is not None:
         return Reason.OUTSIDE
     if isinstance(alphabet, Line | Plane):
         return Reason.NOT_A_NUMBER
     return Reason.NOT_WHOLE if all(map(looks_like_a_number, fields)) else Reason.NOT_A_NUMBER
 
 
-def _parse(alphabet: Alphabet, fields: Entry) -> Value | None:
-    return alphabet.parse(fields)
-
-
 def _is_value(alphabet: Alphabet, fields: Entry) -> bool:
-    return bool(_select(alphabet, [_parse(alphabet, fields)])[1][0])
+    return bool(_select(alphabet, [alphabet.parse(fields)])[1][0])
 
 
 def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
@@ -399,12 +297,60 @@ def _fits(value: Any) -> bool:
 def _parse_count(text: str) -> int:
     """Return a count, or -1 for what is none."""
     number = parse_real(text)
-    if number is None or not 0 <= number <= LARGEST_COUNT or not number.is_integer():
+    if number is None or not 0 <= number < COUNT_LIMIT or not number.is_integer():
         return -1
     return int(number)
 
 
-def _list_rejections(rows: Account) -> str:
-    shown = [f"  {one}" for one in rows.rejected[:SHOWN_REJECTIONS]]
-    left = rows.total_rejected - len(shown)
-    return "\n".join([*shown, f"  ... and {left:,} more"] if left else shown)
+def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
+    """Read a Parquet file as the texts that a CSV file would hold."""
+    with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
+        header = file.schema_arrow.names
+        places = request.choose(path, header, has_lines=False)
+        names, read = [header[place] for place in _ordered(places)], 0
+        for batch in file.iter_batches(PARQUET_ROWS, columns=names):
+            columns = [_as_entries(batch.column(name), name, path) for name in names]
+            yield _judge(_combine(columns, read), request.alphabet, places, path)
+            read += batch.num_rows
+
+
+def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
+    """Return the distinct texts of a column, and which of them each row holds."""
+    try:
+        encoded = column.dictionary_encode(null_encoding="encode")
+    except (TypeError, NotImplementedError):
+        raise DataFileError(f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}") from None
+    values = encoded.dictionary.to_pylist()
+    strange = next((value for value in values if not isinstance(value, str | int | float | Decimal | None)), None)
+    if strange is not None:
+        raise DataFileError(f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}")
+    return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a CSV file would hold it; whole numbers as such, also where they are stored as decimals."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return str(int(value))
+    return str(value)
+
+
+def _combine(columns: list[tuple[list[str], Indices]], read: int) -> Scan:
+    """Return the distinct rows of several columns, and which of them each row is."""
+    codes = np.zeros(columns[0][1].size, dtype=np.int64)
+    for texts, numbers in columns:
+        codes = codes * len(texts) + numbers
+    distinct, codes = np.unique(codes, return_inverse=True)
+    entries = [_entry(int(code), columns) for code in distinct]
+    return Scan(entries, codes.reshape(-1), np.arange(read + 1, read + 1 + codes.size), {})
+
+
+def _entry(code: int, columns: list[tuple[list[str], Indices]]) -> tuple[str, ...]:
+    parts: list[str] = []
+    for texts, _ in reversed(columns):
+        code, place = divmod(code, len(texts))
+        parts.append(texts[place])
+    return tuple(reversed(parts))
