@@ -138,7 +138,9 @@ class Accumulator:
         # Told here, where the batch that does not belong is known, and not at the next sum.
         known = next((part for part in (self._sum, *self._pending[:1]) if part.reports.shape[0]), batch)
         if _kind(known) != _kind(batch):
-            raise InvalidCountsError("These reports are of another kind than those before; they come from another survey.")
+            raise InvalidCountsError(
+                "These reports are of another kind than those before; they come from another survey."
+            )
         self._pending.append(batch)
         self._waiting += batch.reports.shape[0]
         # Waiting for as many entries as the sum has makes the sorting of all batches together O(n log n).
@@ -185,13 +187,14 @@ def _are_distinct(reports: Reports) -> bool:
     if reports.shape[0] < 2:
         return True
     if reports.dtype.kind == "O":
-        return len(set(map(tuple, reports.tolist()))) == reports.shape[0]
+        return len(set(map(tuple, reports.tolist()))) == len(reports)
     rows = reports.reshape(reports.shape[0], -1)
     above, same = np.zeros(len(rows) - 1, dtype=bool), np.ones(len(rows) - 1, dtype=bool)
     for column in rows.T:
         above |= same & (column[1:] > column[:-1])
         same &= column[1:] == column[:-1]
-    return bool(above.all()) or np.unique(reports, axis=None if reports.ndim == 1 else 0).shape[0] == len(rows)
+    is_ordered = bool(above.all())
+    return is_ordered or len(np.unique(reports, axis=None if reports.ndim == 1 else 0)) == len(rows)
 
 
 def _sum_repeated(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports, NDArray[np.float64]]:

@@ -289,7 +289,7 @@ def _observe(groups: Groups, part: Alphabet | None) -> list[Evidence]:
 
 def _has_channels(groups: Groups) -> bool:
     """Whether every mechanism has an end of outputs, so that there is a channel to look at."""
-    return all(one.alphabet.is_finite and one.report_alphabet.is_finite for one in groups)
+    return all(one.has_channel for one in groups)
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:

@@ -30,6 +30,8 @@ from confide.methods.smooth import fit_all
 from confide.solvers import smooth_prior
 from confide.solvers.smooth_replicates import refit_replicates
 
+pytestmark = pytest.mark.slow
+
 alone = resolve.dispatch(object)
 """What a method gets that has not registered: each replicate solved by itself."""
 

@@ -201,6 +201,7 @@ def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
 SMALL_EXAMPLES = [one for one in FEW_EXAMPLES if one.alphabet.size <= 300]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", SMALL_EXAMPLES, ids=label)
 def test_every_mechanism_has_intervals(mechanism: Mechanism) -> None:
     size = mechanism.alphabet.size
@@ -228,6 +229,7 @@ def test_values_without_an_end_have_intervals_among_the_likely_ones() -> None:
     assert answer.interval(basis=Bootstrap(40)).low.shape == (answer.alphabet.size,)
 
 
+@pytest.mark.slow
 def test_a_large_alphabet_is_answered_as_a_whole() -> None:
     mechanism = TruncatedGeometric(Integers(0, 2999), 0.5)
     truth = np.zeros(3000, dtype=int)

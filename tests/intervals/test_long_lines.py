@@ -39,6 +39,7 @@ def test_a_line_with_its_rows_rescaled_is_the_same_line(mechanism: Mechanism) ->
     np.testing.assert_allclose(tilted.pull(factors), plain.pull(factors), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_query_on_a_long_line_is_answered_by_the_solver_for_long_lines() -> None:
     """It went through a solver for any matrix before, and did not come back."""
     mechanism = TruncatedGeometric(Integers(0, 19_999), 0.05)

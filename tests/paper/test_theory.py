@@ -127,6 +127,7 @@ def test_three_starts_end_in_three_places_of_the_reported_set() -> None:
         assert np.abs(ends[one].distribution - ends[other].distribution).sum() > 0.1
 
 
+@pytest.mark.slow
 def test_free_starts_end_near_the_reported_set() -> None:
     asymptotic = tally(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
     best = diagnose(REMAPPED, asymptotic).maximum_set

@@ -77,12 +77,14 @@ def test_the_maximum_of_every_mechanism_is_the_same(mechanism: Mechanism) -> Non
     check_subset({mechanism: some_reports(mechanism, 8, seed=2)})
 
 
+@pytest.mark.slow
 @given(mechanism=all_mechanisms, seed=st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_the_maximum_of_any_small_mechanism_is_the_same(mechanism: Mechanism, seed: int) -> None:
     check_subset({mechanism: some_reports(mechanism, 3, seed)})
 
 
+@pytest.mark.slow
 @given(
     values=st.integers(1, 12), outputs=st.integers(1, 8), seed=st.integers(0, 10**6), levels=st.sampled_from([2, 3, 50])
 )

@@ -62,6 +62,7 @@ def vertices(mechanism: cf.FromMatrix, counts: cf.Counts, fitted: FloatArray) ->
     return np.array(found)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 100_000))
 def test_bounds_and_uniqueness_against_brute_force(seed: int) -> None:
@@ -88,6 +89,7 @@ def test_bounds_and_uniqueness_against_brute_force(seed: int) -> None:
         assert best.contains(clipped, 1e-5)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 100_000))
 @example(1_000_360)  # repeated rows once left dust in the directions, on which HiGHS gave up

@@ -69,6 +69,7 @@ def test_every_mechanism_keeps_what_it_declares(mechanism: Mechanism) -> None:
     check_premise(mechanism, some_reports(mechanism, 12, seed=1))
 
 
+@pytest.mark.slow
 @given(mechanism=all_mechanisms, seed=st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_any_small_mechanism_keeps_what_it_declares(mechanism: Mechanism, seed: int) -> None:
@@ -90,6 +91,7 @@ def test_every_kind_has_a_premise_here() -> None:
         assert kinds[kind] == {Premise.NOTHING}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [PlanarGeometric, PlanarLaplace])
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=20, deadline=None)

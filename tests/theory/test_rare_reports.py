@@ -69,6 +69,7 @@ def test_identical_rows_settle_what_another_value_leaves_open() -> None:
     assert "No report seen tells 3 from 4" in finding.reason
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 100_000))
 def test_verdicts_where_the_truth_is_known_and_masses_are_tiny(seed: int) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.checks import check_choice
+from confide.cli.inputs import check_outputs
 from confide.cli.options import AsJson, SurveyPath
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import say, say_exactly, show, show_json, ticker
 from confide.errors import InvalidParameterError
 from confide.files import to_json, write_text

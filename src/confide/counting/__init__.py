@@ -176,7 +176,7 @@ def read_reports(
     rejects: PathLike | None = None,
     cure: str = "Correct or remove them, or name a file to set them aside in.",
 ) -> ReportInput:
-    """Read reports for one estimate with the reader that fits the file.
+    r"""Read reports for one estimate with the reader that fits the file.
 
     A file of counts is loaded and must be of this survey; CSV and standard input are read in Python, which needs no
     further package; anything else is counted on DuckDB.
@@ -198,7 +198,7 @@ def read_reports(
     >>> from confide import Integers, TruncatedGeometric
     >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(f"{folder}/reports.csv").write_text("report\\n3\\n5\\n3\\n")
+    ...     _ = Path(f"{folder}/reports.csv").write_text("report\n3\n5\n3\n")
     ...     read_reports(f"{folder}/reports.csv", survey).counts
     Counts(3 reports, 2 distinct)
     """

@@ -39,7 +39,6 @@ from confide.files.counts_files import (
 from confide.files.reading import csv_batches
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import COUNT_COLUMN, Request, parquet_explained, require
-from confide.survey_texts import fingerprint
 
 MEMORY = "400MB"
 """DuckDB's limit on its memory; what does not fit is set down in a temporary folder."""
@@ -292,7 +291,7 @@ def merge_files(
     if not is_pool:
         _refuse_different(headings)
     _refuse_unlike(headings)
-    surveys = {fingerprint(one): one for heading in headings.values() for one in heading.surveys}
+    surveys = {one.fingerprint: one for heading in headings.values() for one in heading.surveys}
     rows = sum((heading.rows for heading in headings.values()), Account())
     merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows)
     with _connection(MEMORY) as connection, _merging_explained():
@@ -352,13 +351,11 @@ def _sum_query(headings: dict[str, Heading], merged: Heading, marks: list[str]) 
     selects = " UNION ALL ".join(_select(file, heading, merged, marks) for file, heading in headings.items())
     order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
     count = DUCK.quoted(COUNT_COLUMN)
-    return (
-        f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names} ORDER BY {order}"
-    )
+    return f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names} ORDER BY {order}"
 
 
 def _select(file: str, heading: Heading, merged: Heading, marks: list[str]) -> str:
-    own = [marks.index(fingerprint(survey)) for survey in heading.surveys]
+    own = [marks.index(survey.fingerprint) for survey in heading.surveys]
     number = str(own[0])
     if heading.is_pooled:
         cases = " ".join(f"WHEN {old} THEN {new}" for old, new in enumerate(own))
@@ -397,7 +394,7 @@ def _refuse_unlike(headings: dict[str, Heading]) -> None:
 
 
 def _marks(heading: Heading) -> set[str]:
-    return {fingerprint(survey) for survey in heading.surveys}
+    return {survey.fingerprint for survey in heading.surveys}
 
 
 def _describe(heading: Heading) -> str:

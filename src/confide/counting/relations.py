@@ -50,7 +50,8 @@ class Dialect:
         found = self.kinds.get(kind.partition("(")[0])
         if found is None:
             raise DataFileError(
-                f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. {COLUMN_CURE}"
+                f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
+                f"{COLUMN_CURE}"
             )
         return found
 
@@ -145,7 +146,7 @@ def parquet_relation(shards: Sequence[Shard], describe: Callable[[str], dict[str
     return typed_relation(source, shards[0].path, shards[0].places, describe(source), "file_row_number + 1")
 
 
-def typed_relation(  # noqa: PLR0913 - a table, its columns, and how its engine names things
+def typed_relation(
     source: str, name: str, places: Places, types: Mapping[str, str], line: str, dialect: Dialect = DUCK
 ) -> Relation:
     """Return a table whose columns have types."""

@@ -245,9 +245,9 @@ def _require_pyspark() -> Any:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what Spark and Java say into a sentence: damaged files fail when they are read, long after they are named."""
+    """Turn what Spark and Java say into a sentence; a damaged file fails when it is read, long after it is named."""
     _require_pyspark()
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:

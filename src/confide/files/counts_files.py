@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
-import hashlib
 import io
 import itertools
 import json
@@ -30,8 +29,8 @@ from confide.files.reading import COUNT_LIMIT
 from confide.files.rows import Account, Reason
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
 from confide.files.writing import report_columns, whole_file
-from confide.survey_texts import fingerprint, survey_text
 from confide.surveys import Survey, parse_survey
+from confide.wording import digest
 
 METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""
@@ -41,6 +40,7 @@ SURVEY_COLUMN = "survey"
 FORMATS = (".parquet", ".csv", ".csv.gz")
 
 AGAIN = "Was it edited or damaged? Count the reports again."
+
 
 @dataclass(frozen=True)
 class Field:
@@ -154,7 +154,7 @@ class Heading:
 
     def require(self, survey: Survey, path: object) -> None:
         """Refuse counts that were made under another survey than this one."""
-        if fingerprint(survey) not in {fingerprint(one) for one in self.surveys}:
+        if survey.fingerprint not in {one.fingerprint for one in self.surveys}:
             known = " and ".join(repr(one.mechanism) for one in self.surveys)
             raise DataFileError(
                 f"{path} was counted under another survey, with {known}; this one has {survey.mechanism!r}. "
@@ -165,34 +165,37 @@ class Heading:
     def from_json(cls, text: bytes, path: object) -> Heading:
         """Read the metadata that :attr:`schema` carries, and check all of it."""
         try:
-            record = json.loads(text.decode())
-            digest = record.pop("digest", None)
-            if digest != _digest(record):
-                raise ValueError("its digest is another one")
-            surveys = tuple(parse_survey(one["text"]) for one in record["surveys"])
-            if [fingerprint(one) for one in surveys] != [one["fingerprint"] for one in record["surveys"]]:
-                raise ValueError("a fingerprint is not that of its survey")
-            if len({shape_of(one) for one in surveys}) != 1 or any(one.alphabet != surveys[0].alphabet for one in surveys):
-                raise ValueError("its surveys do not fit together")
-            rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
-            by = tuple(record["by"])
-            if not all(isinstance(name, str) for name in by):
-                raise ValueError("a group is not named by a text")
-            return cls(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)))
+            return _parse_heading(json.loads(text.decode()), path)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = str(error).partition("\n")[0].removesuffix(".")
             raise DataFileError(f"{path} does not say soundly what it counts: {reason}. {AGAIN}") from None
 
     def _to_json(self) -> str:
-        surveys = [{"fingerprint": fingerprint(one), "text": survey_text(one)} for one in self.surveys]
+        surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
+def _parse_heading(record: dict[str, Any], path: object) -> Heading:
+    if record.pop("digest", None) != _digest(record):
+        raise ValueError("its digest is another one")
+    surveys = tuple(parse_survey(one["text"]) for one in record["surveys"])
+    if [one.fingerprint for one in surveys] != [one["fingerprint"] for one in record["surveys"]]:
+        raise ValueError("a fingerprint is not that of its survey")
+    alike = {shape_of(one) for one in surveys}
+    if len(alike) != 1 or any(one.alphabet != surveys[0].alphabet for one in surveys):
+        raise ValueError("its surveys do not fit together")
+    rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
+    by = tuple(record["by"])
+    if not all(isinstance(name, str) for name in by):
+        raise ValueError("a group is not named by a text")
+    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)))
+
+
 def _digest(record: Mapping[str, Any]) -> str:
     """Return a checksum: a guard against accidents and careless edits, not against anybody who means harm."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+    return digest(json.dumps(record, sort_keys=True))
 
 
 def _whole(number: object) -> int:
@@ -288,7 +291,7 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     ...     load_counts(f"{folder}/counts.parquet", survey)
     Counts(3 reports, 2 distinct)
     """
-    groups = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
+    groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
     heading = Heading((survey,), counts.by if isinstance(counts, GroupedCounts) else (), rows)

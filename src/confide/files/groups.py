@@ -87,7 +87,8 @@ class GroupedCounts(Mapping[Key, Counts]):
         return len(self.groups)
 
     def __repr__(self) -> str:
-        return f"GroupedCounts({counted(len(self), 'group')} by {', '.join(self.by)}, {counted(self.rows.accepted, 'row')})"
+        groups, rows = counted(len(self), "group"), counted(self.rows.accepted, "row")
+        return f"GroupedCounts({groups} by {', '.join(self.by)}, {rows})"
 
 
 def label_group(key: Key) -> str:

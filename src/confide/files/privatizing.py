@@ -12,7 +12,7 @@ from confide.alphabets import Values
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.reading import Rows, read_value_batches
 from confide.files.rows import Account
-from confide.files.sheets import PARQUET
+from confide.files.sheets import PARQUET, name_of
 from confide.files.writing import reject_file, report_sink
 from confide.surveys import Survey
 
@@ -59,7 +59,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     """
     _require_ending(values, INPUTS)
     _require_ending(output, OUTPUTS)
-    account, generator = Account(), None if seed is None else np.random.default_rng(seed)
+    account = Account(source=name_of(str(values)))
+    generator = None if seed is None else np.random.default_rng(seed)
     with contextlib.ExitStack() as closing:
         keep = None if rejects is None else closing.enter_context(reject_file(rejects))
         # Without one usable row there is no output, but the rows that were set aside are kept all the same.

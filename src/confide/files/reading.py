@@ -29,7 +29,6 @@ from confide.files.sheets import (
     parquet_explained,
     require,
 )
-from confide.metrics import Value
 from confide.surveys import Survey
 
 COUNT_LIMIT = 2**53
@@ -228,9 +227,7 @@ def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
     return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused)
 
 
-def _reject(
-    scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry], source: str
-) -> tuple[Reject, ...]:
+def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry], source: str) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(alphabet, values[code]) for code in codes}
     rejects = []
@@ -319,11 +316,15 @@ def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
     except (TypeError, NotImplementedError):
-        raise DataFileError(f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}") from None
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+        ) from None
     values = encoded.dictionary.to_pylist()
     strange = next((value for value in values if not isinstance(value, str | int | float | Decimal | None)), None)
     if strange is not None:
-        raise DataFileError(f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}")
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+        )
     return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 

@@ -119,7 +119,7 @@ def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     kinds = [name for name, kind in ALPHABETS.items() if kind is type(alphabet)]
     return {
         "kind": kinds[0] if kinds else _hyphenated(type(alphabet).__name__),
-        "size": alphabet.size if alphabet.is_finite else None,
+        "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),
         "description": repr(alphabet),
@@ -161,7 +161,8 @@ def groups_record(groups: GroupEstimates) -> dict[str, Any]:
     survey, first = groups.survey, next(iter(groups.estimates.values()))
     return {
         "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet) | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
+        "alphabet": alphabet_record(survey.alphabet)
+        | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": groups.total,

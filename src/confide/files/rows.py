@@ -143,11 +143,11 @@ class Account:
         """Refuse a source of which no row could be used."""
         self.require_rows()
         if not self.accepted:
-            rows = f"None of the {self.read:,} rows" if self.read > 1 else "Not even the only row"
+            rows = f"None of the {self.read:,} rows of {self.source} can"
+            told = rows if self.read > 1 else f"The only row of {self.source} cannot"
             listing = f":\n{self.listing}\n" if self.first else f" ({self.reasons}). "
             raise DataFileError(
-                f"{rows} of {self.source} can be used{listing}"
-                f"Do the data and the survey belong together? {what} must lie in {alphabet!r}."
+                f"{told} be used{listing}Do the data and the survey belong together? {what} must lie in {alphabet!r}."
             )
 
     def __add__(self, other: Account) -> Account:

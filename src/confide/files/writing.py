@@ -107,8 +107,11 @@ def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         else:
             with _written_aside(Path(path).resolve(), mode) as stream:
                 yield stream
+    except BrokenPipeError:
+        raise  # whoever read it has seen enough: that is no fault of the file, and the command line ends it quietly
     except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+        name = "The output" if str(path) == STANDARD_STREAM else repr(str(path))
+        raise DataFileError(f"{name} cannot be written: {error.strerror or error}.") from None
 
 
 def check_writable(path: str | Path) -> None:

@@ -42,8 +42,13 @@ class Mechanism(ABC):
         """What is promised to a person."""
 
     @property
+    def has_channel(self) -> bool:
+        """Whether values and outputs can be listed, so that there is a matrix P(output | value)."""
+        return self.alphabet.is_listable and self.report_alphabet.is_listable
+
+    @property
     def channel(self) -> Channel:
-        """P(output | value) as an operator; an error where there is no end of outputs."""
+        """P(output | value) as an operator; an error where :attr:`has_channel` is false."""
         raise self._no_end()
 
     def weights(self, index: int) -> Sequence[int]:  # noqa: ARG002 (for those that have them)
@@ -116,7 +121,7 @@ class Mechanism(ABC):
     def _simulate(self, people: Indices, generator: np.random.Generator) -> Counts:
         """Draw multinomials where rows of the channel fit, and reports one by one where they do not."""
         present = np.flatnonzero(people)
-        if not self.report_alphabet.is_finite or present.size * self.report_alphabet.size > LARGEST_SIMULATED:
+        if not self.has_channel or present.size * self.report_alphabet.size > LARGEST_SIMULATED:
             return tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
         rows = self.channel.select(present)
         drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
@@ -131,8 +136,9 @@ class Mechanism(ABC):
         ImpossibleReportError
             If a report is none of the outputs.
         """
-        per_output: NDArray[np.float64] = np.zeros(self.report_alphabet.size)
+        self.report_alphabet.require_listable()
         self.refuse_strays(counts)
+        per_output: NDArray[np.float64] = np.zeros(self.report_alphabet.size)
         per_output[self.report_alphabet.locate(counts.reports)] = counts.counts  # distinct reports, distinct numbers
         return per_output
 

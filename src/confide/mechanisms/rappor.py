@@ -21,9 +21,6 @@ from confide.mechanisms.base import Mechanism, settle_epsilon
 from confide.mechanisms.line import require_finite
 from confide.sampling import Bits, OddsCoin, ratio_above
 
-MOST_LISTED = 16
-"""Values up to which all bit vectors can be listed."""
-
 CHUNK = 2**22
 """Bits that are tossed at a time, so that memory does not grow with the number of people."""
 
@@ -66,6 +63,8 @@ class Rappor(Mechanism):
         """p, the probability that a bit is kept."""
         return float(1 / (1 + self._ratio))
 
+    has_channel = False
+
     @property
     def channel(self) -> Channel:
         """An error: nobody needs P(bits | value) for all bit vectors, only for those that were seen."""
@@ -89,10 +88,7 @@ class Rappor(Mechanism):
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`; over all bit vectors, for alphabets so small that they can be listed."""
         size, inner, full = self.alphabet.size, self._ratio.numerator, self._ratio.denominator
-        if size > MOST_LISTED:
-            raise InvalidParameterError(
-                f"The 2^{size} bit vectors of {self!r} are too many to list; at most {MOST_LISTED} values."
-            )
+        self.report_alphabet.require_listable()
         flips = [(vector ^ (1 << index)).bit_count() for vector in range(2**size)]
         return [inner**flipped * full ** (size - flipped) for flipped in flips]
 

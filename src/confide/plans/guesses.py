@@ -153,7 +153,7 @@ def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
         from confide.files import read_values  # only where a file is read: import confide stays quick
 
         people = read_values(path, Survey(mechanism, name))
-        people.require_usable("A guess needs all of them to lie in the alphabet.")
+        people.account.require_usable("A guess needs all of them to lie in the alphabet.")
         return Guess(path.name, alphabet, people.distribution())
     return Guess(path.name, alphabet, _lay_out(path, values, shares, alphabet))
 
@@ -191,12 +191,13 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
     """Return the values and the probabilities of an estimate."""
     from confide.files.sheets import open_sheet
+    from confide.files.writing import as_meant
 
     values, shares = list[Any](), list[Any]()
     with open_sheet(str(path)) as sheet:
         for chunk in sheet.chunks(range(alphabet.parts + 1)):
             for place, row in enumerate(chunk.keys):
-                value = None if place in chunk.strays else alphabet.parse(list(row[:-1]))
+                value = None if place in chunk.strays else alphabet.parse([as_meant(part) for part in row[:-1]])
                 if value is None:
                     raise DataFileError(
                         f"{path} has the row {','.join(row)!r} in line {chunk.lines[place]}, which is no value of "

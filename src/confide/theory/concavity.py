@@ -151,7 +151,7 @@ def _is_whole(mechanism: Mechanism, evidence: Evidence) -> bool:
     """Whether the evidence is laid against a stochastic matrix with all its outputs, not the columns seen alone."""
     if isinstance(mechanism, Geometric | Taxicab):
         return True  # reports beyond the values are counted at the border, as by the truncated mechanism
-    return mechanism.report_alphabet.is_finite and evidence.channel is mechanism.channel
+    return mechanism.has_channel and evidence.channel is mechanism.channel
 
 
 def _square(evidence: Evidence, known: Identification, distinct: int) -> Concavity | None:

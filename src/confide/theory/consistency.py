@@ -116,7 +116,7 @@ def is_positive(mechanism: Mechanism) -> bool | None:
         return False if False in parts else None if None in parts else True
     if isinstance(mechanism, Remapped) and is_positive(mechanism.mechanism):
         return True
-    if not mechanism.report_alphabet.is_finite:
+    if not mechanism.has_channel:
         return None
     ends = column_ends(mechanism.channel)
     return None if ends is None else bool(((ends[0] > 0) | (ends[1] == 0)).all())

@@ -64,7 +64,7 @@ def identification(mechanism: Mechanism) -> Identification:
     found = prove_identification(mechanism)
     if found is not None:
         return _with_spectrum(found, mechanism)
-    if not mechanism.alphabet.is_finite or not mechanism.report_alphabet.is_finite:
+    if not mechanism.has_channel:
         return Identification(Verdict.NOT_COVERED, "No lemma covers this mechanism, and it has no matrix.", THEOREM)
     return channel_identification(mechanism.channel)
 
@@ -164,8 +164,7 @@ def _remapped(mechanism: Remapped, judge: Judge | None) -> Finding | None:
 def _with_spectrum(found: Finding, mechanism: Mechanism) -> Identification:
     """Add singular values to a lemma where they cost little: they say how much noise the way back adds."""
     alphabet = mechanism.alphabet
-    has_matrix = alphabet.is_finite and mechanism.report_alphabet.is_finite
-    if not has_matrix or alphabet.size > SHOWN or not is_storable(mechanism.channel):
+    if not mechanism.has_channel or alphabet.size > SHOWN or not is_storable(mechanism.channel):
         return Identification(found.verdict, found.reason, found.source, found.numbers)
     spectrum = spectrum_of(mechanism.channel)
     numbers = {**found.numbers, **spectrum.numbers()}

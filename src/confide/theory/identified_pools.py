@@ -64,7 +64,7 @@ def _judge(mechanism: Mechanism) -> Finding:
 def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
     """Decide by arithmetic, as far as that is cheap; channels are made only where they are small."""
     values = mechanisms[0].alphabet
-    if not values.is_finite or not all(one.report_alphabet.is_finite for one in mechanisms):
+    if not all(one.has_channel for one in mechanisms):
         return Finding(Verdict.NOT_COVERED, "No lemma covers this, and there is no matrix to look at.", THEOREM)
     outputs = sum(one.report_alphabet.size for one in mechanisms)
     if outputs < values.size:

@@ -121,7 +121,7 @@ def inversion_error(
     if reports is not None:
         check_positive("reports", reports)
     bound = inversion_bound(mechanism)
-    if not (mechanism.alphabet.is_finite and mechanism.report_alphabet.is_finite):
+    if not mechanism.has_channel:
         return InversionError(None, bound, reports, _no_matrix(mechanism))
     size = mechanism.alphabet.size
     theta = np.full(size, 1 / size) if distribution is None else as_distribution(distribution, size, "distribution")
