@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import plain_array
-from confide.errors import InvalidCountsError
+from confide.errors import InvalidCountsError, InvalidParameterError
 
 Reports = NDArray[Any]
 
@@ -164,6 +164,14 @@ class Accumulator:
 
     def __repr__(self) -> str:
         return f"Accumulator({self.counts!r})"
+
+
+def require_counts(counts: object) -> None:
+    """Refuse anything but counts."""
+    if not isinstance(counts, Counts):
+        raise InvalidParameterError(
+            f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
+        )
 
 
 def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:

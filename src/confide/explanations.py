@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, PlaneAlphabet
 from confide.guarantees import LocalDP
-from confide.mechanisms import Mechanism, Product, Remapped
+from confide.mechanisms import Mechanism
 from confide.methods import Choice
 from confide.methods.candidates import HEAD_START
 from confide.metrics import Value
@@ -112,10 +112,12 @@ def describe_mechanism(survey: Survey) -> str:
 
 
 def _name(mechanism: Mechanism) -> str:
-    if isinstance(mechanism, Product):
-        return f"{_name(mechanism.first)} for the first part and {_name(mechanism.second)} for the second"
-    if isinstance(mechanism, Remapped):
-        return f"{_name(mechanism.mechanism)} with its reports remapped"
+    facts = mechanism.facts
+    if facts.parts is not None:
+        first, second = facts.parts
+        return f"{_name(first)} for the first part and {_name(second)} for the second"
+    if facts.origin is not None:
+        return f"{_name(facts.origin[0])} with its reports remapped"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
     return NAMES.get(mechanism.kind, f"the {words} mechanism")
 

@@ -11,7 +11,7 @@ from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME
 from confide.plans.simulations import promise, with_epsilon
-from confide.theory.identified_pools import pool_identification
+from confide.theory.identification import pool_identification
 from confide.theory.words import remark_on
 from confide.wording import plural, with_unit
 
