@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 import confide
 from confide.comparisons import Outcome
+from confide.counts import Counts
 from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_choices, explain_guarantee
 from confide.figures.panels import FloatArray
 from confide.guarantees import LocalDP
@@ -42,7 +43,6 @@ from confide.pages.story import (
     list_facts,
     summarise,
 )
-from confide.reports import Counts
 from confide.surveys import Survey
 from confide.wording import listed, plural
 

@@ -25,6 +25,7 @@ from confide.alphabets import (
 )
 from confide.checks import as_distribution
 from confide.comparisons import Outcome
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.explanations import describe_mechanism, describe_value
 from confide.figures import Panel, Role
@@ -34,7 +35,6 @@ from confide.intervals import Band, Interval
 from confide.mechanisms.planar import nearest_cells
 from confide.methods import Method
 from confide.pages.markup import NONE
-from confide.reports import Counts
 from confide.surveys import Survey
 from confide.wording import listed, with_unit
 
