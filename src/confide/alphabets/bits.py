@@ -73,6 +73,10 @@ class BitVectors(Alphabet):
                 f"The 2^{self.length} vectors of {self!r} are too many to list; at most {self.LISTED_BITS} bits."
             )
 
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.points`."""
+        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
+
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`."""
         if values.dtype.kind not in "iu":
