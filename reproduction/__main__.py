@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +12,18 @@ from typer.core import TyperCommand
 
 from confide.cli.exits import ExitCode, exit_code_of
 from confide.cli.options import AsJson
-from confide.cli.terminal import complain, say, say_exactly, show, show_json, warn
+from confide.cli.terminal import complain, console, say, say_exactly, show, show_json, warn
 from confide.errors import ConfideError, InvalidParameterError
-from reproduction.folder import OUTPUT
+from confide.tables import write_text
+from confide.wording import counted
+from reproduction import EXPERIMENTS, QUICK_REPEATS, Comparison, Experiment, Folder, Ruling, Run, Watcher, find
+from reproduction import reproduce as run_all
+from reproduction.claims import tally
+from reproduction.experiments import NUMBERS
+from reproduction.folder import OUTPUT, claims_of
 
 if TYPE_CHECKING:
-    from reproduction import Experiment, Run
+    from rich.progress import Progress
 
 COMMAND = "python -m reproduction"
 EXAMPLES = (
@@ -79,8 +87,6 @@ def reproduce(  # noqa: PLR0913 - one argument an option
     the same to the last byte, whatever the number of jobs. All figures with thirty repeats take about a quarter of an
     hour on two cores.
     """
-    from reproduction import QUICK_REPEATS, find
-
     if is_quick and repeats is not None:
         raise InvalidParameterError("--quick and --repeats both say how often reports are drawn; give one of them.")
     chosen = find(names or [])
@@ -112,8 +118,10 @@ def _list(experiments: list[Experiment], *, as_json: bool) -> None:
 
 
 def _label(experiment: Experiment) -> str:
-    """Return the paper's label of the first figure; the same in total variation goes without saying."""
-    return experiment.paper[0] if experiment.paper else "(an addition)"
+    """Return number and label of the first figure, and of its likes in total variation the numbers alone."""
+    if not experiment.paper:
+        return "(an addition)"
+    return " and ".join([experiment.citations[0], *(NUMBERS[label] for label in experiment.paper[1:])])
 
 
 def _record(experiment: Experiment) -> dict[str, Any]:
@@ -121,14 +129,13 @@ def _record(experiment: Experiment) -> dict[str, Any]:
         "name": experiment.name,
         "title": experiment.title,
         "paper": list(experiment.paper),
+        "numbers": [NUMBERS[label] for label in experiment.paper],
         "cells": _cells(experiment),
         "figures": [picture.name for picture in experiment.pictures],
     }
 
 
 def _cells(experiment: Experiment) -> int:
-    from reproduction import Comparison
-
     if not isinstance(experiment, Comparison):
         return 0
     return len(experiment.settings) * len(experiment.contenders) * experiment.repeats
@@ -137,9 +144,6 @@ def _cells(experiment: Experiment) -> int:
 def _run(
     experiments: list[Experiment], output: Path, repeats: int | None, jobs: int | None, *, is_fresh: bool
 ) -> list[Run]:
-    from reproduction import reproduce as run_all
-    from reproduction.bars import watching
-
     try:
         with watching(len(experiments)) as watcher:
             return run_all(experiments, output, repeats=repeats, jobs=jobs, is_fresh=is_fresh, watcher=watcher)
@@ -149,8 +153,6 @@ def _run(
 
 
 def _write_index(output: Path) -> None:
-    from confide.tables import write_text
-    from reproduction import EXPERIMENTS, Folder
     from reproduction.page import reproduction_page
 
     folder = Folder(output)
@@ -159,23 +161,76 @@ def _write_index(output: Path) -> None:
 
 def _tell(experiments: list[Experiment], runs: list[Run], output: Path, *, as_json: bool) -> None:
     """Say what came of it: how each statement of the paper fared, and where to look."""
-    from reproduction import Folder, Verdict
-    from reproduction.folder import claims_of
-
     folder = Folder(output)
     claims = [claim for experiment in experiments for claim in claims_of(experiment, folder)]
     if as_json:
         plain = {"runs": [vars(run) for run in runs], "claims": [vars(claim) for claim in claims]}
         show_json({"index": str(folder.index)} | plain)
         return
-    tally = {verdict: [claim for claim in claims if claim.verdict is verdict] for verdict in Verdict}
     if claims:
-        counts = ", ".join(f"{len(found)} {verdict}" for verdict, found in tally.items() if verdict.is_judged)
-        say(f"Statements of the paper: {counts}.")
-    for claim in tally[Verdict.DIFFERS]:
+        say(f"Statements of the paper: {tally(claims)}.")
+    for claim in (claim for claim in claims if claim.verdict is Ruling.DIFFERS):
         say(f"  differs: {claim.what}. Paper: {claim.paper}. Ours: {claim.ours}. {claim.note}")
     say_exactly(f"Wrote {folder.index}. Open it in a browser:")
     say_exactly(f"  {folder.index.resolve().as_uri()}")
+
+
+class ProgressBars(Watcher):
+    """Bar for all experiments, and one for the cells of the experiment at work, on standard error."""
+
+    def __init__(self, bars: Progress, count: int) -> None:
+        self.bars = bars
+        self.whole = bars.add_task("all experiments", total=count)
+        self.current = bars.add_task("", total=None)
+
+    def begin(self, experiment: Experiment, done: int, total: int, stale: int) -> None:
+        """See :meth:`Watcher.begin`."""
+        self.bars.reset(self.current, description=experiment.name, total=total, completed=done)
+        if stale:
+            warn(
+                f"{experiment.name}: its declaration has changed. Left out, as they no longer fit: "
+                f"{counted(stale, 'finished cell')}."
+            )
+
+    def advance(self, experiment: Experiment, cells: int) -> None:  # noqa: ARG002 (one contract)
+        """See :meth:`Watcher.advance`."""
+        self.bars.advance(self.current, cells)
+
+    def end(self, experiment: Experiment, run: Run) -> None:
+        """See :meth:`Watcher.end`."""
+        self.bars.advance(self.whole)
+        cells = f"{counted(run.fresh, 'cell')} run, {run.cells - run.fresh:,} kept, " if run.cells else ""
+        say(f"  {experiment.name}: {cells}{run.elapsed:.1f} s", stderr=True, style="dim")
+
+    def draw(self, experiments: int) -> None:
+        """See :meth:`Watcher.draw`."""
+        if experiments:
+            self.bars.reset(self.current, description="drawing the last figures", total=None)
+
+
+@contextmanager
+def watching(count: int) -> Iterator[Watcher]:
+    """Show how far so many experiments have come."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    target = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=target, disable=not target.is_terminal, transient=True) as bars:
+        yield ProgressBars(bars, count)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pictures that several experiments share, as frozen values: which rows of the table go into which panel."""
+"""Charts that several experiments share: frozen values that say which rows of the tables go into which panel."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.datasets import load
-from confide.explanations import plural, with_unit
-from reproduction.base import RESULTS, SHARES, Picture, Tables
-from reproduction.table import Table
+from confide.wording import plural, with_unit
+from reproduction.cells import USUAL
+from reproduction.experiments import Comparison, Picture
+from reproduction.table import RESULTS, SHARES, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,17 +19,21 @@ if TYPE_CHECKING:
     from confide.figures import Panel
     from confide.figures.panels import FloatArray
 
-EPSILON_PER_YEAR = "privacy level ε (per year); smaller is more private"
-EPSILON_PER_KM = "privacy level ε (per km); smaller is more private"
-EPSILON = "privacy level ε (per person); smaller is more private"
-PEOPLE = "people n"
-
 READING = "Boxes are quartiles, the white line is the median, whiskers reach the extremes."
 
 
+def per(unit: str) -> str:
+    """Return the words at an axis of privacy levels.
+
+    >>> per("per year")
+    'privacy level ε (per year); smaller is more private'
+    """
+    return f"privacy level ε ({unit}); smaller is more private"
+
+
 @dataclass(frozen=True)
-class Part:
-    """One panel: its title, and what its rows have in common."""
+class PanelRows:
+    """Rows of one panel by what they have in common, its title, and the unit of their earth mover's distance."""
 
     title: str
     rows: tuple[tuple[str, Any], ...]
@@ -41,16 +44,16 @@ class Part:
         return table.where(**dict(self.rows))
 
 
-def part(title: str, unit: str = "", **rows: Any) -> Part:
-    """Return a panel of the rows that hold these cells; the unit is that of their earth mover's distance."""
-    return Part(title, tuple(rows.items()), unit)
+def panel(title: str, unit: str = "", **rows: Any) -> PanelRows:
+    """Return a panel of the rows that hold these cells."""
+    return PanelRows(title, tuple(rows.items()), unit)
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """Box plots of an error over repeats, by level and method."""
+class BoxChart:
+    """Box plots of an error over repeats, by level and method (or by another column)."""
 
-    parts: tuple[Part, ...]
+    panels: tuple[PanelRows, ...]
     measure: str
     level: str
     x_label: str
@@ -59,22 +62,18 @@ class Boxes:
 
     def __call__(self, tables: Tables) -> Figure:
         """Draw it."""
-        from reproduction.boxes import BoxPanel, draw_boxes
+        from reproduction.plots import BoxPanel, draw_boxes
 
         panels = []
-        for one in self.parts:
+        for one in self.panels:
             rows = one.of(tables[RESULTS])
             steps = rows.distinct(self.level)
-            labels = tuple(_label(self.level, step) for step in steps)
+            labels = tuple(short_count(step) if self.level == "people" else f"{step:g}" for step in steps)
             panels.append(BoxPanel(one.title, labels, self._series(rows, steps), self._y_label(one)))
-        return draw_boxes(
-            panels,
-            x_label=self.x_label,
-            columns=self.columns,
-            is_logarithmic=self.measure == "emd",
-        )
+        is_logarithmic = self.measure == "emd"
+        return draw_boxes(panels, x_label=self.x_label, columns=self.columns, is_logarithmic=is_logarithmic)
 
-    def _y_label(self, one: Part) -> str:
+    def _y_label(self, one: PanelRows) -> str:
         if self.measure != "emd":
             return "total variation"
         return f"EMD ({plural(one.unit)})" if one.unit else "EMD"
@@ -83,36 +82,57 @@ class Boxes:
         names = [name for name in rows.distinct(self.by) if rows.where(**{self.by: name}).numbers(self.measure).size]
         chosen = {name: rows.where(**{self.by: name}) for name in names}
         return {
-            _series_name(self.by, name): [found.where(**{self.level: step}).numbers(self.measure) for step in steps]
+            str(name) if self.by == "method" else f"δ = {name:g}": [
+                found.where(**{self.level: step}).numbers(self.measure) for step in steps
+            ]
             for name, found in chosen.items()
         }
 
 
-def box_pictures(name: str, caption: str, parts: tuple[Part, ...], **settings: Any) -> tuple[Picture, ...]:
-    """Return the figure in earth mover's distance and the one in total variation, from the same runs."""
-    return (
+def box_comparison(
+    panels: tuple[PanelRows, ...], caption: str, *, level: str, x_label: str, columns: int = 2, **declared: Any
+) -> Comparison:
+    """Return an experiment drawn as box plots twice from the same runs: in earth mover's distance, in total variation.
+
+    Parameters
+    ----------
+    panels, caption, level, x_label, columns
+        Panels, words and axes of both figures.
+    declared
+        Everything else that a :class:`Comparison` declares; the methods are the usual ones if left out.
+    """
+    pictures = tuple(
         Picture(
-            f"{name}-emd",
-            f"{caption} The error is the earth mover's distance (EMD), on a logarithmic axis. {READING}",
-            Boxes(parts, "emd", **settings),
-        ),
-        Picture(
-            f"{name}-tv",
-            f"{caption} The error is the total variation. {READING}",
-            Boxes(parts, "total_variation", **settings),
-        ),
+            f"{declared['name']}-{ending}",
+            f"{caption} The error is {words}. {READING}",
+            BoxChart(panels, measure, level, x_label, columns),
+        )
+        for ending, measure, words in (
+            ("emd", "emd", "the earth mover's distance (EMD), on a logarithmic axis"),
+            ("tv", "total_variation", "the total variation"),
+        )
     )
+    return Comparison(**{"contenders": USUAL, "pictures": pictures} | declared)
 
 
 @dataclass(frozen=True)
-class Distributions:
-    """The estimated distributions of the first repeat, side by side with the truth."""
+class DistributionChart:
+    """Estimated distributions of the first repeat, side by side with the truth.
+
+    Attributes
+    ----------
+    data, methods
+        Name of the data in the tables, and the methods to show.
+    value_name
+        Name of a value, such as ``age``.
+    delta
+        Delta of the IBU that is shown, where there are several.
+    """
 
     data: str
     methods: tuple[str, ...]
     value_name: str = "value"
     delta: float | None = None
-    """Which IBU is shown, where there are several."""
 
     def __call__(self, tables: Tables) -> Figure:
         """Draw it."""
@@ -125,16 +145,17 @@ class Distributions:
         return draw_distributions(alphabet_of(self.data), panels, name=self.value_name)
 
     def _panel(self, tables: Tables, method: str, truth: FloatArray) -> Panel:
-        from confide.figures import Panel, Role
+        from confide.figures import Panel, Role, style
 
         distance = self._of(tables[RESULTS].where(repeat=0), method).median("emd")
-        is_noisy = method == "noisy"
+        unit = alphabet_of(self.data).unit
         return Panel(
-            "Noisy" if is_noisy else method,
+            {"noisy": "Noisy", "Stacked": "Stacked (default)"}.get(method, method),
             self._of(tables[SHARES], method).numbers("share"),
-            f"EMD {_in_unit(distance, alphabet_of(self.data))}",
+            f"EMD {with_unit(distance, unit) if unit else f'{distance:.3f}'}",
             reference=truth,
-            role=Role.NOISY if is_noisy else Role.ESTIMATE,
+            role=Role.NOISY if method == "noisy" else Role.ESTIMATE,
+            color=style.METHODS.get(method),
         )
 
     def _of(self, table: Table, method: str) -> Table:
@@ -149,29 +170,13 @@ def alphabet_of(data: str) -> Alphabet:
     return Integers(0, 9) if data.startswith("uniform{") else load(data).alphabet
 
 
-def _in_unit(amount: float, alphabet: Alphabet) -> str:
-    return with_unit(amount, alphabet.unit) if alphabet.unit else f"{amount:.3f}"
+def short_count(number: float) -> str:
+    """Return a number of people as short as it goes.
 
-
-def _label(level: str, step: Any) -> str:
-    from confide.figures.plain_axes import short_count
-
-    return short_count(step) if level == "people" else f"{step:g}"
-
-
-def _series_name(by: str, name: Any) -> str:
-    return str(name) if by == "method" else f"{'δ' if by == 'delta' else by} = {name:g}"
-
-
-def spread(table: Table, name: str) -> str:
-    """Return median and range of a column, as a text.
-
-    >>> spread(Table({"emd": "number"}, ((0.5,), (0.75,), (1.0,))), "emd")
-    '0.75 (0.5 to 1)'
+    >>> short_count(1000), short_count(200_000), short_count(3_200_000), short_count(500)
+    ('1k', '200k', '3.2M', '500')
     """
-    numbers = table.numbers(name)
-    if not numbers.size:
-        return "none"
-    if numbers.size == 1:
-        return f"{numbers[0]:.4g}"
-    return f"{np.median(numbers):.4g} ({numbers.min():.4g} to {numbers.max():.4g})"
+    for size, letter in ((1_000_000, "M"), (1000, "k")):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"

@@ -1,18 +1,79 @@
-"""Sentences of the paper as numbers, for tables of box plots."""
+"""Statements of the paper, and the rules by which tables judge them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
-from reproduction.base import RESULTS, Claim, Tables, judge
-from reproduction.table import Table
+from reproduction.table import RESULTS, Table, Tables
 
-HALF = 0.5
-"""IBU is far better where its median error is below this share of either inversion's."""
+# The paper's words are judged by numbers of our choosing: "far better" is a median error below half of either
+# inversion's, "comparable" a median error within a factor of two.
+HALF, COMPARABLE = 0.5, 2.0
 
-COMPARABLE = 2.0
-"""Methods are comparable where their median errors differ by at most this factor."""
+
+class Ruling(StrEnum):
+    """Judgement on a statement of the paper, by a number of ours."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"
+    MISPRINT = "misprint"
+    COMPARED = "for comparison"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it says something of the paper, and not of a variant that is shown beside it."""
+        return self is not Ruling.COMPARED
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Number or sentence of the paper, beside what came out here.
+
+    Attributes
+    ----------
+    what
+        Subject of the statement.
+    paper
+        Words or number that the paper prints.
+    ours
+        Words or number that came out here.
+    verdict
+        Whether the two agree.
+    note
+        Reason why not, or how it was judged.
+    """
+
+    what: str
+    paper: str
+    ours: str
+    verdict: Ruling
+    note: str = ""
+
+
+def judge(what: str, paper: str, ours: str, *, holds: bool, note: str = "") -> Claim:
+    """Return a claim that holds or differs."""
+    return Claim(what, paper, ours, Ruling.HOLDS if holds else Ruling.DIFFERS, note)
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """Return how many statements hold, differ and are misprints, in words.
+
+    >>> tally([judge("a", "1", "1", holds=True), judge("b", "1", "2", holds=True), judge("c", "1", "3", holds=False)])
+    '2 hold, 1 differs'
+    >>> tally([Claim("a", "1", "1", Ruling.MISPRINT)])
+    'none holds, none differs, 1 is a misprint'
+    """
+    often = {ruling: sum(claim.verdict is ruling for claim in claims) for ruling in Ruling}
+
+    def say(ruling: Ruling, one: str, many: str) -> str:
+        return f"none {one}" if not often[ruling] else f"1 {one}" if often[ruling] == 1 else f"{often[ruling]} {many}"
+
+    words = [say(Ruling.HOLDS, "holds", "hold"), say(Ruling.DIFFERS, "differs", "differ")]
+    misprints = [say(Ruling.MISPRINT, "is a misprint", "are misprints")] if often[Ruling.MISPRINT] else []
+    return ", ".join([*words, *misprints])
 
 
 def is_far_better(what: str, tables: Tables, kinds: Sequence[str], *, strong: float, **rows: Any) -> Claim:

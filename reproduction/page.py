@@ -9,9 +9,10 @@ import confide
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
 from confide.pages.words import describe_seconds, listed
 from confide.wording import counted
-from reproduction import Claim, Comparison, Experiment, Folder, Picture, Run, Table, Verdict
-from reproduction.base import RESULTS
-from reproduction.folder import claims_of
+from reproduction.claims import Claim, Ruling, tally
+from reproduction.experiments import Comparison, Experiment, Picture
+from reproduction.folder import Folder, Run, claims_of
+from reproduction.table import RESULTS, Table
 
 MOST_ROWS = 60
 """A computed table up to this length is shown whole."""
@@ -57,14 +58,13 @@ def reproduction_page(experiments: Sequence[Experiment], folder: Folder) -> str:
 
 def _summary(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str:
     everything = _judged(claims)
-    counts = {verdict: sum(claim.verdict is verdict for claim in everything) for verdict in Verdict}
     pictures = sum(len(experiment.pictures) for experiment in shown)
     return (
         f"Every figure and table below was computed by confide from the real data: {counted(pictures, 'figure')} of "
-        f"{counted(len(shown), 'experiment')}. Of {len(everything)} numbers and statements of the paper, "
-        f"{counts[Verdict.HOLDS]} hold here, {counts[Verdict.DIFFERS]} differ, each with the reason as far as it is "
-        f"known, and {counts[Verdict.MISPRINT]} are misprints. Beside the paper's methods every run carries two more: "
-        "the certified maximum of the likelihood (MLE) and IBU stopped by held-out reports."
+        f"{counted(len(shown), 'experiment')}. Numbers and statements of the paper: of {len(everything)}, "
+        f"{tally(everything)}; the reason stands beside it, as far as it is known. Beside the paper's methods stand "
+        "three of confide's own: its default (Stacked), the certified maximum of the likelihood (MLE), and IBU stopped "
+        "by held-out reports."
     )
 
 
@@ -86,7 +86,7 @@ def _judged(claims: dict[str, list[Claim]]) -> list[Claim]:
 
 
 def _holding(claims: dict[str, list[Claim]]) -> int:
-    return sum(claim.verdict is Verdict.HOLDS for claim in _judged(claims))
+    return sum(claim.verdict is Ruling.HOLDS for claim in _judged(claims))
 
 
 def describe_work(seconds: float) -> str:
@@ -112,7 +112,7 @@ def _contents(shown: Sequence[Experiment]) -> str:
 
 
 def _labels(experiment: Experiment) -> str:
-    return ", ".join(experiment.paper) if experiment.paper else "an addition"
+    return ", ".join(experiment.citations) or "an addition"
 
 
 def _against(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str:

@@ -1,31 +1,37 @@
-"""Run experiments: what is missing is computed, tables are written, figures drawn."""
+"""Runs of experiments: what is missing is computed in processes, tables are written, figures drawn."""
 
 from __future__ import annotations
 
+import hashlib
+import multiprocessing
 import os
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from confide import __version__
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
-from reproduction.base import Comparison, Computation, Experiment
+from confide.tables import write_text
 from reproduction.cells import Contender, Draw, Record, run_draw
-from reproduction.drawing import draw_pictures, needs_drawing
-from reproduction.folder import Folder, Run, code_digest
-from reproduction.store import Store
-from reproduction.table import Table, load_pyarrow
-from reproduction.workers import open_pool
+from reproduction.experiments import Comparison, Computation, Experiment, Picture
+from reproduction.folder import Folder, Run, Store, code_digest
+from reproduction.table import Table, Tables, load_pyarrow
 
 QUICK_REPEATS = 3
-"""How often reports are drawn when a look is enough."""
+DOTS_PER_INCH = 150
+# More BLAS threads would be slower on busy cores, and could change the last digit of a sum.
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class Watcher:
-    """Told how far a run has come; this one keeps it to itself."""
+    """Listener that is told how far a run has come; this one keeps it to itself."""
 
     def begin(self, experiment: Experiment, done: int, total: int, stale: int) -> None:
         """Note that an experiment begins: cells already finished, cells in all, and those that no longer fit."""
@@ -42,7 +48,7 @@ class Watcher:
 
 @dataclass(frozen=True)
 class _Workshop:
-    """What the parts of a run share."""
+    """Folder, processes and listener that the parts of a run share."""
 
     folder: Folder
     pool: ProcessPoolExecutor
@@ -77,7 +83,7 @@ def reproduce(
         Told how far the run has come.
 
     >>> import tempfile
-    >>> from reproduction import find
+    >>> from reproduction.catalogue import find
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     runs = reproduce(find(["mechanisms"]), folder, jobs=1)
     ...     sorted(path.name for path in Path(folder, "tables").iterdir())
@@ -175,3 +181,86 @@ def _check_names(experiments: Sequence[Experiment]) -> None:
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise InvalidParameterError(f"Every experiment needs a name of its own; got {', '.join(names)}.")
+
+
+@contextmanager
+def open_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of processes that start from nothing, so that each has its own single-threaded BLAS."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _prepare() -> None:
+    # Control-C goes to every process of a terminal; the parent alone decides what comes of it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Leave when the parent is killed: a pool's process would otherwise wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def needs_drawing(experiment: Experiment, folder: Folder) -> bool:
+    """Whether some figure was not yet drawn from the tables that are there."""
+    return bool(_pending(experiment, folder, _state(experiment, folder)))
+
+
+def draw_pictures(experiment: Experiment, path: Path) -> int:
+    """Draw every figure of an experiment as PNG and PDF, unless it was drawn from these tables already.
+
+    Returns
+    -------
+    How many were drawn.
+    """
+    folder = Folder(path)
+    state = _state(experiment, folder)
+    pending = _pending(experiment, folder, state)
+    tables = folder.read_tables(experiment) if pending else {}
+    for picture in pending:
+        _draw(picture, tables, folder)
+        write_text(_mark(picture, folder), state)
+    return len(pending)
+
+
+def _pending(experiment: Experiment, folder: Folder, state: str) -> list[Picture]:
+    return [picture for picture in experiment.pictures if not _is_drawn(picture, folder, state)]
+
+
+def _draw(picture: Picture, tables: Tables, folder: Folder) -> None:
+    from confide.figures import to_pdf, to_png
+
+    figure = picture.draw(tables)
+    to_png(figure, folder.figure(picture.name), dpi=DOTS_PER_INCH)
+    to_pdf(figure, folder.figure(picture.name, "pdf"))
+
+
+def _state(experiment: Experiment, folder: Folder) -> str:
+    """Return a digest of all that a drawing depends on."""
+    digest = hashlib.sha256(code_digest().encode())
+    for name in experiment.columns:
+        digest.update(folder.table(experiment, name).read_bytes())
+    return digest.hexdigest()
+
+
+def _is_drawn(picture: Picture, folder: Folder, state: str) -> bool:
+    files = [folder.figure(picture.name, ending) for ending in ("png", "pdf")]
+    mark = _mark(picture, folder)
+    return all(file.exists() for file in files) and mark.exists() and mark.read_text(encoding="utf-8") == state
+
+
+def _mark(picture: Picture, folder: Folder) -> Path:
+    return folder.path / "cells" / f"{picture.name}.drawn"

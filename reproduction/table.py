@@ -1,4 +1,4 @@
-"""A tidy table: one observation a row, the same bytes for the same rows."""
+"""Tidy tables: one observation a row, the same bytes for the same rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Table:
     """Named columns, each of one kind, and rows; None is an empty place.
 
     >>> table = Table({"method": "text", "emd": "number"}, (("IBU", 0.5), ("IBU", 0.7), ("MLE", 1.5)))
-    >>> table.where(method="IBU").median("emd"), table.distinct("method")
-    (0.6, ['IBU', 'MLE'])
+    >>> table.where(method="IBU").median("emd"), table.distinct("method"), table.where(method="IBU").spread("emd")
+    (0.6, ['IBU', 'MLE'], '0.6 (0.5 to 0.7)')
     """
 
     kinds: Mapping[str, str]
@@ -73,6 +73,15 @@ class Table:
             raise InvalidParameterError(f"There is no {name} to take a median of.")
         return float(np.median(numbers))
 
+    def spread(self, name: str) -> str:
+        """Return median and range of a column, as a text."""
+        numbers = self.numbers(name)
+        if not numbers.size:
+            return "none"
+        if numbers.size == 1:
+            return f"{numbers[0]:.4g}"
+        return f"{np.median(numbers):.4g} ({numbers.min():.4g} to {numbers.max():.4g})"
+
     def to_csv(self) -> str:
         """Return the table as CSV, numbers to their last digit."""
         text = io.StringIO()
@@ -98,6 +107,12 @@ class Table:
             raise DataFileError(f"{str(path)!r} has the columns {', '.join(header)}; expected {', '.join(kinds)}.")
         parse = [KINDS[kind] for kind in kinds.values()]
         return cls(kinds, tuple(tuple(_parse(*pair) for pair in zip(parse, line, strict=True)) for line in lines))
+
+
+Tables = Mapping[str, Table]
+"""The tables of an experiment, by name."""
+
+RESULTS, SHARES, TIMES = "results", "shares", "times"
 
 
 def _allowed(value: Any) -> Sequence[Any]:

@@ -4,22 +4,28 @@ import importlib
 import typing
 
 from confide import datasets
-from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Pairs
+from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning
 from confide.estimates import Estimate, estimate, estimate_groups
+from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, Interval, Likelihood
 from confide.mechanisms import (
+    Bound,
     Exponential,
+    Facts,
     FromMatrix,
     Geometric,
     Laplace,
     Mechanism,
     PlanarGeometric,
     PlanarLaplace,
+    Premise,
     Product,
+    Proof,
     RandomizedResponse,
     Rappor,
     Remapped,
@@ -29,9 +35,11 @@ from confide.mechanisms import (
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
+    UnaryEncoding,
     truncated,
 )
 from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
+from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -49,15 +57,23 @@ __all__ = [
     "Audit",
     "Band",
     "BitInversion",
+    "BitVectors",
     "Bootstrap",
+    "Bound",
     "Categories",
+    "Channel",
     "Choice",
     "ConfideError",
     "CountedReports",
     "Counts",
+    "Dense",
     "Diagnosis",
+    "Discrete",
     "Estimate",
+    "Euclidean",
+    "Evidence",
     "Exponential",
+    "Facts",
     "FromMatrix",
     "Geometric",
     "Grid",
@@ -71,8 +87,10 @@ __all__ = [
     "Likelihood",
     "LikelySubset",
     "LocalDP",
+    "Manhattan",
     "Mechanism",
     "Method",
+    "Metric",
     "MetricPrivacy",
     "NotIdentifiedWarning",
     "Outcome",
@@ -80,7 +98,9 @@ __all__ = [
     "Plan",
     "PlanarGeometric",
     "PlanarLaplace",
+    "Premise",
     "Product",
+    "Proof",
     "RandomizedResponse",
     "Rappor",
     "Remapped",
@@ -94,6 +114,7 @@ __all__ = [
     "TruncatedPlanarGeometric",
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
+    "UnaryEncoding",
     "assess",
     "audit",
     "count",

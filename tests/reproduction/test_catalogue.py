@@ -13,8 +13,8 @@ from tests.reproduction.tiny import invent, run_tiny
 
 import confide as cf
 from confide.figures import to_pdf
-from reproduction import EXPERIMENTS, Comparison, Experiment, Verdict, find
-from reproduction.catalogue import inversion_bounds, likelihood_surfaces, rappor_concavity, san_francisco
+from reproduction import EXPERIMENTS, Comparison, Experiment, Ruling, find
+from reproduction.catalogue import inversion, likelihood
 
 pytestmark = pytest.mark.slow
 
@@ -64,11 +64,11 @@ def test_nothing_of_the_paper_is_left_out() -> None:
 
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inversion_bounds, "DRAWS", 4)
-    monkeypatch.setattr(inversion_bounds, "REPEATS", 1)
-    monkeypatch.setattr(rappor_concavity, "TRIALS", 10)
-    monkeypatch.setattr(san_francisco, "TOLERANCE", 10.0)
-    monkeypatch.setattr(likelihood_surfaces, "STEPS", 12)
+    monkeypatch.setattr(inversion, "DRAWS", 4)
+    monkeypatch.setattr(inversion, "REPEATS", 1)
+    monkeypatch.setattr(likelihood, "TRIALS", 10)
+    monkeypatch.setattr(likelihood, "TOLERANCE", 10.0)
+    monkeypatch.setattr(likelihood, "STEPS", 12)
 
 
 @ALL
@@ -115,7 +115,7 @@ def test_claims_follow_the_numbers(name: str) -> None:
         for ibu, others in ((0.0075, 0.75), (0.1, 0.1), (10.0, 0.01))
     ]
     assert len({tuple(found) for found in verdicts}) > 1, "no claim depends on the errors"
-    assert Verdict.DIFFERS in verdicts[2]
+    assert Ruling.DIFFERS in verdicts[2]
 
 
 def test_what_is_drawn_at_random_is_the_same_twice() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 import confide as cf
 from reproduction import Binomial, Blur, Bundled, EvenOver, Source
-from reproduction.cells import Contender, Draw, Record, run_draw
-from reproduction.unprocessed import Unprocessed
+from reproduction.cells import Contender, Draw, Record, Unprocessed, run_draw
 
 AGES = cf.Integers(0, 99, unit="year")
 CONTENDERS = tuple(map(Contender, (cf.IBU(delta=0.1), cf.Inversion("project"), cf.MLE())))

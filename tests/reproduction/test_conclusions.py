@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from reproduction import Binomial, Blur, Bundled, EvenOver, Source, Table
-from reproduction.base import COLUMNS, RESULTS
-from reproduction.catalogue import start_delta
-from reproduction.cells import Draw, run_draw
-from reproduction.contenders import BIT_INVERSIONS, IBU_FOR_BITS, IBU_OF_PAPER, INVERSIONS
+from reproduction.catalogue import starts
+from reproduction.cells import BIT_INVERSIONS, IBU_FOR_BITS, IBU_OF_PAPER, INVERSIONS, Draw, run_draw
+from reproduction.experiments import COLUMNS
+from reproduction.table import RESULTS
 
 pytestmark = pytest.mark.slow
 
@@ -66,8 +66,8 @@ def test_all_are_comparable_under_rappor(source: Source, epsilon: float) -> None
 
 def test_iterations_depend_on_the_start_as_the_paper_says() -> None:
     """With epsilon 0.1 and delta 0.01 the paper counts 10 iterations from p = 0.2 and 296 from p = 0.8."""
-    contenders = [start_delta.started(0.01, 0.2), start_delta.started(0.01, 0.8)]
-    draws = [Draw(start_delta.DATA, Blur("truncated-geometric", 0.1), repeat) for repeat in range(10)]
+    contenders = [starts.started(0.01, 0.2), starts.started(0.01, 0.8)]
+    draws = [Draw(starts.DATA, Blur("truncated-geometric", 0.1), repeat) for repeat in range(10)]
     records = [run_draw(draw, contenders, is_kept=False) for draw in draws]
     near, far = ([record[place].row.iterations or 0 for record in records] for place in (0, 1))
     assert min(near) <= 10 <= max(near)

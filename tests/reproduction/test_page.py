@@ -10,8 +10,8 @@ from tests.pages.test_estimate_page import Reader
 from tests.reproduction.tiny import run_tiny, shrink
 
 from reproduction import EXPERIMENTS, Comparison, Experiment, Folder, Run
-from reproduction.drawing import draw_pictures
 from reproduction.page import reproduction_page
+from reproduction.runner import draw_pictures
 
 NAMES = ("start-examples", "mechanisms", "manhattan-map", "likely-subsets")
 

@@ -10,7 +10,7 @@ import pytest
 import confide as cf
 from reproduction import Binomial, Blur, Table
 from reproduction.cells import Contender, Draw, Record, run_draw
-from reproduction.store import Store
+from reproduction.folder import Store
 from reproduction.table import load_pyarrow
 
 KINDS = {"method": "text", "iterations": "whole", "emd": "number"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reproduction import Comparison, Computation, Experiment, Setting, Table
-from reproduction.base import COLUMNS, RESULTS, SHARES, TIMES, Tables
 from reproduction.cells import Contender, Row, run_draw
-from reproduction.sources import Bundled
+from reproduction.declarations import Bundled
+from reproduction.experiments import COLUMNS
+from reproduction.table import RESULTS, SHARES, TIMES, Tables
 
 LARGEST = 100
 """Values up to which synthetic data take part."""

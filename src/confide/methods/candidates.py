@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels import Dense, RandomizedResponseChannel
+from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.methods.held_out import Folds, best_number_of_steps
@@ -60,7 +60,7 @@ class Candidate:
 def stored(evidence: Evidence) -> Evidence:
     """Return the same evidence with its matrix stored, where that is faster; k-RR's closed form is kept."""
     channel = evidence.channel
-    if isinstance(channel, RandomizedResponseChannel) or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
+    if channel.keep_and_other is not None or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
         return evidence
     matrix = Dense(channel.dense(), channel.layout)
     return Evidence(matrix, evidence.counts, evidence.log_offset, evidence.layout)
@@ -114,7 +114,7 @@ def why_not_highest(evidence: Evidence) -> str:
     from confide.solvers import can_follow_path
 
     size = evidence.channel.shape[0]
-    is_quick = isinstance(evidence.channel, RandomizedResponseChannel) or can_follow_path(evidence)
+    is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)
     if size <= LARGEST_MAXIMUM or is_quick:
         return ""
     return f"finding it once a fold would take too long for {size:,} values"

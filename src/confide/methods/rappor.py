@@ -1,12 +1,9 @@
-"""RAPPOR's own estimator: invert each bit, then bring the whole vector back to the simplex."""
+"""Bit inversion, RAPPOR's own estimator: invert each bit, then bring the whole vector back to the simplex."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from confide.channels import BitChannel
-from confide.errors import NotInvertibleError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
 from confide.methods.inversion import REPAIRS, Repair, check_repair, explain_repair
@@ -18,8 +15,8 @@ NAMES = {"none": "RAP", "normalize": "RAP-N", "project": "RAP-P"}
 class BitInversion(Method):
     """Estimate each value's share from how often its bit was 1, and repair what is not a distribution.
 
-    A bit is 1 with probability p for those who have the value and 1 - p for the others, so a share of
-    (frequency - (1 - p)) / (2 p - 1) explains its frequency.
+    A bit is 1 with probability p for those who have the value and q for the others, so a share of
+    (frequency - q) / (p - q) explains its frequency; under RAPPOR q is 1 - p. For any :class:`UnaryEncoding`.
 
     Parameters
     ----------
@@ -46,11 +43,6 @@ class BitInversion(Method):
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
         """See :meth:`Method.solve`."""
-        channel = evidence.channel
-        if not isinstance(channel, BitChannel):
-            raise NotInvertibleError("RAPPOR's estimator needs RAPPOR's reports. Use IBU() or Inversion() for others.")
-        ones = (channel.pull(evidence.frequencies) - 1) / channel.lift  # pull gives 1 + lift * frequency
-        odds = math.sqrt(1 + channel.lift)  # p / (1 - p)
-        raw = (ones * (odds + 1) - 1) / (odds - 1)
+        raw = evidence.channel.unbit(evidence.frequencies)
         explanation = explain_repair("inverting each bit", raw, self.repair)
         return Solution(REPAIRS[self.repair](raw), 0, Status.CLOSED_FORM, explanation)

@@ -9,12 +9,13 @@ import numpy as np
 
 from confide.alphabets import Grid, Integers
 from confide.comparisons import Outcome
-from confide.explanations import describe_mechanism, describe_value, with_unit
+from confide.explanations import describe_mechanism, describe_value
 from confide.figures.panels import FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.intervals import Band, Interval
 from confide.pages.markup import NONE
 from confide.pages.story import Story
+from confide.wording import with_unit
 
 FEW_VALUES = 8
 """Up to so many numbers the most common one says more than quartiles do."""
