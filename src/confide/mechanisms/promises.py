@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ from confide.alphabets import Alphabet, LineAlphabet, PlaneAlphabet
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.metrics import Bracket, Euclidean, Manhattan
-from confide.sampling import exponential_bounds
+from confide.sampling import exponential_bounds, power_bounds
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -50,6 +50,8 @@ class WorstRatio:
         What is measured and what is promised, rounded to float64.
     exceeds
         Whether the promise is broken, decided in exact arithmetic.
+    excess
+        Where it is, log_ratio - bound before rounding; it may be far below what float64 can tell.
     """
 
     left: int
@@ -58,6 +60,7 @@ class WorstRatio:
     log_ratio: float
     bound: float
     exceeds: bool = False
+    excess: float = 0.0
 
     @property
     def relative(self) -> float:
@@ -65,6 +68,10 @@ class WorstRatio:
         if math.isinf(self.bound) or self.log_ratio <= 0:
             return 0.0
         return self.log_ratio / self.bound if self.bound > 0 else math.inf
+
+
+NOTHING = WorstRatio(0, 0, 0, 0.0, 0.0)
+"""The worst of no pairs."""
 
 
 def worst_ratio(matrix: FloatArray, bounds: FloatArray) -> WorstRatio:
@@ -76,10 +83,13 @@ def worst_ratio(matrix: FloatArray, bounds: FloatArray) -> WorstRatio:
     with np.errstate(divide="ignore"):
         logs = np.log(matrix)
     relative, absolute = GIVEN_AS_FLOATS
-    found = [_worst_of(left, logs, bounds[left]) for left in range(logs.shape[0] - 1)]
-    worst = max(found, key=lambda one: one.relative, default=WorstRatio(0, 0, 0, 0.0, 0.0))
+    found = [
+        _worst_of(left, _differences(logs[left + 1 :], logs[left]), bounds[left, left + 1 :])
+        for left in range(logs.shape[0] - 1)
+    ]
+    worst = max(found, key=lambda one: one.relative, default=NOTHING)
     exceeds = worst.log_ratio > worst.bound * (1 + relative) + absolute
-    return WorstRatio(worst.left, worst.right, worst.output, worst.log_ratio, worst.bound, exceeds)
+    return replace(worst, exceeds=exceeds, excess=worst.log_ratio - worst.bound if exceeds else 0.0)
 
 
 def worst_of_rows(
@@ -88,15 +98,16 @@ def worst_of_rows(
     """Find the worst of all pairs and outputs of rows of integer weights, one row a value, exactly.
 
     >>> from confide import Integers
-    >>> rows = [[3, 1], [1, 3]]
-    >>> worst_of_rows(rows, Integers(0, 1), LocalDP(1.0986)).exceeds, worst_of_rows(rows, Integers(0, 1), LocalDP(1.0987)).exceeds
-    (True, False)
+    >>> [worst_of_rows([[3, 1], [1, 3]], Integers(0, 1), LocalDP(epsilon)).exceeds for epsilon in (1.0986, 1.0987)]
+    [True, False]
     """
     table = _Table.of(rows)
-    judge = _Judge(table.fractions, alphabet, guarantee, given_as_floats)
+    judge = _Judge(table, alphabet, guarantee, given_as_floats)
     if isinstance(guarantee, LocalDP):
-        return _worst_by_column(table, guarantee.epsilon, judge)
-    return _worst_by_pair(table, alphabet, guarantee, judge)
+        worst = _worst_by_column(table, guarantee.epsilon, judge)
+    else:
+        worst = _worst_by_pair(table, alphabet, guarantee, judge)
+    return judge.measure(worst)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +122,7 @@ class _Table:
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> _Table:
         known: dict[tuple[int, int], int] = {}
-        numbers = []
+        numbers: list[list[int]] = []
         for row in rows:
             total = sum(row)
             if total <= 0 or min(row) < 0:
@@ -141,23 +152,49 @@ def _log_probability(weight: int, total: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Decides in integers whether a pair of probabilities exceeds the bound of a pair of values."""
+    """Decides in integers whether the ratio of two values under an output exceeds what is promised for them."""
 
-    fractions: list[tuple[int, int]]
+    table: _Table
     alphabet: Alphabet
     guarantee: Guarantee
     given_as_floats: bool
+    settled: dict[tuple[int, int, float], bool] = field(default_factory=dict)
+    """By number of the two probabilities and by bound: many entries of a matrix have the same."""
 
-    def exceeds(self, likelier: int, other: int, left: int, right: int) -> bool:
-        """Whether the ratio of two probabilities, given by number, exceeds what is promised for two values."""
-        (weight, total), (smaller, whole) = self.fractions[likelier], self.fractions[other]
-        relative, absolute = (Fraction(part) for part in GIVEN_AS_FLOATS) if self.given_as_floats else (0, 0)
+    def exceeds(self, left: int, right: int, output: int, bound: float) -> bool:
+        """Whether an output is likelier from `left` than from `right` by more than the promise, about e^bound."""
+        key = int(self.table.numbers[left, output]), int(self.table.numbers[right, output]), bound
+        if key not in self.settled:
+            numerator, denominator = self.quotient(left, right, output)
+            self.settled[key] = ratio_exceeds(numerator, denominator, lambda bits: self.bracket(left, right, bits))
+        return self.settled[key]
 
-        def bracket(precision: int) -> Bracket:
-            low, high = self.guarantee.bracket(self.alphabet, left, right, precision)
-            return low * (1 + relative) + absolute, high * (1 + relative) + absolute
+    def quotient(self, left: int, right: int, output: int) -> tuple[int, int]:
+        """Return the ratio of two probabilities as integers."""
+        weight, total = self.table.fractions[self.table.numbers[left, output]]
+        smaller, whole = self.table.fractions[self.table.numbers[right, output]]
+        return weight * whole, smaller * total
 
-        return ratio_exceeds(weight * whole, smaller * total, bracket)
+    def bracket(self, left: int, right: int, precision: int) -> Bracket:
+        """Return fractions around the bound of two values, with the allowance for what was given as floats."""
+        low, high = self.guarantee.bracket(self.alphabet, left, right, precision)
+        if not self.given_as_floats:
+            return low, high
+        relative, absolute = (Fraction(part) for part in GIVEN_AS_FLOATS)
+        return low * (1 + relative) + absolute, high * (1 + relative) + absolute
+
+    def measure(self, worst: WorstRatio) -> WorstRatio:
+        """Return a ratio with its logarithm, and its excess, computed from the integers."""
+        numerator, denominator = self.quotient(worst.left, worst.right, worst.output)
+        log_ratio = worst.log_ratio
+        if 0 < numerator <= 2 * denominator:  # farther from 1 a difference of logarithms loses nothing
+            log_ratio = math.log1p((numerator - denominator) / denominator)
+        if not worst.exceeds or denominator == 0:
+            return replace(worst, log_ratio=log_ratio, excess=math.inf if worst.exceeds else 0.0)
+        high = self.guarantee.bracket(self.alphabet, worst.left, worst.right, MOST_BITS)[1]
+        scale = MOST_BITS // 4 + math.ceil(high * 3 / 2)
+        excess = numerator * _exponential(high, scale)[0] - (denominator << scale)
+        return replace(worst, log_ratio=log_ratio, excess=math.log1p(excess / (denominator << scale)))
 
 
 def ratio_exceeds(numerator: int, denominator: int, bracket: Callable[[int], Bracket]) -> bool:
@@ -186,6 +223,26 @@ def ratio_exceeds(numerator: int, denominator: int, bracket: Callable[[int], Bra
         precision, width = 2 * precision, high - low
 
 
+def power_exceeds(ratio: Fraction, steps: int, bracket: Callable[[int], Bracket]) -> bool:
+    """Decide ratio^-steps > e^bound exactly, for a ratio below 1, without ever writing the power out.
+
+    >>> power_exceeds(Fraction(1, 2), 3, lambda _: (Fraction(2), Fraction(2)))
+    True
+    """
+    precision, width = 128, None
+    while True:
+        low, high = bracket(precision)
+        scale = precision + math.ceil(high * 3 / 2)
+        least, most = power_bounds(ratio, steps, scale)
+        if least >= _exponential(low, scale)[1]:
+            return False
+        if most < _exponential(high, scale)[0]:
+            return True
+        if precision >= MOST_BITS or (width is not None and width == high - low > 0):
+            return False
+        precision, width = 2 * precision, high - low
+
+
 @lru_cache(maxsize=4096)
 def _exponential(exponent: Fraction, precision: int) -> tuple[int, int]:
     return exponential_bounds(exponent, precision)
@@ -195,28 +252,28 @@ def _worst_by_column(table: _Table, epsilon: float, judge: _Judge) -> WorstRatio
     """Compare the largest and the smallest of each column: under local DP every pair has the same bound."""
     logs = table.logs
     if logs.shape[0] < 2:
-        return WorstRatio(0, 0, 0, 0.0, 0.0)
+        return NOTHING
     ratios = _differences(logs.max(axis=0), logs.min(axis=0))
     output = int(np.argmax(ratios))
     exceeds = False
     for column in np.flatnonzero(ratios > epsilon - table.slack(epsilon)) if math.isfinite(epsilon) else ():
-        pair = _exceeding_pair(table, int(column), judge)
+        pair = _exceeding_pair(table, int(column), epsilon, judge)
         if pair is not None and (not exceeds or ratios[column] > ratios[output]):
             output, exceeds = int(column), True
     left, right = int(np.argmax(logs[:, output])), int(np.argmin(logs[:, output]))
     if exceeds:
-        left, right = _exceeding_pair(table, output, judge) or (left, right)
+        left, right = _exceeding_pair(table, output, epsilon, judge) or (left, right)
     return WorstRatio(left, right, output, float(ratios[output]), epsilon, exceeds)
 
 
-def _exceeding_pair(table: _Table, column: int, judge: _Judge) -> tuple[int, int] | None:
+def _exceeding_pair(table: _Table, column: int, epsilon: float, judge: _Judge) -> tuple[int, int] | None:
     """Return two values whose ratio in a column is too large, or None; those within rounding of its ends are tried."""
     logs, numbers, slack = table.logs[:, column], table.numbers[:, column], 2 * table.error
     tops = np.flatnonzero(logs >= logs.max() - slack) if np.isfinite(logs.max()) else np.array([], dtype=np.int64)
     bottoms = np.flatnonzero(logs <= logs.min() + slack)
     for left in tops[np.unique(numbers[tops], return_index=True)[1]].tolist():
         for right in bottoms[np.unique(numbers[bottoms], return_index=True)[1]].tolist():
-            if left != right and judge.exceeds(int(numbers[left]), int(numbers[right]), left, right):
+            if left != right and judge.exceeds(left, right, column, epsilon):
                 return left, right
     return None
 
@@ -224,51 +281,42 @@ def _exceeding_pair(table: _Table, column: int, judge: _Judge) -> tuple[int, int
 def _worst_by_pair(table: _Table, alphabet: Alphabet, guarantee: Guarantee, judge: _Judge) -> WorstRatio:
     """Compare every two values; one left value at a time, so that memory stays at one matrix."""
     bounds = guarantee.bounds(alphabet)
-    found = [WorstRatio(0, 0, 0, 0.0, 0.0)]
-    settled: dict[tuple[int, int, float], bool] = {}
+    found = [NOTHING]
     for left in range(table.logs.shape[0] - 1):
-        worst = _worst_of(left, table.logs, bounds[left])
-        broken = _exceeding_of(left, table, bounds[left], _is_own_pair(alphabet, guarantee, left), judge, settled)
-        found += [worst] if broken is None else [broken]
+        ratios = _differences(table.logs[left + 1 :], table.logs[left])
+        others = bounds[left, left + 1 :]
+        doubtful = np.abs(ratios) > (others - table.slack(others))[:, None]
+        doubtful &= _is_own_pair(alphabet, guarantee, left)[:, None]
+        broken = _find_broken(left, ratios, others, doubtful, judge)
+        found.append(broken or _worst_of(left, ratios, others))
     # What is over its promise comes before what is not, by however little.
     return max(found, key=lambda one: (one.exceeds, one.relative))
 
 
-def _worst_of(left: int, logs: FloatArray, bounds: FloatArray) -> WorstRatio:
-    """Compare one value with all that come after it: a pair has the same ratios either way round, but for the sign."""
-    ratios = np.abs(_differences(logs[left + 1 :], logs[left]))
-    largest = ratios.max(axis=1)
-    others = bounds[left + 1 :]
+def _worst_of(left: int, ratios: FloatArray, bounds: FloatArray) -> WorstRatio:
+    """Return the worst pair of one value with those after it; the other way round a ratio changes its sign alone."""
+    largest, smallest = ratios.max(axis=1), ratios.min(axis=1)
+    sizes = np.maximum(largest, -smallest)
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(largest > 0, largest / others, 0.0)
+        relative = np.where(sizes > 0, sizes / bounds, 0.0)
     place = int(np.argmax(np.nan_to_num(relative, nan=0.0, posinf=np.inf)))
-    right, output = left + 1 + place, int(np.argmax(ratios[place]))
-    pair = (left, right) if logs[left, output] >= logs[right, output] else (right, left)
-    return WorstRatio(*pair, output, float(largest[place]), float(others[place]))
+    output = int(np.argmax(np.abs(ratios[place])))
+    pair = (left + 1 + place, left) if ratios[place, output] > 0 else (left, left + 1 + place)
+    return WorstRatio(*pair, output, float(sizes[place]), float(bounds[place]))
 
 
-def _exceeding_of(  # noqa: PLR0913 (one step of the loop above)
-    left: int,
-    table: _Table,
-    bounds: FloatArray,
-    is_own: NDArray[np.bool_],
-    judge: _Judge,
-    settled: dict[tuple[int, int, float], bool],
+def _find_broken(
+    left: int, ratios: FloatArray, bounds: FloatArray, doubtful: NDArray[np.bool_], judge: _Judge
 ) -> WorstRatio | None:
-    """Return the worst pair of one value with those after it that exceeds its bound, decided in integers, or None."""
-    others = bounds[left + 1 :]
-    ratios = _differences(table.logs[left + 1 :], table.logs[left])
-    doubtful = (np.abs(ratios) > (others - table.slack(others))[:, None]) & is_own[:, None]
+    """Decide in integers what float64 cannot, and return the worst pair that exceeds its bound, or None."""
     found = None
-    places, outputs = (part.tolist() for part in np.nonzero(doubtful))
-    for place, output in zip(places, outputs, strict=True):
-        right, bound = left + 1 + place, float(others[place])
+    places, outputs = np.nonzero(doubtful)
+    for place, output in zip(places.tolist(), outputs.tolist(), strict=True):
+        right, bound = left + 1 + place, float(bounds[place])
         one, other = (right, left) if ratios[place, output] > 0 else (left, right)
-        key = int(table.numbers[one, output]), int(table.numbers[other, output]), bound
-        if key not in settled:
-            settled[key] = judge.exceeds(key[0], key[1], left, right)
         ratio = float(abs(ratios[place, output]))
-        if settled[key] and (found is None or ratio * found.bound > found.log_ratio * bound):
+        is_worse = found is None or ratio * found.bound > found.log_ratio * bound
+        if judge.exceeds(one, other, output, bound) and is_worse:
             found = WorstRatio(one, other, output, ratio, bound, exceeds=True)
     return found
 
@@ -295,6 +343,9 @@ def _is_own_pair(alphabet: Alphabet, guarantee: Guarantee, left: int) -> NDArray
 
 def _differences(left: FloatArray, right: FloatArray) -> FloatArray:
     """Subtract logarithms; two outputs that are both impossible are not told apart."""
+    if not np.isneginf(right).any():
+        plain: FloatArray = left - right
+        return plain
     with np.errstate(invalid="ignore"):
         difference: FloatArray = np.nan_to_num(left - right, nan=0.0, posinf=np.inf, neginf=-np.inf)
     return difference
