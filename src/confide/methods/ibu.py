@@ -79,6 +79,16 @@ class IBU(Method):
         """See :attr:`Method.name`."""
         return {"delta": "IBU", "certificate": "certified IBU", "held-out": "held-out IBU"}[self.stop]
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        stopped = {
+            "delta": "",
+            "certificate": ", stopped by its certificate",
+            "held-out": ", stopped by held-out reports",
+        }
+        return f"the iterative Bayesian update{stopped[self.stop]} ({self.name})"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         theta = self._start(evidence.channel.shape[0])

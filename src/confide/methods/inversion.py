@@ -15,6 +15,7 @@ Repair = Literal["none", "normalize", "project"]
 
 REPAIRS = {"none": lambda vector: vector, "normalize": normalize, "project": project}
 NAMES = {"none": "INV", "normalize": "INV-N", "project": "INV-P"}
+ADJECTIVES = {"none": "raw", "normalize": "normalised", "project": "projected"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Inversion(Method):
     def name(self) -> str:
         """See :attr:`Method.name`."""
         return NAMES[self.repair]
+
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return f"{ADJECTIVES[self.repair]} matrix inversion ({self.name})"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
         """See :meth:`Method.solve`."""

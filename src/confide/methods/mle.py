@@ -69,6 +69,11 @@ class MLE(Method):
         """See :attr:`Method.name`."""
         return "MLE"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "the maximum of the likelihood (MLE)"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         # scipy's linear algebra takes a while to import; the command line's help should not wait for it.
@@ -82,7 +87,8 @@ class MLE(Method):
                 monitor(number, highest[0])
 
         # Half the tolerance, because the certificate is computed once more, from the rounded answer.
-        clock = Clock(self.tolerance / 2, self.iteration_limit, self.time_limit)
+        # Nor is more sought than float64 can tell apart, which only costs time.
+        clock = Clock(max(self.tolerance / 2, 2 * evidence.resolution), self.iteration_limit, self.time_limit)
         if self.solver == "auto":
             found = maximise(evidence, clock, progress)
         elif self.solver == "interior-point" and not can_follow_path(evidence):
@@ -90,8 +96,8 @@ class MLE(Method):
         else:
             start = np.full(evidence.channel.shape[0], 1.0 / evidence.channel.shape[0])
             found = SOLVERS[self.solver](evidence, start, clock, progress)
-        # Rounding may bring the computed certificate to 0; nothing below the resolution is proven.
-        proven = max(found.certificate, evidence.resolution)
+        # The search goes by g as float64 has it; what is claimed is proven with the errors of float64 in it.
+        proven = evidence.certificate(found.distribution)
         status = self._status(evidence, proven, found.iterations, is_over=clock.is_over)
         explanation = _explain(status, proven, found.iterations)
         return Solution(found.distribution, found.iterations, status, explanation)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from confide.evidence import Evidence
 from confide.methods.base import Method, Monitor, Solution, Status
-from confide.methods.inversion import REPAIRS, Repair, check_repair, explain_repair
+from confide.methods.inversion import ADJECTIVES, REPAIRS, Repair, check_repair, explain_repair
 
 NAMES = {"none": "RAP", "normalize": "RAP-N", "project": "RAP-P"}
 
@@ -40,6 +40,11 @@ class BitInversion(Method):
     def name(self) -> str:
         """See :attr:`Method.name`."""
         return NAMES[self.repair]
+
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return f"RAPPOR's {ADJECTIVES[self.repair]} estimator ({self.name})"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
         """See :meth:`Method.solve`."""

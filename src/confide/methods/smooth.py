@@ -74,6 +74,11 @@ class Smooth(Method):
         """See :attr:`Method.name`."""
         return "Smooth"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "an average over smooth priors (Smooth)"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         reason = why_not_smooth(evidence)

@@ -74,6 +74,11 @@ class Stacked(Method):
         """See :attr:`Method.name`."""
         return "Stacked"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "a mixture of several methods, weighed by held-out reports (Stacked)"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
         reason = why_not_hold_out(evidence, self.folds)
