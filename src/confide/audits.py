@@ -336,8 +336,8 @@ def _compare_sample(mechanism: Mechanism) -> Comparison:
     )
     pairs, every = math.comb(len(numbers), 2), math.comb(values.size, 2)
     compared = (
-        f"{pairs:,} of {every:,} pairs of values were compared under {_all(outputs.size, 'output')}, as integers: those "
-        f"of the ends, the middle, their neighbours and others picked at random. The other {every - pairs:,} were not."
+        f"{pairs:,} of {every:,} pairs of values were compared under {_all(outputs.size, 'output')}, as integers: of "
+        f"the ends, the middle, their neighbours and others picked at random. The other {every - pairs:,} were not."
     )
     worst = replace(worst, left=numbers[worst.left], right=numbers[worst.right])
     return worst, Extent.SAMPLE, compared, rows
