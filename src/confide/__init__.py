@@ -17,10 +17,12 @@ import typing
 
 from confide import datasets
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.channels import Channel
 from confide.comparisons import Outcome, assess
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning
-from confide.estimates import Estimate, estimate, estimate_groups
+from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
+from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, Interval, Likelihood
 from confide.mechanisms import (
@@ -43,7 +45,19 @@ from confide.mechanisms import (
     TruncatedTaxicab,
     truncated,
 )
-from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
+from confide.methods import (
+    IBU,
+    MLE,
+    BitInversion,
+    Choice,
+    EMMethod,
+    Inversion,
+    Method,
+    Smooth,
+    Solution,
+    Stacked,
+    Status,
+)
 from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -65,12 +79,15 @@ __all__ = [
     "BitInversion",
     "Bootstrap",
     "Categories",
+    "Channel",
     "Choice",
     "ConfideError",
     "CountedReports",
     "Counts",
     "Diagnosis",
+    "EMMethod",
     "Estimate",
+    "Evidence",
     "Exponential",
     "FromMatrix",
     "Geometric",
@@ -99,6 +116,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Smooth",
+    "Solution",
     "Stacked",
     "Status",
     "Survey",
@@ -116,6 +134,7 @@ __all__ = [
     "emd",
     "estimate",
     "estimate_groups",
+    "estimate_pool",
     "hellinger",
     "kl_divergence",
     "likely_subset",

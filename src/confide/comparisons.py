@@ -11,7 +11,7 @@ from confide.checks import as_distribution
 from confide.distances import emd, has_emd, total_variation
 from confide.estimates import Estimate, Group, recover, warn_if_not_identified
 from confide.mechanisms.base import Mechanism
-from confide.methods.base import Method, Monitor
+from confide.methods import Method, Monitor
 from confide.reports import Counts
 
 

@@ -22,7 +22,7 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError, NotInvertibleError
-from confide.methods.simplex import project
+from confide.methods.inversion import project
 
 
 def some_reports(size: int, epsilon: float, people: int = 400) -> tuple[Rappor, NDArray[np.int64]]:

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from confide.methods import Monitor
-from confide.methods.base import Progress
+from confide.methods import Monitor, Progress
 from confide.tables import to_json
 
 if TYPE_CHECKING:

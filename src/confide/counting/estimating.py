@@ -16,8 +16,7 @@ from confide.counting.groups import Key, natural_order
 from confide.errors import DataFileError
 from confide.estimates import Estimate, recover, recover_groups
 from confide.mechanisms import Mechanism
-from confide.methods import Method
-from confide.methods.base import Progress
+from confide.methods import Method, Progress
 from confide.reports import Counts
 from confide.survey_texts import fingerprint
 from confide.surveys import Survey

@@ -114,7 +114,7 @@ def _refuse_unlike(parts: Sequence[Part]) -> None:
         if _shape(other.survey) != _shape(first.survey):
             raise DataFileError(
                 f"Reports of {parts[0].path} and of {part.path} have other columns, so that they do not fit into one "
-                f"file. In Python: confide.estimate([(counts, mechanism), (other_counts, other_mechanism)], method)."
+                f"file. In Python: confide.estimate_pool([(counts, mechanism), (others, other_mechanism)])."
             )
 
 
