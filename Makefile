@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test lint types contracts check bench setup clean
+.PHONY: help demo reproduce test quick lint types contracts check bench setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -15,11 +15,14 @@ help:  ## List the targets
 demo: $(VENV)/.installed  ## Blur the ages of 48,842 people, recover their distribution, write confide-demo.html
 	@$(BIN)/confide demo --output confide-demo.html
 
-reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write reproduction/index.html (a quarter of an hour)
-	@$(BIN)/confide reproduce
+reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write build/reproduction/index.html (a quarter of an hour)
+	@$(BIN)/python -m reproduction
 
 test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples among them
 	@$(BIN)/pytest -n auto
+
+quick: $(VENV)/.installed-dev  ## Run a sample of the tests, for the inner loop (under a minute)
+	@$(BIN)/pytest -n auto -q --quick
 
 lint: $(VENV)/.installed-dev  ## Check style and formatting
 	@$(BIN)/ruff check .
@@ -45,7 +48,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 
 clean:  ## Remove the environment and everything that was made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist confide-demo.html reproduction
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist build confide-demo.html
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("confide needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,33 @@ settings.register_profile(
 # For a hunt: CONFIDE_HYPOTHESIS=hunt pytest tests/laws
 settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))
+
+
+CASES_OF_A_QUICK_RUN = 2
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="a sample for the inner loop: see make quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --quick, leave out what is marked slow, and keep the first cases of every test that has many.
+
+    The laws run over every mechanism, channel and method: nine thousand cases of some nine hundred tests. A fault in
+    shared code shows in the first of them; the rest is for `make test`.
+    """
+    if not config.getoption("--quick"):
+        return
+    seen: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        seen[name] += 1
+        is_kept = item.get_closest_marker("slow") is None and seen[name] <= CASES_OF_A_QUICK_RUN
+        (kept if is_kept else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -140,7 +140,7 @@ def test_what_cannot_be_audited_is_answered(mechanism: Mechanism) -> None:
 
 @pytest.mark.parametrize("mechanism", [Geometric(Integers(0, 9), 1.0), Rappor(Integers(0, 29), 1.0)], ids=repr)
 def test_endless_reports_cannot_be_audited(mechanism: Mechanism) -> None:
-    with pytest.raises(InvalidParameterError, match=r"no end of outputs|too many to list"):
+    with pytest.raises(InvalidParameterError, match=r"unbounded|too many to list"):
         audit(mechanism)
 
 

@@ -74,7 +74,7 @@ def audit(mechanism: Mechanism) -> Audit:
 
 def _matrix(mechanism: Mechanism) -> NDArray[np.float64]:
     """Return P(output | value), from the channel where there is one and else from the exact weights."""
-    if mechanism.report_alphabet.is_finite:
+    if mechanism.has_channel:
         return mechanism.channel.dense()
     rows = [mechanism.weights(index) for index in range(mechanism.alphabet.size)]
     return np.array([[weight / sum(row) for weight in row] for row in rows])
@@ -82,4 +82,4 @@ def _matrix(mechanism: Mechanism) -> NDArray[np.float64]:
 
 def _label(mechanism: Mechanism, output: int) -> str:
     reports = mechanism.report_alphabet
-    return reports.labels()[output] if reports.is_finite else str(output)
+    return reports.labels()[output] if mechanism.has_channel else str(output)

@@ -14,12 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels import Channel, Dense, RandomizedResponseChannel
+from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence, certificate_bound
 
@@ -119,7 +119,7 @@ class RowStack:
     def stored(self) -> RowStack:
         """Return the same rows over the channel that takes a whole stack through fastest."""
         channel = self.channel
-        if len(self) == 1 or isinstance(channel, RandomizedResponseChannel) or max(channel.shape) > LARGEST_DENSE:
+        if len(self) == 1 or channel.keep_and_other is not None or max(channel.shape) > LARGEST_DENSE:
             return self
         return replace(self, channel=Dense(channel.dense(), channel.layout))
 
@@ -283,8 +283,7 @@ class SmallStep(StoppingRule):
 
     def is_met(self, step: Step) -> Answers:
         """See :meth:`StoppingRule.is_met`."""
-        rise = step.rise
-        return abs(rise) < self.delta if isinstance(rise, np.ndarray) else abs(rise) < self.delta
+        return abs(cast("FloatArray", step.rise)) < self.delta  # one number has an abs() too
 
     def explain(self, iteration: int) -> str:
         """See :meth:`StoppingRule.explain`."""

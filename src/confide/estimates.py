@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from confide.alphabets import Alphabet
-from confide.channels import Stacked as StackedChannel
+from confide.channels import ColumnStack
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError
@@ -21,11 +21,11 @@ from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Inference, Interval
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism
-from confide.mechanisms.premises import Premise
+from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Progress, Solution, Stacked, Status
 from confide.queries import Query
 from confide.reports import Counts
-from confide.theory.identified_pools import pool_identification
+from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
@@ -37,8 +37,8 @@ WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
 
 CURE = (
-    "confide.diagnose(mechanism) says which values no report tells apart; .query(...) and .interval() of the estimate "
-    "hold the answers of all of them; values can be merged, or another mechanism used."
+    "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
+    "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
 """What to do about an answer that is one of many."""
 
@@ -176,13 +176,13 @@ class Estimate:
             parts=_observe(self.groups, None if is_whole else self.alphabet),
             solution=Solution(self.distribution, self.iterations, self.status, self.ending, self.choices),
             method=self.method,
-            channel=StackedChannel(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
+            channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
         )
         return likely if is_whole else replace(likely, wide=self._look_around(likely))
 
     def _look_around(self, likely: Inference) -> Inference:
         """Return the same with values around the likely ones: these explain the reports nearly as well."""
-        decays = [one.decay for one in self.groups]
+        decays = [one.facts.decay for one in self.groups]
         known = [decay for decay in decays if decay is not None]
         reports = sum(counts.reports.shape[0] for counts in self.groups.values())
         around = surround(self.alphabet, min(known) if len(known) == len(decays) else None, reports)
@@ -287,7 +287,7 @@ def _observe(groups: Groups, part: Alphabet | None) -> list[Evidence]:
 
 def _has_channels(groups: Groups) -> bool:
     """Whether every mechanism has an end of outputs, so that there is a channel to look at."""
-    return all(one.alphabet.is_finite and one.report_alphabet.is_finite for one in groups)
+    return all(one.has_channel for one in groups)
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
@@ -304,7 +304,7 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
                 f"give an alphabet with an end."
             )
         return likely_subset_of(groups)
-    is_known = all(one.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
+    is_known = all(one.facts.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
     if not (method.reaches_maximum and is_known and first.alphabet.size >= LARGE):
         return None
     subset = likely_subset_of(groups)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray, Layout
-from confide.channels.stacked import Stacked
+from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
 
@@ -57,7 +57,7 @@ class Evidence:
         """
         if len(groups) == 1:
             return groups[0]
-        channel = Stacked(tuple(group.channel for group in groups))
+        channel = ColumnStack(tuple(group.channel for group in groups))
         counts = np.concatenate([group.counts for group in groups])
         return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import plain_array
-from confide.errors import InvalidCountsError
+from confide.errors import InvalidCountsError, InvalidParameterError
 
 Reports = NDArray[Any]
 
@@ -112,6 +112,14 @@ def merge(parts: Iterable[Counts]) -> Counts:
     if len(kinds) > 1:
         raise InvalidCountsError("Counts of different kinds of report cannot be merged; they come from other surveys.")
     return tally(np.concatenate([part.reports for part in filled]), np.concatenate([part.counts for part in filled]))
+
+
+def require_counts(counts: object) -> None:
+    """Refuse anything but counts."""
+    if not isinstance(counts, Counts):
+        raise InvalidParameterError(
+            f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
+        )
 
 
 def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:

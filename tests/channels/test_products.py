@@ -28,15 +28,15 @@ from confide.channels import (
     BitChannel,
     Channel,
     ClampedPlanarConvolution,
+    ColumnStack,
     Dense,
     Embedded,
     Kronecker,
-    Piled,
     PlanarConvolution,
     RandomizedResponseChannel,
     Rescaled,
+    RowStack,
     ScatteredExponential,
-    Stacked,
     TwoSidedExponential,
 )
 from confide.kernels import planar_geometric_kernel
@@ -171,7 +171,7 @@ def test_embedded_channels_merge_rename_and_drop(
 @given(values=st.integers(1, 5), widths=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))
 def test_stacked_channels_stand_side_by_side(values: int, widths: list[int], seed: int) -> None:
     parts = tuple(random_channel(values, width, seed + place) for place, width in enumerate(widths))
-    check(Stacked(parts), np.hstack([part.matrix for part in parts]))
+    check(ColumnStack(parts), np.hstack([part.matrix for part in parts]))
 
 
 @given(shape=st.tuples(st.integers(1, 6), st.integers(1, 6)), seed=st.integers(0, 99))
@@ -186,7 +186,7 @@ def test_rescaled_rows_are_rows_times_their_factor(shape: tuple[int, int], seed:
 @given(outputs=st.integers(1, 5), heights=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))
 def test_piled_channels_stand_one_below_the_other(outputs: int, heights: list[int], seed: int) -> None:
     parts = tuple(random_channel(height, outputs, seed + place) for place, height in enumerate(heights))
-    check(Piled(parts), np.vstack([part.matrix for part in parts]))
+    check(RowStack(parts), np.vstack([part.matrix for part in parts]))
 
 
 @given(shape=st.tuples(*[st.integers(1, 4)] * 4), seed=st.integers(0, 99))
@@ -195,11 +195,18 @@ def test_kronecker_is_the_product_of_both(shape: tuple[int, int, int, int], seed
     check(Kronecker(first, second), np.kron(first.matrix, second.matrix))
 
 
-@given(size=st.integers(1, 70), vectors=st.integers(1, 20), lift=st.floats(1e-9, 1e6), seed=st.integers(0, 99))
-def test_bits_are_looked_up_byte_by_byte(size: int, vectors: int, lift: float, seed: int) -> None:
+@given(
+    size=st.integers(1, 70),
+    vectors=st.integers(1, 20),
+    keep=st.floats(1e-3, 0.999),
+    flip=st.floats(1e-3, 0.999),
+    seed=st.integers(0, 99),
+)
+def test_bits_are_looked_up_byte_by_byte(size: int, vectors: int, keep: float, flip: float, seed: int) -> None:
     bits = np.random.default_rng(seed).random((vectors, size)) < 0.5
-    channel = BitChannel(size, lift, np.packbits(bits, axis=1, bitorder="little"))
-    check(channel, 1 + lift * bits.T)
+    channel = BitChannel(size, keep, flip, np.packbits(bits, axis=1, bitorder="little"))
+    odds = keep / (1 - keep) * (1 - flip) / flip
+    check(channel, np.where(bits.T, odds, 1.0))
 
 
 @given(

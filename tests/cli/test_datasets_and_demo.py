@@ -46,6 +46,7 @@ def test_wrong_usage(call: Call) -> None:
     assert_refused(call("datasets", "paris", "--export", "no/x.csv"), 4, "no folder")
 
 
+@pytest.mark.slow
 def test_demo(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     ending = call("demo", "--output", "demo.html")
@@ -73,6 +74,7 @@ def test_demo_refuses_a_place_it_cannot_write_to_at_once(call: Call) -> None:
     assert_refused(call("demo", "--output", "no/demo.html"), 4, "no folder 'no'")
 
 
+@pytest.mark.slow
 def test_the_demo_does_without_figures(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"] + ["matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)

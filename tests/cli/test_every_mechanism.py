@@ -71,6 +71,7 @@ def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
     assert 1 <= len(call("show", "s.toml", "--json").record["examples"]) <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_values_without_an_end_are_estimated_among_the_likely_ones(call: Call, folder: Path, name: str) -> None:
     prepare(folder, ENDLESS[name])
@@ -91,6 +92,7 @@ def test_values_without_an_end_are_estimated_among_the_likely_ones(call: Call, f
     assert "Looked for among" in (folder / "e.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_outlier_far_away_is_estimated_and_drawn(call: Call, folder: Path, name: str) -> None:
     prepare(folder, ENDLESS[name])

@@ -54,6 +54,7 @@ def test_intervals_for_people(call: Call) -> None:
     assert "of queries rest on the likelihood" in ending.out
 
 
+@pytest.mark.slow
 def test_ranges_of_values_are_asked_as_queries_are(call: Call, folder: Path) -> None:
     (folder / "large.toml").write_text(SURVEY.replace("high = 9", "high = 39"))
     options = ("estimate", "large.toml", "reports.csv", "--interval", "0.95")
@@ -66,6 +67,7 @@ def test_ranges_of_values_are_asked_as_queries_are(call: Call, folder: Path) -> 
     assert "of single values rest on" in call(*options, "--all").out
 
 
+@pytest.mark.slow
 def test_files_hold_them(call: Call, folder: Path) -> None:
     outputs = ("-o", "out.csv", "-o", "out.json", "-o", "out.html")
     assert call(*ESTIMATE, "--interval", "0.95", "--query", "age >= 5", *outputs).code == 0

@@ -103,6 +103,7 @@ def test_the_second_time_is_the_same(call: Call) -> None:
     assert call(*arguments, "--seed", "1").out != first.out
 
 
+@pytest.mark.slow
 def test_every_output(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     names = ("p.html", "p.csv", "p.json", "p.png")
@@ -125,6 +126,7 @@ def test_every_output(call: Call, folder: Path) -> None:
     assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_text_from_a_survey_cannot_break_the_page(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     text = (folder / "survey.toml").read_text().replace('"Ages"', '"<script>alert(1)</script>"')
@@ -135,6 +137,7 @@ def test_text_from_a_survey_cannot_break_the_page(call: Call, folder: Path) -> N
     assert "<b>" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FINITE)
 def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + FINITE[name])

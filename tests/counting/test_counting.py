@@ -75,6 +75,7 @@ texts = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(texts, st.sampled_from(["1", "2", "0", "-1", "1.0", "1.5", "many", ""])), min_size=1))
 @pytest.mark.parametrize("contract", [AGES, COLOURS], ids=["numbers", "categories"])
@@ -212,6 +213,7 @@ def test_files_of_several_shapes_count_together(save: Save, tmp_path: Path) -> N
     assert cf.count([tmp_path / "all" / "*.csv"], AGES).total == 6
 
 
+@pytest.mark.slow
 def test_a_thousand_small_files(save: Save, tmp_path: Path) -> None:
     for number in range(1000):
         save(f"report\n{number % 10}\n", f"many/{number}.csv")

@@ -21,7 +21,6 @@ from confide.counting.files import Heading, write_counts
 from confide.counting.groups import natural_order
 from confide.counting.rejects import RowTotals
 from confide.errors import DataFileError, InvalidParameterError
-from confide.survey_texts import fingerprint, survey_text
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
@@ -45,15 +44,15 @@ def keep(path: Path, reports: list[int], contract: cf.Survey = AGES, towns: list
 @pytest.mark.parametrize("name", FINITE)
 def test_a_survey_comes_back_from_its_text(name: str) -> None:
     contract = survey(FINITE[name])
-    again = cf.parse_survey(survey_text(contract))
+    again = cf.parse_survey(contract.text())
     assert again == contract or name == "matrix"  # matrices are equal only as arrays
-    assert fingerprint(again) == fingerprint(contract)
+    assert again.fingerprint == contract.fingerprint
 
 
 def test_fingerprints_tell_surveys_apart_and_names_do_not_matter() -> None:
-    assert len({fingerprint(survey(text)) for text in FINITE.values()}) == len(FINITE)
-    assert fingerprint(cf.Survey(AGES.mechanism, "years", "Other words")) == fingerprint(AGES)
-    assert fingerprint(CAREFUL) != fingerprint(AGES)
+    assert len({survey(text).fingerprint for text in FINITE.values()}) == len(FINITE)
+    assert cf.Survey(AGES.mechanism, "years", "Other words").fingerprint == AGES.fingerprint
+    assert CAREFUL.fingerprint != AGES.fingerprint
 
 
 def test_long_surveys_are_kept_whole(tmp_path: Path) -> None:

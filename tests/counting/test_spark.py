@@ -29,7 +29,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confid
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 SOME = ["randomized-response with holes", "rappor of 64 values", "product", "planar-laplace"]
 

@@ -46,6 +46,7 @@ def test_every_alphabet_draws_one_panel_each_with_labels(alphabet: cf.Alphabet) 
     assert len(figure.axes) == len(panels) + (1 if isinstance(alphabet, cf.Grid) else 0)  # one colour bar, for maps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alphabet", [LINE, GRID, CATEGORIES], ids=["line", "grid", "categories"])
 def test_svg_is_well_formed_and_the_same_every_time(alphabet: cf.Alphabet) -> None:
     first, second = (to_svg(draw_distributions(alphabet, panels_for(alphabet))) for _ in range(2))

@@ -42,6 +42,7 @@ def test_curves_have_error_bars_units_and_a_ring() -> None:
     assert best == min(found, key=lambda kind: found[kind])
 
 
+@pytest.mark.slow
 def test_a_target_is_drawn_and_the_drawing_is_the_same_again() -> None:
     plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0), target_emd=0.2)
     assert "target" in legend(plan)

@@ -81,6 +81,7 @@ def test_replicates_are_drawn_from_the_source_through_the_channel() -> None:
     np.testing.assert_allclose(family.answers.std(axis=0), expected, rtol=0.06)
 
 
+@pytest.mark.slow
 def test_each_group_is_drawn_by_itself() -> None:
     careful = TruncatedGeometric(Integers(0, 11), 0.1)
     groups = [(COUNTS, MECHANISM), (careful.simulate_counts([10] * 12, rng=1), careful)]
@@ -104,6 +105,7 @@ def test_a_channel_that_knows_only_the_reports_seen_is_told_from_a_complete_one(
     assert (band.width < 0.7).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [IBU(), MLE(), Inversion("none"), Inversion("normalize")], ids=repr)
 def test_the_same_seed_gives_the_same_interval(method: Method) -> None:
     def ask(seed: int) -> list[float]:

@@ -25,6 +25,8 @@ from confide.channels.base import FloatArray
 from confide.intervals import Basis, Interval
 from confide.intervals.bases import allowed_fall
 
+pytestmark = pytest.mark.slow
+
 REPEATS = 60
 FEWEST, MOST = 0.90, 0.995
 

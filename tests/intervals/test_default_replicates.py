@@ -29,6 +29,8 @@ from confide.methods.smooth import fit_all
 from confide.solvers import smooth_prior
 from confide.solvers.smooth_replicates import refit_replicates
 
+pytestmark = pytest.mark.slow
+
 X = np.arange(24)
 SHAPES = {
     "smooth": np.exp(-((X - 9) ** 2) / 30.0) + 0.1,

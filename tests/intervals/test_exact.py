@@ -110,6 +110,7 @@ def test_the_likelihood_allows_what_a_search_of_all_distributions_allows(
     assert high <= inside.max() + step
 
 
+@pytest.mark.slow
 @few
 @given(counts=st.lists(st.integers(1, 60), min_size=3, max_size=3), share=st.sampled_from([0.1, 0.5, 0.83]))
 def test_so_do_quantiles(counts: list[int], share: float) -> None:

@@ -179,7 +179,7 @@ def test_a_quantile_that_the_mechanism_does_not_identify_is_left_open_and_said(b
 
 
 def test_what_is_too_large_to_decide_is_not_said_to_be_settled_by_more_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.theory.identified_queries.is_storable", lambda _channel: False)
+    monkeypatch.setattr("confide.theory.identification.is_storable", lambda _channel: False)
     answer = estimate(tally([2, 2, 2, 2, 1, 3], [100] * 6), BLURRED, IBU()).query("x == 1")
     assert "whether more reports would settle it is not known (The matrix is too large" in answer.rests_on
 
@@ -201,6 +201,7 @@ def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
 SMALL_EXAMPLES = [one for one in FEW_EXAMPLES if one.alphabet.size <= 300]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", SMALL_EXAMPLES, ids=label)
 def test_every_mechanism_has_intervals(mechanism: Mechanism) -> None:
     size = mechanism.alphabet.size
@@ -228,6 +229,7 @@ def test_values_without_an_end_have_intervals_among_the_likely_ones() -> None:
     assert answer.interval(basis=Bootstrap(40)).low.shape == (answer.alphabet.size,)
 
 
+@pytest.mark.slow
 def test_a_large_alphabet_is_answered_as_a_whole() -> None:
     mechanism = TruncatedGeometric(Integers(0, 2999), 0.5)
     truth = np.zeros(3000, dtype=int)

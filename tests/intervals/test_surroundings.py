@@ -32,6 +32,8 @@ from confide.intervals import surroundings
 from confide.intervals.bases import allowed_fall
 from confide.intervals.surroundings import surround
 
+pytestmark = pytest.mark.slow
+
 QUICK = Likelihood(replicates=40)
 FALL = allowed_fall(0.95)
 

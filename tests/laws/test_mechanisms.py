@@ -56,6 +56,7 @@ def test_channel_is_the_sampled_weights_anywhere(family: Family, data: st.DataOb
     assert_channel_is_weights(data.draw(family.strategy), family.roundings)
 
 
+@pytest.mark.slow
 @every_example
 def test_promise_is_kept(mechanism: Mechanism) -> None:
     assert_promise_kept(mechanism)

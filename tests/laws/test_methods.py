@@ -51,6 +51,7 @@ def check_answer(counts: Counts, mechanism: Mechanism, answer: Estimate) -> None
         assert math.isnan(answer.certificate)
 
 
+@pytest.mark.slow
 @every_method
 @every_example
 def test_every_method_answers_or_says_that_there_is_no_inverse(mechanism: Mechanism, method: Method) -> None:
@@ -67,6 +68,7 @@ def test_every_method_answers_or_says_that_there_is_no_inverse(mechanism: Mechan
         check_answer(counts, mechanism, answer)
 
 
+@pytest.mark.slow
 @every_method
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_every_method_answers_anywhere(data: st.DataObject, method: Method, seed: int) -> None:
@@ -75,6 +77,7 @@ def test_every_method_answers_anywhere(data: st.DataObject, method: Method, seed
     check_answer(counts, mechanism, solve(counts, mechanism, method))
 
 
+@pytest.mark.slow
 @every_method
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_reports_in_parts_or_at_once_are_the_same(data: st.DataObject, method: Method, seed: int) -> None:
@@ -90,6 +93,7 @@ def test_reports_in_parts_or_at_once_are_the_same(data: st.DataObject, method: M
         np.testing.assert_array_equal(estimate(counts, mechanism, method).distribution, expected.distribution)
 
 
+@pytest.mark.slow
 @every_method
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_the_same_reports_twenty_times_over_change_no_closed_form(
@@ -109,6 +113,7 @@ def test_the_same_reports_twenty_times_over_change_no_closed_form(
         assert more.iterations > answer.iterations  # delta is on the total, which grew
 
 
+@pytest.mark.slow
 @every_method
 @every_example
 def test_counts_and_answers_cannot_be_written_to(mechanism: Mechanism, method: Method) -> None:
@@ -123,6 +128,7 @@ def test_counts_and_answers_cannot_be_written_to(mechanism: Mechanism, method: M
         answer.distribution[0] = 1.0
 
 
+@pytest.mark.slow
 @every_method
 @every_example
 def test_the_monitor_hears_every_iteration(mechanism: Mechanism, method: Method) -> None:
@@ -140,6 +146,7 @@ def test_the_monitor_hears_every_iteration(mechanism: Mechanism, method: Method)
 # The certificate.
 
 
+@pytest.mark.slow
 @given(mechanism=mechanisms, seed=st.integers(0, 1000), iterations=st.sampled_from([1, 3, 10, 100]))
 def test_no_distribution_beats_the_certificate(mechanism: Mechanism, seed: int, iterations: int) -> None:
     counts = drawn_counts(mechanism, 200, seed)

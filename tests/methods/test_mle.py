@@ -64,6 +64,7 @@ def test_any_matrix_is_certified(people: int) -> None:
         assert precise_certificate(evidence, answer.distribution) <= 1e-6 + 2 * evidence.resolution, seed
 
 
+@pytest.mark.slow
 def test_what_double_precision_cannot_prove_is_not_claimed() -> None:
     for seed in range(100):
         evidence = degenerate(seed, 10**12)

@@ -91,6 +91,7 @@ def test_islands_and_lone_values_are_no_trouble() -> None:
         np.testing.assert_allclose(answer.distribution, 1 / alphabet.size, atol=0.1)
 
 
+@pytest.mark.slow
 def test_a_long_line_is_described_by_knots() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 599), 0.05)
     truth = np.exp(-((np.arange(600) - 200) ** 2) / (2 * 60**2)) + 0.05

@@ -149,6 +149,7 @@ def test_a_candidate_that_rules_a_report_out_is_not_chosen() -> None:
     assert shares[1] > 0.5
 
 
+@pytest.mark.slow
 def test_over_a_sample_of_the_papers_grid_it_beats_every_fixed_delta() -> None:
     """A small draw of what ``python -m benchmarks.defaults`` measures; the bars there are for the whole grid."""
     ages = cf.datasets.adult_ages()

@@ -42,6 +42,7 @@ def test_unbounded_geometric(epsilon: float) -> None:
         assert theirs.map(distance) == pytest.approx(mechanism.guarantee.bound(0, distance), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_unbounded_geometric_noise_is_spread_alike() -> None:
     # Theirs cannot be seeded, so only what 6 standard errors forbid: the mean and the mean of absolute values.
     epsilon, people = 0.5, 4000

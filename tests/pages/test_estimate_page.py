@@ -15,6 +15,8 @@ from confide.errors import InvalidDistributionError, InvalidParameterError, Miss
 from confide.pages import estimate_page
 from confide.pages.tables import MOST_ROWS
 
+pytestmark = pytest.mark.slow
+
 METHODS = (cf.IBU(), cf.Inversion("normalize"), cf.Inversion("project"))
 NEVER_CLOSED = {"meta", "link", "img", "br", "hr", "input"}
 EVIL = "<script>alert('x')</script>"

@@ -12,6 +12,8 @@ from confide.pages import estimate_page
 from confide.pages.noisy import summarise_reports
 from confide.pages.provenance import survey_text
 
+pytestmark = pytest.mark.slow
+
 
 def case(name: str) -> tuple[cf.Survey, cf.Counts]:
     contract = survey(FINITE[name])

@@ -60,6 +60,7 @@ def test_predictions_match_a_fresh_simulation(mechanism: cf.Mechanism, shares: A
     assert prediction.standard_error == pytest.approx(fresh.std(ddof=1) / math.sqrt(50), rel=0.35)
 
 
+@pytest.mark.slow
 def test_the_stated_error_is_neither_too_small_nor_too_large() -> None:
     """Over 60 seeds the truth lies within the margin about 95 times in 100, and within a third of it far less often."""
     guess, measure, method = as_guess([0.6, 0.3, 0.1], ANSWERS), Distance(ANSWERS.alphabet), cf.Inversion("project")
@@ -83,6 +84,7 @@ def test_the_width_of_a_query_holds_its_answer_in_95_of_100() -> None:
     assert width.standard_error < 0.1 * width.mean
 
 
+@pytest.mark.slow
 def test_each_missing_one_comes_back() -> None:
     given = make(people=4000, repeats=16)
     target = given.prediction.mean
@@ -119,6 +121,7 @@ def test_an_alphabet_alone_gets_the_usual_mechanism() -> None:
     assert make(pair, [0.4, 0.3, 0.2, 0.1], people=500, epsilon=1.0, repeats=4).measure.name == "total variation"
 
 
+@pytest.mark.slow
 def test_the_exponent_is_measured() -> None:
     """Randomized response over a truth inside the simplex errs as one over the root of people; IBU on a line not."""
     plan = make(ANSWERS, [0.4, 0.35, 0.25], people=20_000, repeats=30)
@@ -325,6 +328,7 @@ def test_a_plan_says_when_no_number_of_people_can_settle_it() -> None:
     assert not any("cannot identify" in sentence for sentence in remarks(make(people=1000)))
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_for_what_estimate_does_unless_told() -> None:
     guess = as_guess(SHARES, MECHANISM, "value")
     expected = Simulation(guess, Distance(LINE), METHOD, repeats=24, seed=0).predict(MECHANISM, 2000)

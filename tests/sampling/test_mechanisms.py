@@ -37,6 +37,7 @@ PAIRS = [pair for family in FAMILIES.values() for pair in family.sampled]
 every_pair = pytest.mark.parametrize(("right", "wrong"), PAIRS, ids=label)
 
 
+@pytest.mark.slow
 @every_pair
 def test_reports_follow_the_channel_and_no_other(right: Mechanism, wrong: Mechanism) -> None:
     table, probed = count_bins(right, PEOPLE, seed=20_240_501), probed_values(right.alphabet.size)

@@ -109,6 +109,7 @@ def test_only_planes_that_are_wide_enough_have_a_model() -> None:
         run(newton_cg, drawn(TruncatedGeometric(Integers(0, 9), 0.1).channel, 100, 1))
 
 
+@pytest.mark.slow
 @every_plane
 def test_planes_are_certified_and_agree_with_the_interior_point(mechanism: Mechanism) -> None:
     evidence = city(mechanism)
@@ -117,6 +118,7 @@ def test_planes_are_certified_and_agree_with_the_interior_point(mechanism: Mecha
     assert np.ptp([evidence.log_likelihood(found.distribution) for found in answers]) <= 2e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [support_newton, newton_cg])
 def test_neither_lowers_the_likelihood(solver: dispatch.Solver) -> None:
     evidence, path = city(PLANES["laplace"]), []

@@ -45,6 +45,7 @@ def test_singular_values_of_wide_matrices_are_those_of_their_square_factor() -> 
     np.testing.assert_allclose(vectors[:, 3:].T @ matrix[[0, 1, 2, 0, 1, 2]], 0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_ends_by_iteration_agree_with_all_singular_values(epsilon: float) -> None:
     channel = cf.TruncatedPlanarGeometric(cf.Grid(30, 30), epsilon).channel

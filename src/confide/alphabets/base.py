@@ -20,6 +20,9 @@ Indices = NDArray[np.int64]
 LARGEST_INTEGER = 2**53
 """Beyond it neighbouring integers are one and the same float64, so distances would be wrong."""
 
+LARGEST_LISTED = 2**26
+"""Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
+
 
 class Alphabet(ABC):
     """The values a person may have, numbered from 0 to ``size - 1``."""
@@ -37,13 +40,31 @@ class Alphabet(ABC):
 
     @property
     def is_finite(self) -> bool:
-        """Whether the alphabet ends."""
+        """Whether there are finitely many values."""
         return True
+
+    @property
+    def is_listable(self) -> bool:
+        """Whether the values are few enough for arrays over all of them, which is more than to be finite."""
+        return self.is_finite and self.size <= LARGEST_LISTED
+
+    def require_listable(self) -> None:
+        """Refuse to make an array over all values where they are unbounded or too many.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).require_listable()
+        """
+        if not self.is_listable:
+            _ = self.size  # an unbounded alphabet has none, and says how to bound it
+            raise InvalidParameterError(
+                f"{self!r} has {_count(self.size)} values, too many for an array over all of them (at most "
+                f"{LARGEST_LISTED:,}). Use fewer or coarser values; privatize() and tally() need no such array."
+            )
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many values there are; an error where the alphabet does not end."""
+        """How many values there are; an error where they are unbounded."""
 
     @property
     @abstractmethod
@@ -233,6 +254,11 @@ def spacing_and_unit(alphabet: LineAlphabet | PlaneAlphabet) -> tuple[str, str]:
 def joined(*parts: str) -> str:
     """Join the parts that are not empty."""
     return ", ".join(part for part in parts if part)
+
+
+def _count(size: int) -> str:
+    """Return a number of values; powers of two that are too long to read as such."""
+    return f"{size:,}" if size < 10**15 else f"about 2^{size.bit_length() - 1}"
 
 
 def _as_pair(left: Value, right: Value) -> ArrayLike:

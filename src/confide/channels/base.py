@@ -1,10 +1,11 @@
-"""P(report | value) as an operator."""
+"""P(report | value) as an operator: what every channel can do, and what some can do better."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +14,29 @@ from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.errors import InvalidDistributionError, NotInvertibleError
 from confide.wording import counted
 
+if TYPE_CHECKING:
+    from confide.channels.two_sided_exponential import TwoSidedExponential
+
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 LARGEST_CONDITION = 1e12
-"""Past it an inverse has fewer than four correct digits, and noise is all that it returns."""
+"""Condition number past which an inverse has fewer than four correct digits: it would return noise."""
 
 LARGEST_SOLVE = 4096
 """Values up to which a channel without a closed form is inverted: the matrix then takes 128 MB."""
 
+LARGEST_INVERSE = 1500
+"""Values up to which all rows of an inverse without structure are computed: a few seconds."""
+
+COMPUTED = 64 * float(np.finfo(np.float64).eps)
+"""Relative error of an entry that is computed, some as sums; no mechanism has rows that differ, but by so little."""
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """How values lie on a line, with a shape of (length,), or on a plane, with a shape of (rows, columns).
+    """Arrangement of the values on a line, of shape (length,), or on a plane, of shape (rows, columns).
 
     Attributes
     ----------
@@ -65,18 +75,19 @@ class Channel(ABC):
     """A stochastic matrix M, one row a value and one column an output, known through two products.
 
     Both products take a vector, or a stack of vectors along the leading axes, so that many problems can be solved
-    in one call.
+    in one call. A new channel needs `shape`, `push`, `pull` and `select`. Whatever else it can do in closed form it
+    says by overriding a method further down; nobody asks for its class.
     """
 
     @property
     def layout(self) -> Layout | None:
-        """How the values lie, where neighbours mean something; None where nothing is known of that."""
+        """Arrangement of the values, where neighbours mean something; None where nothing is known of that."""
         return None
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """How many values and how many outputs there are."""
+        """Number of values and number of outputs."""
 
     @abstractmethod
     def push(self, distribution: FloatArray) -> FloatArray:
@@ -116,6 +127,67 @@ class Channel(ABC):
             )
         return frequencies @ self._inverse
 
+    def inverse_lengths(self) -> FloatArray:
+        """Return the squared length of each row of M^-1; a channel with structure overrides this.
+
+        Raises
+        ------
+        NotInvertibleError
+            If there is no inverse, or it does not fit.
+        """
+        require_square(self.shape)
+        size = self.shape[0]
+        if size > LARGEST_INVERSE:
+            raise NotInvertibleError(
+                f"The inverse of {size:,} values is not computed here; of {LARGEST_INVERSE:,} at most."
+            )
+        return np.asarray((self.unpush(np.eye(size)) ** 2).sum(axis=1))
+
+    def unbit(self, frequencies: FloatArray) -> FloatArray:  # noqa: ARG002 (for channels over bit vectors)
+        """Return the share of each value that explains how often its bit was set; for channels over bit vectors.
+
+        Raises
+        ------
+        NotInvertibleError
+            If reports are no bit vectors, or their bits say nothing.
+        """
+        raise NotInvertibleError(
+            "Inverting each bit needs reports that are bit vectors, such as RAPPOR's. Use IBU() or Inversion() for "
+            "others."
+        )
+
+    @property
+    def bit_vectors(self) -> NDArray[np.uint8] | None:
+        """Bits b of each output, packed, where columns are a + c b_x with c not 0; None elsewhere."""
+        return None
+
+    @property
+    def keep_and_other(self) -> tuple[float, float] | None:
+        """Probabilities of the value itself and of each other one, where they are the same for all; None elsewhere.
+
+        Then the maximum of the likelihood has a closed form.
+        """
+        return None
+
+    @property
+    def line(self) -> TwoSidedExponential | None:
+        """The channel itself where its inverse is tridiagonal, so that systems with it take O(k); None elsewhere."""
+        return None
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether entries are numbers that were given, rather than computed."""
+        return False
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of an entry."""
+        return COMPUTED
+
+    def rescaled(self, factors: FloatArray) -> Channel:
+        """Return the channel with its rows multiplied by one factor each."""
+        return Rescaled(self, factors)
+
     @cached_property
     def _inverse(self) -> FloatArray:
         matrix = self.dense()
@@ -138,6 +210,51 @@ class Channel(ABC):
     def __repr__(self) -> str:
         values, outputs = self.shape
         return f"{type(self).__name__}({values} values, {outputs} outputs)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rescaled(Channel):
+    """A channel whose rows are multiplied by one factor each, which tilts the likelihood.
+
+    With factors 1 / w, the best phi of this channel gives theta = phi / w, which maximises q . log(theta M) less what
+    theta pays: w . theta. Rows no longer sum to one; solvers and certificates do not ask for that.
+
+    >>> from confide.channels import RandomizedResponseChannel
+    >>> Rescaled(RandomizedResponseChannel(2, 0.75, 0.25), np.array([1.0, 2.0])).dense()
+    array([[0.75, 0.25],
+           [0.5 , 1.5 ]])
+    """
+
+    base: Channel
+    factors: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.base.shape
+
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return self.base.layout
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        return self.base.push(distribution * self.factors)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
+        return self.base.pull(weights) * self.factors
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        return self.base.select(values) * self.factors[values, None]
+
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        return self.base.block(values, outputs) * self.factors[values, None]
 
 
 def _shape_of(vectors: object) -> str:

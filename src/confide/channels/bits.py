@@ -1,22 +1,26 @@
-"""RAPPOR's channel over the bit vectors that were seen, through their packed bytes.
+"""Unary encoding over the bit vectors that were seen, through their packed bytes.
 
-Under RAPPOR the probability of a bit vector depends on the value x only through its bit x (paper, lemma probrappor),
-so a column of the channel, rescaled, is 1 + (e^epsilon - 1) bit_x. Sums over the bits of a vector are looked up byte by
-byte: for each byte position a table of 256 partial sums, made from the distribution once a product.
+The bit of the value x is 1 with probability p, *keep*, and every other bit with probability q, *flip*: RAPPOR, where
+q = 1 - p, optimized unary encoding, where p = 1/2, and any other pair. The probability of a bit vector then depends on
+x only through its bit x (paper, lemma probrappor, for RAPPOR), so a column of the channel, rescaled, is 1 + lift bit_x
+with 1 + lift = p (1 - q) / (q (1 - p)). Sums over the bits of a vector are looked up byte by byte: for each byte
+position a table of 256 partial sums, made from the distribution once a product.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray, Indices
+from confide.errors import NotInvertibleError
 
 _BITS_OF_BYTES = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float64)
-"""Row b holds the bits of byte b, lowest first."""
+"""Bits of each byte, one row a byte, lowest first."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,25 +31,49 @@ class BitChannel(Channel):
     ----------
     size
         How many values, hence bits, there are.
-    lift
-        e^epsilon - 1.
+    keep
+        P(bit x is 1 | value x), above 0 and below 1.
+    flip
+        P(bit x is 1 | another value), above 0 and below 1. As fractions both keep their digits next to 0 and 1.
     packed
         One row of bytes a vector, lowest bit first.
 
     >>> packed = np.array([[0b01], [0b11]], dtype=np.uint8)
-    >>> BitChannel(2, 3.0, packed).dense()
+    >>> BitChannel(2, 0.5, 0.2, packed).dense()
     array([[4., 4.],
            [1., 4.]])
     """
 
     size: int
-    lift: float
+    keep: float | Fraction
+    flip: float | Fraction
     packed: NDArray[np.uint8]
+
+    @cached_property
+    def lift(self) -> float:
+        """Odds of a set bit for those who have its value, relative to the odds for the others, less 1."""
+        return float(self.keep * (1 - self.flip) / (self.flip * (1 - self.keep)) - 1)
 
     @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
         return self.size, self.packed.shape[0]
+
+    @property
+    def bit_vectors(self) -> NDArray[np.uint8] | None:
+        """See :attr:`Channel.bit_vectors`."""
+        return self.packed if self.lift else None
+
+    def unbit(self, frequencies: FloatArray) -> FloatArray:
+        """See :meth:`Channel.unbit`; a bit is set with probability q + (p - q) theta_x."""
+        if not self.lift:
+            raise NotInvertibleError(
+                f"Bits are set with probability {float(self.keep):g} whatever the value, so they say nothing."
+            )
+        total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
+        ones = (self.pull(frequencies) - total) / self.lift  # pull gives total + lift * frequency of each bit
+        shares: FloatArray = (ones - float(self.flip) * total) / float(self.keep - self.flip)
+        return shares
 
     @cached_property
     def _by_position(self) -> NDArray[np.uint8]:

@@ -9,6 +9,9 @@ import numpy as np
 from confide.channels.base import Channel, FloatArray, Indices, Layout
 from confide.checks import read_only
 
+GIVEN = 2 * float(np.finfo(np.float64).eps)
+"""Relative error of an entry that was given as a number: it was divided by its row's sum."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dense(Channel):
@@ -35,6 +38,16 @@ class Dense(Channel):
     def layout(self) -> Layout | None:
         """See :attr:`Channel.layout`."""
         return self.arrangement
+
+    @property
+    def is_stored(self) -> bool:
+        """See :attr:`Channel.is_stored`."""
+        return True
+
+    @property
+    def rounding(self) -> float:
+        """See :attr:`Channel.rounding`; numbers that were given, and normalised."""
+        return GIVEN
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""

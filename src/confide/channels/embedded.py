@@ -46,6 +46,11 @@ class Embedded(Channel):
         """See :attr:`Channel.layout`."""
         return None if self.base.layout is None else self.base.layout.part(self.values)
 
+    @property
+    def rounding(self) -> float:
+        """See :attr:`Channel.rounding`."""
+        return self.base.rounding
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.base import Channel, FloatArray, Indices, Layout, require_square
 
 Step = Callable[[FloatArray], FloatArray]
 
@@ -51,6 +51,11 @@ class Kronecker(Channel):
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """See :meth:`Channel.unpush`."""
         return self._both(frequencies, self.first.shape[1], self.first.unpush, self.second.unpush)
+
+    def inverse_lengths(self) -> FloatArray:
+        """See :meth:`Channel.inverse_lengths`; the inverse is the product of the inverses."""
+        require_square(self.shape)
+        return np.kron(self.first.inverse_lengths(), self.second.inverse_lengths()).astype(np.float64)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""

@@ -45,3 +45,14 @@ class RandomizedResponseChannel(Channel):
         """See :meth:`Channel.unpush`; solve (keep - other) w + other sum(w) = q, where sum(w) = sum(q)."""
         total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
         return (frequencies - self.other * total) / (self.keep - self.other)
+
+    @property
+    def keep_and_other(self) -> tuple[float, float]:
+        """See :attr:`Channel.keep_and_other`."""
+        return self.keep, self.other
+
+    def inverse_lengths(self) -> FloatArray:
+        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, permuted."""
+        first = np.zeros(self.size)
+        first[0] = 1.0
+        return np.full(self.size, float((self.unpush(first) ** 2).sum()))

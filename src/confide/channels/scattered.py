@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout
-from confide.channels.recursions import running_sums
+from confide.channels.two_sided_exponential import running_sums
 from confide.checks import read_only
 
 

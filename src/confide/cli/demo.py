@@ -95,7 +95,7 @@ def _show_table(survey: Survey, people: Dataset, counts: Counts, outcomes: list[
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from confide.explanations import plural
+    from confide.wording import plural
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", style="bold", no_wrap=True)
@@ -123,7 +123,7 @@ def _cells(outcome: Outcome) -> list[str]:
 
 
 def _explain(survey: Survey, outcomes: list[Outcome]) -> None:
-    from confide.explanations import with_unit
+    from confide.wording import with_unit
 
     best, _, *inversions = [outcome.emd for outcome in outcomes if outcome.emd is not None]
     say(

@@ -108,7 +108,7 @@ def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path 
 def _diagnose(survey: Survey, gathered: Gathered | None) -> Diagnosis:
     from confide.theory.diagnosis import diagnose as ask
 
-    return ask(survey.mechanism, None if gathered is None else gathered.counts)
+    return ask(None if gathered is None else gathered.counts, survey.mechanism)
 
 
 def _page(survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> str:

@@ -228,7 +228,7 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
     """Return the truth over the values that the estimate will be over."""
     if survey.alphabet.is_finite:
         return rows.distribution()
-    likely = likely_subset(survey.mechanism, counts).alphabet
+    likely = likely_subset(counts, survey.mechanism).alphabet
     missed = int((~likely.contains(likely.as_array(rows.tally().reports))).sum())
     if missed:
         bounds = 'kind = "grid" with rows and columns' if isinstance(survey.alphabet, Lattice) else "low and high"
@@ -357,7 +357,7 @@ def _in_percent(answer: Interval) -> str:
 
 
 def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | None) -> list[tuple[str, str]]:
-    from confide.explanations import with_unit
+    from confide.wording import with_unit
 
     if truth is None:
         return []

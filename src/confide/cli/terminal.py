@@ -85,8 +85,9 @@ def warn(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print why nothing came of it, on standard error."""
-    _announce("Error: ", "bold red", text)
+    """Print why nothing came of it, on standard error; the exit code says it alone where that is full or closed."""
+    with contextlib.suppress(OSError):
+        _announce("Error: ", "bold red", text)
 
 
 @contextlib.contextmanager

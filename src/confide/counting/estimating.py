@@ -18,7 +18,6 @@ from confide.estimates import Estimate, recover, recover_groups
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
 from confide.reports import Counts
-from confide.survey_texts import fingerprint
 from confide.surveys import Survey
 from confide.tables import alphabet_record, finding_record, value_columns
 from confide.theory.verdicts import Finding, all_of
@@ -80,7 +79,7 @@ class GroupEstimates:
 
 def require_survey(heading: Heading, survey: Survey, path: object) -> None:
     """Refuse counts that were made under another survey than this one."""
-    if fingerprint(survey) not in {fingerprint(one) for one in heading.surveys}:
+    if survey.fingerprint not in {one.fingerprint for one in heading.surveys}:
         known = " and ".join(repr(one.mechanism) for one in heading.surveys)
         raise DataFileError(
             f"{path} was counted under another survey, with {known}; this one has {survey.mechanism!r}. "

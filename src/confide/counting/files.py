@@ -26,7 +26,6 @@ from confide.counting.groups import Key
 from confide.counting.rejects import RowTotals
 from confide.errors import DataFileError, InvalidParameterError
 from confide.reports import Counts, tally
-from confide.survey_texts import fingerprint, survey_text
 from confide.surveys import Survey, parse_survey
 from confide.tables import COUNT_COLUMN, Reason, report_columns, whole_file
 
@@ -99,7 +98,7 @@ class Heading:
         return cls(surveys, tuple(record["by"]), RowTotals(record["accepted"], rejected))
 
     def _to_json(self) -> str:
-        surveys = [{"fingerprint": fingerprint(one), "text": survey_text(one)} for one in self.surveys]
+        surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         record = {"surveys": surveys, "by": self.by, "accepted": self.rows.accepted, "rejected": self.rows.rejected}
         return json.dumps(record, ensure_ascii=False)
 

@@ -13,7 +13,6 @@ from confide.counting.files import SURVEY_COLUMN, Heading, read_heading, write_c
 from confide.counting.rejects import RowTotals
 from confide.counting.relations import literal, quoted
 from confide.errors import DataFileError
-from confide.survey_texts import fingerprint
 from confide.surveys import Survey
 from confide.tables import COUNT_COLUMN, Reason, report_columns
 
@@ -68,7 +67,7 @@ def _query(parts: Sequence[Part], heading: Heading, marks: list[str]) -> str:
 
 
 def _select(part: Part, heading: Heading, marks: list[str]) -> str:
-    own = [marks.index(fingerprint(survey)) for survey in part.heading.surveys]
+    own = [marks.index(survey.fingerprint) for survey in part.heading.surveys]
     number = str(own[0])
     if part.heading.is_pooled:
         cases = " ".join(f"WHEN {old} THEN {new}" for old, new in enumerate(own))
@@ -78,7 +77,7 @@ def _select(part: Part, heading: Heading, marks: list[str]) -> str:
 
 
 def _all_surveys(parts: Sequence[Part]) -> dict[str, Survey]:
-    return {fingerprint(survey): survey for part in parts for survey in part.heading.surveys}
+    return {survey.fingerprint: survey for part in parts for survey in part.heading.surveys}
 
 
 def _refuse_repeated(parts: Sequence[Part]) -> None:
@@ -125,7 +124,7 @@ def _shape(survey: Survey) -> tuple[Any, ...]:
 
 
 def _marks(part: Part) -> set[str]:
-    return {fingerprint(survey) for survey in part.heading.surveys}
+    return {survey.fingerprint for survey in part.heading.surveys}
 
 
 def _describe(part: Part) -> str:

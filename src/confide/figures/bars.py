@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.alphabets import Alphabet
-from confide.explanations import label_value
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
+from confide.wording import label_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

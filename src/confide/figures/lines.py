@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.alphabets import Integers
-from confide.explanations import plural, with_unit
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
+from confide.wording import plural, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Indices, Integers
 from confide.errors import InvalidDistributionError
-from confide.explanations import label_value
 from confide.figures import style
 from confide.figures.bars import MOST_BARS
 from confide.figures.panels import FloatArray
+from confide.wording import label_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -39,6 +39,7 @@ METHODS = {
     "RAP-P": PURPLE,
     "MLE": ORANGE,
     "held-out IBU": SKY,
+    "Stacked": INK,
 }
 """A method keeps its colour from figure to figure."""
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices
-from confide.channels import Channel, RandomizedResponseChannel
-from confide.channels.base import FloatArray
+from confide.channels.base import Channel, FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
@@ -31,7 +30,7 @@ from confide.intervals.region import Region
 from confide.intervals.surroundings import Surroundings
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, weigh
-from confide.theory.identified_queries import channel_query
+from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
 DIFFERENT = 1e-6
@@ -117,7 +116,7 @@ class Inference:
         """
         is_few = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
         replicates = max(Bootstrap().replicates, replicates_for(level))
-        if is_few or isinstance(self.evidence.channel, RandomizedResponseChannel) or replicates > MOST_REPLICATES:
+        if is_few or self.evidence.channel.keep_and_other is not None or replicates > MOST_REPLICATES:
             return Likelihood()
         return Bootstrap(replicates)
 

@@ -86,6 +86,11 @@ class Method(ABC):
     def name(self) -> str:
         """The name in tables."""
 
+    @property
+    def full_name(self) -> str:
+        """Name in a sentence, for those who do not know the short one."""
+        return self.name
+
     @abstractmethod
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """Recover the distribution over values from the evidence."""

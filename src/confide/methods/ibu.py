@@ -80,6 +80,16 @@ class IBU(EMMethod):
         """See :attr:`Method.name`."""
         return {"delta": "IBU", "certificate": "certified IBU", "held-out": "held-out IBU"}[self.stop]
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        stopped = {
+            "delta": "",
+            "certificate": ", stopped by its certificate",
+            "held-out": ", stopped by held-out reports",
+        }
+        return f"the iterative Bayesian update{stopped[self.stop]} ({self.name})"
+
     def solve_many(
         self,
         evidence: Evidence,

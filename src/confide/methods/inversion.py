@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from confide.channels import BitChannel
 from confide.channels.base import FloatArray
 from confide.checks import check_choice
 from confide.em import Monitor, Status
-from confide.errors import NotInvertibleError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Solution
 
@@ -21,6 +18,8 @@ Repair = Literal["none", "normalize", "project"]
 
 SUFFIXES = {"none": "", "normalize": "-N", "project": "-P"}
 """What the paper puts behind the name of an inversion, by its repair."""
+
+ADJECTIVES = {"none": "raw", "normalize": "normalised", "project": "projected"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,11 @@ class Inversion(Method):
         """See :attr:`Method.name`."""
         return f"INV{SUFFIXES[self.repair]}"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return f"{ADJECTIVES[self.repair]} matrix inversion ({self.name})"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
         """See :meth:`Method.solve`."""
         return _repaired(evidence.channel.unpush(evidence.frequencies), self.repair, "the inverse matrix")
@@ -59,8 +63,8 @@ class Inversion(Method):
 class BitInversion(Method):
     """Estimate each value's share from how often its bit was 1, and repair the vector if it is not a distribution.
 
-    RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and 1 - p for the others, so a
-    share of (frequency - (1 - p)) / (2 p - 1) explains its frequency.
+    RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and q for the others, so a share
+    of (frequency - q) / (p - q) explains its frequency; under RAPPOR q is 1 - p. For any :class:`UnaryEncoding`.
 
     Parameters
     ----------
@@ -85,14 +89,14 @@ class BitInversion(Method):
         """See :attr:`Method.name`."""
         return f"RAP{SUFFIXES[self.repair]}"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return f"RAPPOR's {ADJECTIVES[self.repair]} estimator ({self.name})"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
         """See :meth:`Method.solve`."""
-        channel = evidence.channel
-        if not isinstance(channel, BitChannel):
-            raise NotInvertibleError("RAPPOR's estimator needs RAPPOR's reports. Use IBU() or Inversion() for others.")
-        ones = (channel.pull(evidence.frequencies) - 1) / channel.lift  # pull gives 1 + lift * frequency
-        odds = math.sqrt(1 + channel.lift)  # p / (1 - p)
-        return _repaired((ones * (odds + 1) - 1) / (odds - 1), self.repair, "inverting each bit")
+        return _repaired(evidence.channel.unbit(evidence.frequencies), self.repair, "inverting each bit")
 
 
 def normalize(vector: FloatArray) -> FloatArray:

@@ -70,6 +70,11 @@ class MLE(Method):
         """See :attr:`Method.name`."""
         return "MLE"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "the maximum of the likelihood (MLE)"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         # scipy's linear algebra takes a while to import; the command line's help should not wait for it.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from confide.channels import Channel, Dense, RandomizedResponseChannel
+from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray, Layout
 from confide.em import EM, Monitor, RowStack, Status
 from confide.errors import SolverError
@@ -87,6 +87,11 @@ class Smooth(Method):
         """See :attr:`Method.name`."""
         return "Smooth"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "an average over smooth priors (Smooth)"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         reason = why_not_smooth(evidence)
@@ -129,7 +134,7 @@ class Smooth(Method):
 def stored(evidence: Evidence) -> Evidence:
     """Return the same evidence with its matrix stored, where that is faster; k-RR's closed form is kept."""
     channel: Channel = evidence.channel
-    if isinstance(channel, RandomizedResponseChannel) or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
+    if channel.keep_and_other is not None or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
         return evidence
     return replace(evidence, channel=Dense(channel.dense(), channel.layout))
 

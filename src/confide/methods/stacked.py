@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.channels import Dense, RandomizedResponseChannel
+from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.checks import check_count
 from confide.em import EM, Monitor, RowStack, Status, uniform
@@ -106,6 +106,11 @@ class Stacked(Method):
     def name(self) -> str:
         """See :attr:`Method.name`."""
         return "Stacked"
+
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "a mixture of several methods, weighed by held-out reports (Stacked)"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
@@ -267,7 +272,7 @@ def _why_not_highest(evidence: Evidence) -> str:
     from confide.solvers import can_follow_path
 
     size = evidence.channel.shape[0]
-    is_quick = isinstance(evidence.channel, RandomizedResponseChannel) or can_follow_path(evidence)
+    is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)
     if size <= LARGEST_MAXIMUM or is_quick:
         return ""
     return f"finding it once a fold would take too long for {size:,} values"

@@ -15,8 +15,7 @@ from confide.pages.markup import NONE, bullets, document, note, paragraph, secti
 from confide.pages.provenance import survey_text
 from confide.surveys import Survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
-from confide.theory.labels import labels_in, without_labels
-from confide.theory.verdicts import Verdict
+from confide.theory.verdicts import Verdict, labels_in, without_labels
 from confide.theory.words import evidence_in_words, findings, verdict_in_words
 
 MOST_DRAWN = 2000
@@ -42,7 +41,7 @@ def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Query
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
-    >>> diagnosis_page(survey, cf.diagnose(survey.mechanism)).splitlines()[0]
+    >>> diagnosis_page(survey, cf.diagnose(None, survey.mechanism)).splitlines()[0]
     '<!DOCTYPE html>'
     """
     words = verdict_in_words(diagnosis)

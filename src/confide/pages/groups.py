@@ -5,12 +5,13 @@ from __future__ import annotations
 import confide
 from confide.counting import Key, label_group
 from confide.counting.estimating import GroupEstimates
-from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee, label_value
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
 from confide.figures import Panel, Role, style
 from confide.pages.identification import remark_open, warn_not_identified
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
 from confide.pages.pictures import arrange
 from confide.pages.provenance import survey_text
+from confide.wording import label_value
 
 MOST_PANELS = 24
 """Groups that have a picture: the largest ones."""

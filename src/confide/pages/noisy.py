@@ -58,7 +58,7 @@ def summarise_reports(
     outputs = survey.mechanism.report_alphabet
     if isinstance(outputs, BitVectors):
         return Noisy(values, _bit_shares(outputs, counts), "Bits set", f"among {_reports(counts)}", BIT_VECTORS)
-    if outputs.is_finite:
+    if outputs.is_listable:
         shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
         known = as_distribution(shares, outputs.size, "noisy")
         remark = "" if outputs == values else OTHER_REPORTS

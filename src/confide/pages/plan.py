@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import confide
-from confide.explanations import describe_mechanism, with_unit
+from confide.explanations import describe_mechanism
 from confide.figures import draw_tradeoff, to_svg
 from confide.pages.markup import NONE, bullets, document, paragraph, section, table, text
 from confide.pages.provenance import survey_text
@@ -15,6 +15,7 @@ from confide.plans.planning import Plan
 from confide.plans.simulations import promise, with_epsilon
 from confide.plans.words import expected, headline, kind_of_promise, remarks, trouble_of, width_meaning
 from confide.surveys import Survey
+from confide.wording import with_unit
 
 
 def plan_page(survey: Survey, plan: Plan) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from confide import survey_texts
 from confide.surveys import Survey
 
 MOST_ENTRIES = 40
@@ -11,4 +10,4 @@ MOST_ENTRIES = 40
 
 def survey_text(survey: Survey) -> str:
     """Return a survey as TOML; lists that are too long to read are shortened, with a remark."""
-    return survey_texts.survey_text(survey, MOST_ENTRIES)
+    return survey.text(MOST_ENTRIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from confide.errors import InvalidParameterError
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
 from confide.intervals import Band, Interval
+from confide.methods import Method
 from confide.pages.noisy import Noisy, summarise_reports
 from confide.reports import Counts
 from confide.surveys import Survey
@@ -52,12 +53,18 @@ class Story:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each outcome is called; with its settings where a method stands more than once."""
-        often = Counter(outcome.estimate.method.name for outcome in self.outcomes)
-        return [
-            method.name if often[method.name] == 1 else repr(method)
-            for method in (outcome.estimate.method for outcome in self.outcomes)
-        ]
+        """Name of each outcome's method; with its settings where a method stands more than once."""
+        return self._name(lambda method: method.name)
+
+    @cached_property
+    def full_names(self) -> list[str]:
+        """Names of the methods in a sentence."""
+        return self._name(lambda method: method.full_name)
+
+    def _name(self, of: Callable[[Method], str]) -> list[str]:
+        methods = [outcome.estimate.method for outcome in self.outcomes]
+        often = Counter(method.name for method in methods)
+        return [of(method) if often[method.name] == 1 else repr(method) for method in methods]
 
     @cached_property
     def closest(self) -> list[int]:

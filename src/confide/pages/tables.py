@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 
 from confide.comparisons import Outcome
-from confide.explanations import plural
 from confide.figures.panels import FloatArray
 from confide.intervals import percent
 from confide.pages import words
 from confide.pages.markup import NONE, note, paragraph, section, table, text
 from confide.pages.story import Story
+from confide.wording import plural
 
 LOG_LIKELIHOOD = "Log\N{NON-BREAKING HYPHEN}likelihood"
 

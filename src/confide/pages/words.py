@@ -9,35 +9,21 @@ import numpy as np
 
 from confide.alphabets import Grid, Integers
 from confide.comparisons import Outcome
-from confide.explanations import describe_mechanism, describe_value, with_unit
+from confide.explanations import describe_mechanism, describe_value
 from confide.figures.panels import FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.intervals import Band, Interval
 from confide.pages.markup import NONE
 from confide.pages.story import Story
+from confide.wording import with_unit
 
 FEW_VALUES = 8
 """Up to so many numbers the most common one says more than quartiles do."""
 
-FULL_NAMES = {
-    "Stacked": "a mixture of several methods, weighed by held-out reports (Stacked)",
-    "Smooth": "an average over smooth priors (Smooth)",
-    "IBU": "the iterative Bayesian update (IBU)",
-    "held-out IBU": "the iterative Bayesian update, stopped by held-out reports (held-out IBU)",
-    "certified IBU": "the iterative Bayesian update, stopped by its certificate (certified IBU)",
-    "MLE": "the maximum of the likelihood (MLE)",
-    "INV": "raw matrix inversion (INV)",
-    "INV-N": "normalised matrix inversion (INV-N)",
-    "INV-P": "projected matrix inversion (INV-P)",
-    "RAP": "RAPPOR's raw estimator (RAP)",
-    "RAP-N": "RAPPOR's normalised estimator (RAP-N)",
-    "RAP-P": "RAPPOR's projected estimator (RAP-P)",
-}
-
 
 def summarise(story: Story) -> str:
     """Return the page in a few sentences: what was sent, what was done, what came out."""
-    methods = listed([FULL_NAMES.get(name, name) for name in story.names])
+    methods = listed(story.full_names)
     many = f"{story.counts.total:,.10g} reports came in" if story.counts.total != 1 else "1 report came in"
     sent = f"{many}, each blurred by {describe_mechanism(story.survey)} before it was sent."
     done = f"From these alone, {methods} recovered how the true values are distributed."

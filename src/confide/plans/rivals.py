@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Collection, Sequence
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers
+from confide.alphabets import Alphabet, Categories, Grid, Integers
 from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -22,7 +22,6 @@ from confide.mechanisms import (
     TruncatedGeometric,
     TruncatedPlanarLaplace,
 )
-from confide.mechanisms.rappor import MOST_LISTED
 from confide.metrics import Discrete
 from confide.plans.simulations import epsilon_of, has_matrix
 
@@ -87,9 +86,7 @@ def _check_kinds(kinds: object) -> None:
 
 def _is_quick(mechanism: Mechanism) -> bool:
     """Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct."""
-    return has_matrix(mechanism) or (
-        isinstance(mechanism.report_alphabet, BitVectors) and mechanism.alphabet.size <= MOST_LISTED
-    )
+    return has_matrix(mechanism) or mechanism.report_alphabet.is_listable
 
 
 def _require(kind: str, mechanism: Mechanism, epsilon: float) -> Mechanism:

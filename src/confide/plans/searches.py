@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from confide.errors import UnreachableTargetError
-from confide.explanations import with_unit
 from confide.plans.curves import fit_slope, near
 from confide.plans.measures import Prediction
+from confide.wording import with_unit
 
 MOST_STEPS = 16
 

@@ -120,7 +120,7 @@ class Simulation:
 def has_matrix(mechanism: Mechanism) -> bool:
     """Whether the mechanism has an end of outputs, few enough to lay them side by side."""
     try:
-        return bool(mechanism.report_alphabet.is_finite and mechanism.channel.shape[1] > 0)
+        return bool(mechanism.has_channel and mechanism.channel.shape[1] > 0)
     except InvalidParameterError:
         return False
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from confide.alphabets import Categories
-from confide.explanations import plural, with_unit
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME
 from confide.plans.simulations import promise, with_epsilon
-from confide.theory.identified_pools import pool_identification
+from confide.theory.identification import pool_identification
 from confide.theory.words import remark_on
+from confide.wording import plural, with_unit
 
 
 def headline(plan: Plan) -> str:

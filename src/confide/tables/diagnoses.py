@@ -35,7 +35,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "uniqueness": _finding(diagnosis.uniqueness),
         "maximum_set": _maximum_set(diagnosis),
         "inversion": _inversion(diagnosis.inversion),
-        "rappor": None if diagnosis.rappor is None else vars(diagnosis.rappor),
+        "chance": None if diagnosis.chance is None else vars(diagnosis.chance),
         "queries": [_answer(answer) for answer in answers],
     }
 

@@ -154,7 +154,7 @@ def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     kinds = [name for name, kind in ALPHABETS.items() if kind is type(alphabet)]
     return {
         "kind": kinds[0] if kinds else _hyphenated(type(alphabet).__name__),
-        "size": alphabet.size if alphabet.is_finite else None,
+        "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),
         "description": repr(alphabet),
@@ -192,8 +192,11 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
         else:
             with _written_aside(Path(path).resolve()) as stream:
                 yield stream
+    except BrokenPipeError:
+        raise  # whoever read it has seen enough: that is no fault of the file, and the command line ends it quietly
     except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+        name = "The output" if str(path) == STANDARD_STREAM else repr(str(path))
+        raise DataFileError(f"{name} cannot be written: {error.strerror or error}.") from None
 
 
 def check_writable(path: str | Path) -> None:
