@@ -88,15 +88,16 @@ class MLE(Method):
                 monitor(number, highest[0])
 
         # Half the tolerance, because the certificate is computed once more, from the rounded answer.
-        clock = Clock(self.tolerance / 2, self.iteration_limit, self.time_limit)
+        # Nor is more sought than float64 can tell apart, which only costs time.
+        clock = Clock(max(self.tolerance / 2, 2 * evidence.resolution), self.iteration_limit, self.time_limit)
         if self.solver == "auto":
             found = maximise(evidence, clock, progress)
         elif self.solver == "interior-point" and not can_follow_path(evidence):
             raise InvalidParameterError("The interior point does not fit a channel of this size; use solver='auto'.")
         else:
             found = SOLVERS[self.solver](evidence, uniform(evidence.channel.shape[0]), clock, progress)
-        # Rounding may bring the computed certificate to 0; nothing below the resolution is proven.
-        proven = max(found.certificate, evidence.resolution)
+        # The search goes by g as float64 has it; what is claimed is proven with the errors of float64 in it.
+        proven = evidence.certificate(found.distribution)
         status = self._status(evidence, proven, found.iterations, is_over=clock.is_over)
         explanation = _explain(status, proven, found.iterations)
         return Solution(found.distribution, found.iterations, status, explanation)
