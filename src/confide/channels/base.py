@@ -21,6 +21,9 @@ FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+UNIT = 2.0**-53
+"""The unit roundoff of float64: one operation is wrong by at most this share of its result."""
+
 LARGEST_CONDITION = 1e12
 """Condition number past which an inverse has fewer than four correct digits: it would return noise."""
 
@@ -100,6 +103,27 @@ class Channel(ABC):
     @abstractmethod
     def select(self, values: Indices) -> FloatArray:
         """Return these rows of M, computed entry by entry rather than through push."""
+
+    @property
+    def entry_error(self) -> float:
+        """Relative error of the entries that `select` returns, seen against the ideal matrix.
+
+        The default covers entries that a few operations compute; a channel that stores its matrix has none.
+        """
+        return 1.2e-15  # 1.1e-15 was the most that exact arithmetic showed on lines, at n = 1e9
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """Bound on the rounding error of each entry of push, for a non-negative input and what push made of it.
+
+        The default holds for sums of products in any order: with m terms of one sign they are wrong by at most
+        m + 3 units (Higham, Accuracy and Stability, 2002, section 3.1). A channel that computes its products in
+        another way, as by recursions or transforms, overrides both bounds.
+        """
+        return _sum_error(distribution, pushed)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """Bound on the rounding error of each entry of pull; see :meth:`push_error`."""
+        return _sum_error(weights, pulled)
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """Return the entries of M in these rows and columns; a channel with large rows overrides this."""
@@ -248,6 +272,19 @@ class Rescaled(Channel):
         self.check_length(weights, 1)
         return self.base.pull(weights) * self.factors
 
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return self.base.entry_error
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        return self.base.push_error(distribution * self.factors, pushed) + UNIT * pushed
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        return self.base.pull_error(weights, self.base.pull(weights)) * self.factors + UNIT * pulled
+
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         return self.base.select(values) * self.factors[values, None]
@@ -255,6 +292,12 @@ class Rescaled(Channel):
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """See :meth:`Channel.block`."""
         return self.base.block(values, outputs) * self.factors[values, None]
+
+
+def _sum_error(terms: FloatArray, sums: FloatArray) -> FloatArray:
+    # Terms that are zero add no rounding.
+    error: FloatArray = (np.count_nonzero(terms, axis=-1, keepdims=True) + 3) * UNIT * sums
+    return error
 
 
 def _shape_of(vectors: object) -> str:

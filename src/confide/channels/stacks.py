@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +47,22 @@ class ColumnStack(Channel):
         )
         return pulled
 
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return max(channel.entry_error for channel in self.channels)
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        parts = zip(self.channels, np.split(pushed, _ends(self.channels, axis=1), axis=-1), strict=True)
+        return np.concatenate([channel.push_error(distribution, part) for channel, part in parts], axis=-1)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        parts = zip(self.channels, np.split(weights, _ends(self.channels, axis=1), axis=-1), strict=True)
+        errors = (channel.pull_error(part, channel.pull(part)) for channel, part in parts)
+        return sum(errors, start=len(self.channels) * UNIT * pulled)
+
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         return np.concatenate([channel.select(values) for channel in self.channels], axis=1)
@@ -85,6 +101,22 @@ class RowStack(Channel):
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return np.concatenate([channel.pull(weights) for channel in self.channels], axis=-1)
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return max(channel.entry_error for channel in self.channels)
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        parts = zip(self.channels, np.split(distribution, _ends(self.channels, axis=0), axis=-1), strict=True)
+        errors = (channel.push_error(part, channel.push(part)) for channel, part in parts)
+        return sum(errors, start=len(self.channels) * UNIT * pushed)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        parts = zip(self.channels, np.split(pulled, _ends(self.channels, axis=0), axis=-1), strict=True)
+        return np.concatenate([channel.pull_error(weights, part) for channel, part in parts], axis=-1)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
 from confide.channels import Embedded, Kronecker, ScatteredExponential
+from confide.counts import Counts, tally
 from confide.evidence import Evidence
-from confide.mechanisms.facts import FOURIER, Bound, Facts, Premise, Proof
+from confide.mechanisms.facts import FOURIER, Bound, Facts, Noise, Premise, Proof
 from confide.mechanisms.geometric import (
     FEWEST_CELLS,
     clamped_channel,
@@ -25,7 +26,6 @@ from confide.mechanisms.geometric import (
 )
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
-from confide.reports import Counts, tally
 from confide.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
 
 LARGEST_BOUNDED_RATE = 1.09
@@ -59,6 +59,7 @@ class Taxicab(UnboundedPlaneMechanism):
             independence=at_values if self.alphabet.is_finite else FOURIER,
             premise=Premise.COORDINATES,
             decay=self.decay,
+            noise=Noise(self._ratio),
             dominance=self._dominance(self.alphabet) if isinstance(self.alphabet, Grid) else None,
         )
 
@@ -176,6 +177,7 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
         grid, rate = self.alphabet, self.epsilon / math.sqrt(2) * self.alphabet.spacing
         known = replace(
             super().facts,
+            noise=Noise(self._ratio, is_clamped=True),
             corollary="corollary consistency1",
             inversion_bound=taxicab_bound(rate, grid.shape, is_square=self._is_plain),
         )
