@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from confide.alphabets import BitVectors
 from confide.channels.base import FloatArray, Indices
+from confide.counts import Counts
 from confide.errors import InvalidCountsError
 from confide.mechanisms import Mechanism
-from confide.reports import Counts
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, Outlier, Sight
 from confide.theory.fit.causes import BOTS, FACTOR, noncentral_power
 from confide.theory.fit.tables import name_of, scaled

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from confide.alphabets import Integers
-from confide.channels import Channel, ColumnStack
+from confide.channels import Channel, ColumnStack, Dense
 from confide.channels.base import FloatArray
 from confide.theory.fit.answers import LEVEL, Outlier, Sight
-from confide.theory.fit.tables import Look, Tables, solve
+from confide.theory.fit.tables import LARGEST_QUICK, Look, Tables, solve
 
 BOTS, FACTOR, HONEST = 0.01, 1.2, 0.05
 """What a survey must be able to see to be called tested: a share of bots at one value, devices with so many times the
@@ -109,6 +109,8 @@ def channel_at(tables: Tables, factor: float) -> Channel | None:
 def _smooth(tables: Tables) -> FloatArray:
     """Return a plausible population: EM, stopped early."""
     channel, size = tables.channel, tables.channel.shape[0]
+    if math.prod(channel.shape) <= LARGEST_QUICK:
+        channel = Dense(channel.dense())
     theta, shares = np.full(size, 1.0 / size), tables.counts / tables.counts.sum()
     for _ in range(SMOOTH_STEPS):
         theta = theta * channel.pull(shares / np.maximum(channel.push(theta), 1e-300))

@@ -13,11 +13,11 @@ import numpy as np
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.channels import Channel, ColumnStack, Dense, Embedded
 from confide.channels.base import FloatArray, Indices
+from confide.counts import Counts, tally
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism, truncated
 from confide.methods import MLE
-from confide.reports import Counts, tally
 from confide.theory.likely_subsets import likely_subset_of
 from confide.wording import label_value
 

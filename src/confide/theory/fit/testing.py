@@ -27,9 +27,9 @@ from typing import TypeVar
 import numpy as np
 
 from confide.channels.base import FloatArray
+from confide.counts import Counts, merge
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
-from confide.reports import Counts, merge
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
 from confide.theory.fit.bits import check_bits
 from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
