@@ -232,7 +232,7 @@ class Step:
     def distribution(self, row: int) -> FloatArray:
         """Return the distribution of one row, which sums to one."""
         theta: FloatArray = np.atleast_2d(self.theta)[row]
-        return theta / theta.sum()
+        return theta / float(theta.sum())
 
     def following(self, adjust: Adjust | None = None) -> Step:
         """Return the next step."""
