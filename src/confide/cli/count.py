@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from confide.cli.gathering import warn_of_values
-from confide.cli.options import AsJson, Columns, SurveyPath
 from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
+from confide.cli.usage import AsJson, Columns, SurveyPath
 from confide.counting import (
     ENGINES,
     Heading,

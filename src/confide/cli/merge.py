@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.options import AsJson
 from confide.cli.screening import check_outputs
 from confide.cli.terminal import say, show_json, show_pairs
+from confide.cli.usage import AsJson
 from confide.counting import merge_files
 from confide.errors import InvalidParameterError
 

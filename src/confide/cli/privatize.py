@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.screening import CURE, check_outputs, describe_rows, rows_record
 from confide.cli.terminal import say, show_json, show_pairs, warn
+from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath
 from confide.errors import InvalidParameterError
 from confide.surveys import Survey, load_survey
 from confide.tables import RunningAccount, privatize_file
