@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from confide.cli.terminal import complain, console, say, say_exactly, show, show_json, warn
 from confide.cli.usage import AsJson, ExitCode, exit_code_of
 from confide.errors import ConfideError, InvalidParameterError
-from confide.tables import write_text
+from confide.files import write_text
 from confide.wording import counted
 from reproduction import EXPERIMENTS, QUICK_REPEATS, Comparison, Experiment, Folder, Ruling, Run, Watcher, find
 from reproduction import reproduce as run_all

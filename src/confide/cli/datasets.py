@@ -13,7 +13,7 @@ from confide.cli.usage import AsJson
 from confide.datasets import Dataset
 from confide.errors import InvalidParameterError
 from confide.explanations import describe_alphabet
-from confide.tables import alphabet_record, write_values
+from confide.files import alphabet_record, write_values
 
 EXAMPLES = (
     "confide datasets",

@@ -12,9 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Lattice
-from confide.cli.gathering import Gathered, gather_reports
 from confide.cli.groups import estimate_each_group
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import (
     console,
     identified_line,
@@ -35,21 +33,31 @@ from confide.cli.usage import (
     Rejects,
     SurveyPath,
     check_formats,
+    check_outputs,
     check_queries,
     choose_method,
     outputs_option,
+    take_reports,
 )
 from confide.comparisons import Outcome, assess_pool
-from confide.counting import is_counts_file, read_counts
-from confide.counting.estimating import require_survey
+from confide.counting import ReportInput
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
 from confide.explanations import WHEN_ENDED_EARLY
+from confide.files import (
+    Rows,
+    estimate_csv,
+    estimate_record,
+    is_counts_file,
+    read_counts,
+    read_values,
+    to_json,
+    write_text,
+)
 from confide.intervals import Band, Interval, check_level, percent
 from confide.methods import IBU, METHODS, MLE, Method
-from confide.reports import Counts
 from confide.surveys import Survey, load_survey
-from confide.tables import Rows, estimate_csv, estimate_record, read_values, to_json, write_text
 from confide.theory.likely_subsets import likely_subset
 
 USUAL_LEVEL = 0.95
@@ -143,14 +151,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
         check_queries(contract, query or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
-        require_survey(counted.heading, contract, reports)
+        counted.heading.require(contract, reports)
         if counted.heading.by:
             _refuse_for_groups({"--truth": truth, "--interval": interval, "--query": query or None})
             of_groups = METHODS[FOR_GROUPS] if asked == DEFAULT and method is None else chosen
             estimate_each_group(counted, contract, of_groups, outputs, everything=everything, as_json=as_json)
             return
     true_rows = None if truth is None else _read_truth(truth, contract)
-    gathered = gather_reports(reports, contract, column or [], rejects)
+    gathered = take_reports(reports, contract, column or [], rejects)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
@@ -162,7 +170,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        show_json(estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.record})
+        show_json(
+            estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.account.record}
+        )
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
@@ -194,7 +204,7 @@ def _choose_method(name: str, delta: float | None, iteration_limit: int | None) 
 
 def _read_truth(path: Path, survey: Survey) -> Rows:
     rows = read_values(path, survey)
-    rows.require_usable("These are the true values; correct or remove them.")
+    rows.account.require_usable("These are the true values; correct or remove them.")
     return rows
 
 
@@ -231,7 +241,7 @@ def _ask(survey: Survey, outcome: Outcome, queries: list[str], level: float, *, 
 def _render(
     path: Path,
     survey: Survey,
-    gathered: Gathered,
+    gathered: ReportInput,
     outcome: Outcome,
     truth: NDArray[np.float64] | None,
     asked: Asked,
@@ -250,7 +260,7 @@ def _render(
 
 def _show_in_words(
     survey: Survey,
-    gathered: Gathered,
+    gathered: ReportInput,
     outcome: Outcome,
     truth: NDArray[np.float64] | None,
     asked: Asked,

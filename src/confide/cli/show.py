@@ -6,8 +6,8 @@ from typing import Any
 
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.cli.usage import AsJson, SurveyPath
+from confide.files import alphabet_record
 from confide.surveys import Survey, load_survey
-from confide.tables import alphabet_record
 
 EXAMPLES = ("confide show survey.toml",)
 
