@@ -16,8 +16,7 @@ from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
-from confide.methods import Monitor
-from confide.methods.base import Progress
+from confide.methods import Monitor, Progress
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import label_value
