@@ -15,8 +15,8 @@ help:  ## List the targets
 demo: $(VENV)/.installed  ## Blur the ages of 48,842 people, recover their distribution, write confide-demo.html
 	@$(BIN)/confide demo --output confide-demo.html
 
-reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write reproduction/index.html (a quarter of an hour)
-	@$(BIN)/confide reproduce
+reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write build/reproduction/index.html (a quarter of an hour)
+	@$(BIN)/python -m reproduction
 
 test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples among them
 	@$(BIN)/pytest -n auto
@@ -48,7 +48,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 
 clean:  ## Remove the environment and everything that was made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist confide-demo.html reproduction
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist build confide-demo.html
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("confide needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'

@@ -221,7 +221,7 @@ def _peak_memory(case: Case, size: int) -> float:
 def _rappor(vectors: int) -> list[str]:
     bits = np.random.default_rng(3).random((vectors, 100)) < 0.4
     packed = np.unique(np.packbits(bits, axis=1, bitorder="little"), axis=0)
-    channel = BitChannel(100, math.expm1(1.0), packed)
+    channel = BitChannel(100, 0.5, 1 / (1 + math.e), packed)
     matrix = channel.dense()
     structured, dense = _both_times(channel, matrix)
     error = max(_errors(channel, matrix))

@@ -158,7 +158,7 @@ def _bars(run: Run, seconds: float, megabytes: float) -> list[str]:
 
 def _measure(arguments: Sequence[str], folder: Path) -> tuple[float, float, float]:
     """Run a command in a process of its own; return its seconds by the clock and on processors, and its peak memory."""
-    command = [sys.executable, "-c", "from confide.cli.main import run; run()", *arguments]
+    command = [sys.executable, "-c", "from confide.__main__ import main; main()", *arguments]
     began = time.perf_counter()
     with (folder / "errors.txt").open("w") as errors:
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors)  # noqa: S603

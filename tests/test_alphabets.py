@@ -59,13 +59,36 @@ def test_numbers_run_outwards_from_zero(alphabet: Alphabet) -> None:
     assert (np.diff(np.maximum.accumulate(np.abs(values).max(axis=1))) <= 1).all()
 
 
-@pytest.mark.parametrize("alphabet", [*ENDLESS, *REAL, BitVectors(100)], ids=repr)
+@pytest.mark.parametrize("alphabet", [*ENDLESS, *REAL], ids=repr)
 def test_an_endless_alphabet_has_no_size(alphabet: Alphabet) -> None:
     with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
         _ = alphabet.size
     with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
         _ = alphabet.coordinates
     assert not alphabet.is_finite
+    assert not alphabet.is_listable
+
+
+@pytest.mark.parametrize("length", [1, 16, 17, 100])
+def test_bit_vectors_are_finite_and_listed_up_to_sixteen_bits(length: int) -> None:
+    vectors = BitVectors(length)
+    assert vectors.is_finite
+    assert vectors.size == 2**length
+    assert vectors.is_listable == (length <= 16)
+    if vectors.is_listable:
+        assert vectors.coordinates[:, 0].tolist() == list(range(2**length))
+        assert vectors.encode(vectors.decode(np.arange(vectors.size))).tolist() == list(range(2**length))
+        return
+    with pytest.raises(InvalidParameterError, match=rf"The 2\^{length} vectors of .* too many to list; at most 16"):
+        vectors.require_listable()
+
+
+@pytest.mark.parametrize("alphabet", [Integers(0, 10**12), Grid(100_000, 100_000)], ids=repr)
+def test_finite_alphabets_too_large_to_be_listed(alphabet: Alphabet) -> None:
+    assert alphabet.is_finite
+    assert not alphabet.is_listable
+    with pytest.raises(InvalidParameterError, match=r"0,000,00\d values, too many for an array .*Use fewer or coarser"):
+        alphabet.require_listable()
 
 
 @every_finite

@@ -26,7 +26,8 @@ def test_outputs_that_were_not_seen_do_not_matter() -> None:
     impossible = Dense(np.array([[1.0, 0.0], [0.5, 0.5]]))
     evidence = Evidence(impossible, np.array([4.0, 0.0]))
     assert evidence.log_likelihood(np.array([1.0, 0.0])) == 0
-    assert evidence.certificate(np.array([1.0, 0.0])) == evidence.resolution
+    # Nothing can be better; what is left is a handful of roundings of four reports.
+    assert evidence.resolution <= evidence.certificate(np.array([1.0, 0.0])) <= 20 * 4 * 2.0**-53
 
 
 def test_a_distribution_that_rules_a_report_out_has_no_likelihood() -> None:

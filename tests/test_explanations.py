@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.explanations import (
-    describe_mechanism,
-    describe_report,
-    describe_value,
-    explain_guarantee,
-    label_value,
-    plural,
-    with_unit,
-)
+from confide.explanations import describe_mechanism, describe_report, describe_value, explain_guarantee
+from confide.wording import label_value, plural, with_unit
 
 
 def survey(mechanism: cf.Mechanism, name: str = "value") -> cf.Survey:

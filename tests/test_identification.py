@@ -11,8 +11,8 @@ import confide as cf
 from confide.channels import Dense
 from confide.comparisons import assess_pool
 from confide.estimates import recover, recover_groups
-from confide.theory import identified_pools
-from confide.theory.identified_pools import pool_identification
+from confide.theory import identification as identification_module
+from confide.theory.identification import pool_identification
 from confide.theory.verdicts import Verdict
 
 VALUES = cf.Integers(1, 3)
@@ -58,13 +58,13 @@ def test_intervals_and_diagnoses_are_quiet() -> None:
     answer = recover([(COUNTS, FEW)], cf.IBU())
     assert answer.query("value == 1").undetermined is not None
     answer.interval(basis=cf.Bootstrap(replicates=40))
-    cf.diagnose(FEW, COUNTS)
+    cf.diagnose(COUNTS, FEW)
 
 
 @pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
 @pytest.mark.parametrize("order", [1, -1])
 def test_one_telling_mechanism_is_enough_for_a_pool(order: int) -> None:
-    answer = cf.estimate([(COUNTS, FEW), (TOLD, TELLING)][::order], cf.IBU())
+    answer = cf.estimate_pool([(COUNTS, FEW), (TOLD, TELLING)][::order], cf.IBU())
     assert answer.identification.is_yes
     assert "One of the 2 mechanisms is enough." in answer.identification.reason
     assert answer.explanation == answer.ending
@@ -72,15 +72,15 @@ def test_one_telling_mechanism_is_enough_for_a_pool(order: int) -> None:
 
 @pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
 def test_two_halves_may_tell_what_neither_does() -> None:
-    assert cf.estimate([(COUNTS, FEW), (COUNTS, OTHER)], cf.IBU()).identification.is_yes
+    assert cf.estimate_pool([(COUNTS, FEW), (COUNTS, OTHER)], cf.IBU()).identification.is_yes
 
 
 def test_two_of_a_kind_do_not() -> None:
     with pytest.warns(cf.NotIdentifiedWarning, match="All 2 mechanisms taken together"):
-        answer = cf.estimate([(COUNTS, FEW), (COUNTS, LIKE_FEW)], cf.IBU())
+        answer = cf.estimate_pool([(COUNTS, FEW), (COUNTS, LIKE_FEW)], cf.IBU())
     assert answer.identification.is_no
     with pytest.warns(cf.NotIdentifiedWarning, match="only 2 outputs"):
-        cf.estimate([(COUNTS, FEW), (COUNTS, FEW)], cf.IBU())
+        cf.estimate_pool([(COUNTS, FEW), (COUNTS, FEW)], cf.IBU())
 
 
 @pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
@@ -121,12 +121,12 @@ def test_what_is_too_large_is_not_checked_and_says_so() -> None:
     answer = cf.estimate(counts, mechanism, cf.IBU(1.0))
     assert answer.identification.verdict is Verdict.NOT_CHECKED
     assert "was not checked" in answer.explanation
-    assert "confide.diagnose(mechanism) looks closer" in answer.explanation
+    assert "confide.diagnose(None, mechanism) looks closer" in answer.explanation
 
 
 def test_large_matrices_are_decided_where_that_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """No singular values are computed, and beyond a size no channel is made at all."""
-    monkeypatch.setattr(identified_pools, "channel_identification", lambda _: pytest.fail("decomposed"))
+    monkeypatch.setattr(identification_module, "channel_identification", lambda _: pytest.fail("decomposed"))
     values, matrix = cf.Integers(1, 700), random_matrix(700)
     assert pool_identification((cf.FromMatrix(values, matrix[:, :2] / matrix[:, :2].sum(axis=1)[:, None]),)).is_no
     assert pool_identification((cf.FromMatrix(values, np.vstack([matrix[:-1], matrix[:1]])),)).is_no
@@ -137,7 +137,7 @@ def test_large_matrices_are_decided_where_that_is_cheap(monkeypatch: pytest.Monk
 
 
 def test_parts_of_a_product_are_not_decomposed_beyond_that_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identified_pools, "channel_identification", lambda _: pytest.fail("decomposed"))
+    monkeypatch.setattr(identification_module, "channel_identification", lambda _: pytest.fail("decomposed"))
     part, line = cf.FromMatrix(cf.Integers(1, 700), random_matrix(700)), cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
     assert pool_identification((cf.Product(part, line),)).verdict is Verdict.NOT_CHECKED
     assert pool_identification((cf.Product(line, line),)).is_yes

@@ -21,7 +21,7 @@ def modules_after(code: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
-    return modules_after("import confide")
+    return modules_after("import confide\nconfide.Integers")
 
 
 @pytest.mark.parametrize("package", HEAVY + ORACLES)
@@ -29,7 +29,14 @@ def test_import_confide_does_not_load(package: str, loaded: set[str]) -> None:
     assert package not in loaded, f"import {package} inside the function that needs it"
 
 
-def test_import_confide_loads_the_library(loaded: set[str]) -> None:
+def test_import_confide_alone_loads_nothing() -> None:
+    """The command line puts its guard against an interruption in place after it."""
+    loaded = modules_after("import confide.__main__")
+    assert not {name for name in loaded if name.startswith(("numpy", "scipy", "typing", "typer"))}
+    assert {name for name in loaded if name.startswith("confide")} == {"confide", "confide.__main__"}
+
+
+def test_the_first_name_loads_the_library(loaded: set[str]) -> None:
     assert {"numpy", "confide.mechanisms", "confide.methods", "confide.surveys"} <= loaded
     assert not {name for name in loaded if name.startswith(("confide.cli", "confide.figures", "confide.pages"))}
 
@@ -41,7 +48,7 @@ def test_blurring_loads_no_more_than_numpy() -> None:
 
 @pytest.mark.slow
 def test_what_is_asked_for_later_is_loaded_later() -> None:
-    later = ("confide.counting", "confide.plans", "confide.tables", "confide.theory.diagnosis", "confide.audits")
-    assert not {name for name in modules_after("import confide") if name.startswith(later)}
+    later = ("confide.counting", "confide.plans", "confide.files", "confide.theory.diagnosis", "confide.audits")
+    assert not {name for name in modules_after("import confide\nconfide.Integers") if name.startswith(later)}
     assert "confide.plans" in modules_after("import confide\nconfide.plan")
-    assert "confide.tables" in modules_after("import confide\nconfide.tables")
+    assert "confide.files" in modules_after("import confide\nconfide.files")

@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
 
 import confide
+from confide import api
+
+PUBLIC = api.__all__
 
 FROZEN = Path(__file__).with_name("public_api.txt")
 
 
 def public_api() -> list[str]:
     """Return one line for each public name, with its signature."""
-    lines = [line for name in confide.__all__ for line in _describe(f"confide.{name}", getattr(confide, name))]
+    lines = [line for name in PUBLIC for line in _describe(f"confide.{name}", getattr(confide, name))]
     return sorted(lines)
 
 
@@ -74,15 +79,27 @@ def test_the_public_api_is_what_was_frozen() -> None:
 
 
 def test_every_public_name_exists_once_and_is_documented() -> None:
-    assert len(set(confide.__all__)) == len(confide.__all__)
-    for name in confide.__all__:
+    assert len(set(PUBLIC)) == len(PUBLIC)
+    for name in PUBLIC:
         assert inspect.getdoc(getattr(confide, name)), f"confide.{name} has no docstring"
 
 
 def test_nothing_else_is_public() -> None:
-    visible = {name for name, thing in vars(confide).items() if not name.startswith("_")}
-    modules = {name for name in visible if isinstance(getattr(confide, name), ModuleType)}
-    assert visible - modules <= set(confide.__all__)
+    visible = {name for name in dir(confide) if not (name.startswith("__") and name.endswith("__"))}
+    assert visible == set(PUBLIC)
+
+
+def test_completion_shows_public_names_alone_also_before_anything_is_loaded() -> None:
+    code = "import confide; print(*[name for name in dir(confide) if not name.startswith('__')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == sorted(PUBLIC)
+
+
+def test_submodules_stay_importable_and_what_is_missing_is_named() -> None:
+    code = "import confide; print(confide.surveys.__name__, confide.theory.__name__); confide.frobnicate"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "confide.surveys confide.theory\n"
+    assert "AttributeError: module 'confide' has no attribute 'frobnicate'" in done.stderr
 
 
 if __name__ == "__main__":

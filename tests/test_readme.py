@@ -13,12 +13,13 @@ import confide as cf
 from confide.cli.main import COMMANDS, app
 from confide.mechanisms import MECHANISMS
 from confide.methods import METHODS
+from reproduction.__main__ import app as reproduce
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [README, ROOT / "reproduction" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINKED = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 
@@ -29,7 +30,7 @@ def blocks(document: Path, language: str) -> list[str]:
 
 
 def name(document: Path) -> str:
-    return document.name
+    return str(document.relative_to(ROOT))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
@@ -53,9 +54,10 @@ def test_commands_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks(document, "console") for line in block.splitlines()]
     for line in lines:
-        if line.startswith("$ confide "):
-            ending = CliRunner().invoke(app, shlex.split(line.removeprefix("$ confide "), comments=True))
-            assert ending.exit_code == 0, f"{line}\n{ending.output}"
+        for prompt, command in (("$ confide ", app), ("$ python -m reproduction ", reproduce)):
+            if line.startswith(prompt):
+                ending = CliRunner().invoke(command, shlex.split(line.removeprefix(prompt), comments=True))
+                assert ending.exit_code == 0, f"{line}\n{ending.output}"
 
 
 def test_the_readme_shows_every_command_of_a_survey() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.surveys import ENDLESS, FINITE, survey
 
 from confide import (
     Categories,
@@ -23,6 +28,7 @@ from confide import (
     RandomizedResponse,
     Rappor,
     Remapped,
+    Survey,
     Taxicab,
     TruncatedGeometric,
     TruncatedLaplace,
@@ -492,3 +498,76 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
         load_survey(path)
     with pytest.raises(SurveyError, match="cannot be read"):
         load_survey(tmp_path)
+
+
+FINGERPRINTS = {
+    "randomized-response": "b05576aa6ee97f2b",
+    "randomized-response with holes": "a422402a74bac0d8",
+    "randomized-response of pairs": "bd095191d68dfa44",
+    "rappor of 150 values": "0368e73479d4a45c",
+    "truncated-geometric": "7386150fb516bc2e",
+    "truncated-geometric with outputs": "c6d31c6c8edc76c5",
+    "matrix": "6d11675936935244",
+    "product": "4417bbeb0184b930",
+    "remapped": "82ba69c814135f90",
+    "laplace endless": "1df06fa880689689",
+    "planar-laplace endless": "79242b8d1b37538b",
+}
+"""As version 0.1 wrote them into files of counts, which must stay readable."""
+
+ALL_SURVEYS = FINITE | {f"{name} endless": text for name, text in ENDLESS.items()}
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_fingerprints_stay_what_they_were(name: str) -> None:
+    assert survey(ALL_SURVEYS[name]).fingerprint == FINGERPRINTS[name]
+
+
+@pytest.mark.parametrize("name", ALL_SURVEYS)
+def test_text_and_json_bring_every_survey_back(name: str) -> None:
+    contract = survey(ALL_SURVEYS[name])
+    for again in (parse_survey(contract.text()), Survey.from_json(contract.to_json())):
+        assert again == contract
+        assert again.fingerprint == contract.fingerprint
+        assert again.to_json() == contract.to_json()
+
+
+def test_json_holds_what_the_fingerprint_is_of() -> None:
+    record = json.loads(parse_survey(AGES).to_json())
+    assert record["alphabet"] == {"kind": "integers", "low": 0, "high": 99, "unit": "year"}
+    assert record["mechanism"] == {"kind": "truncated-geometric", "epsilon": 0.05}
+    assert (record["name"], record["title"]) == ("age", "How old are you?")
+    assert record["fingerprint"] == parse_survey(AGES.replace("How old are you?", "Age")).fingerprint
+    lines = '\n[alphabet]\nkind = "integers"\nlow = 0\nhigh = 99\nunit = "year"\n'
+    lines += '\n[mechanism]\nkind = "truncated-geometric"\nepsilon = 0.05'
+    assert record["fingerprint"] == hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace('"high": 99', '"high": 98'), "one of the two was changed"),
+        (lambda text: text.replace('"fingerprint": "', '"fingerprint": "0'), "one of the two was changed"),
+        (lambda text: text.replace(', "fingerprint"', ', "mark"'), "unknown key 'mark'"),
+        (lambda text: text.replace('"integers"', '"integer"'), "did you mean 'integers'"),
+        (lambda text: text[:-1], "not valid JSON"),
+        (lambda text: f"[{text}]", "A survey is a JSON object; got list"),
+    ],
+)
+def test_a_tampered_json_survey_is_refused(change: Callable[[str], str], words: str) -> None:
+    with pytest.raises(SurveyError, match=re.escape(words)):
+        Survey.from_json(change(parse_survey(AGES).to_json()))
+
+
+def test_every_character_of_a_text_comes_back() -> None:
+    odd = "".join(map(chr, [1, 9, 10, 13, 31, 34, 39, 92, 127, 128, 0x2028, 0x1F600]))
+    contract = Survey(RandomizedResponse(Categories([odd, "plain"]), 1.0), "name", odd)
+    assert parse_survey(contract.text()) == Survey.from_json(contract.to_json()) == contract
+
+
+def test_long_lists_are_shortened_for_people_alone() -> None:
+    contract = Survey(RandomizedResponse(Categories(["a", "b", "c"]), 1.0))
+    assert 'values = ["a", "b"]  # and 1 more' in contract.text(2)
+    matrix = Survey(FromMatrix(Integers(1, 2), np.eye(2)))
+    assert "matrix = []  # 2 rows of 2, not shown" in matrix.text(3)
+    assert "matrix = [[1.0, 0.0], [0.0, 1.0]]" in matrix.text(4)

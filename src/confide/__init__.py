@@ -13,145 +13,32 @@ from the noisy reports, and say how good the answer is.
 """
 
 import importlib
-import typing
 
-from confide import datasets
-from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
-from confide.comparisons import Outcome, assess
-from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError, NotIdentifiedWarning
-from confide.estimates import Estimate, estimate, estimate_groups
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood
-from confide.mechanisms import (
-    Exponential,
-    FromMatrix,
-    Geometric,
-    Laplace,
-    Mechanism,
-    PlanarGeometric,
-    PlanarLaplace,
-    Product,
-    RandomizedResponse,
-    Rappor,
-    Remapped,
-    Taxicab,
-    TruncatedGeometric,
-    TruncatedLaplace,
-    TruncatedPlanarGeometric,
-    TruncatedPlanarLaplace,
-    TruncatedTaxicab,
-    truncated,
-)
-from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
-from confide.reports import Counts, merge, tally
-from confide.surveys import Survey, load_survey, parse_survey
-from confide.theory.likely_subsets import LikelySubset, likely_subset
+__version__ = "0.2.0"
 
-if typing.TYPE_CHECKING:
-    from confide.audits import Audit, audit
-    from confide.counting import CountedReports, GroupedCounts, count
-    from confide.plans import Plan, plan
-    from confide.theory.diagnosis import Diagnosis, diagnose
+TYPE_CHECKING = False  # the name that type checkers know; `typing` itself would be half of what this import takes
 
-__version__ = "0.1.0"
+# Names are loaded when the first one is asked for, so that the command line can guard itself against an interruption
+# before anything slow is imported (see __main__), and so that completion shows public names alone.
+if TYPE_CHECKING:
+    from confide.api import *  # noqa: F403
+else:
 
-__all__ = [
-    "IBU",
-    "MLE",
-    "Alphabet",
-    "Audit",
-    "Band",
-    "BitInversion",
-    "Bootstrap",
-    "Categories",
-    "Choice",
-    "ConfideError",
-    "CountedReports",
-    "Counts",
-    "Diagnosis",
-    "Estimate",
-    "Exponential",
-    "FromMatrix",
-    "Geometric",
-    "Grid",
-    "GroupedCounts",
-    "Guarantee",
-    "Integers",
-    "Interval",
-    "Inversion",
-    "Laplace",
-    "Lattice",
-    "Likelihood",
-    "LikelySubset",
-    "LocalDP",
-    "Mechanism",
-    "Method",
-    "MetricPrivacy",
-    "NotIdentifiedWarning",
-    "Outcome",
-    "Pairs",
-    "Plan",
-    "PlanarGeometric",
-    "PlanarLaplace",
-    "Product",
-    "RandomizedResponse",
-    "Rappor",
-    "Remapped",
-    "Smooth",
-    "Stacked",
-    "Status",
-    "Survey",
-    "Taxicab",
-    "TruncatedGeometric",
-    "TruncatedLaplace",
-    "TruncatedPlanarGeometric",
-    "TruncatedPlanarLaplace",
-    "TruncatedTaxicab",
-    "assess",
-    "audit",
-    "count",
-    "datasets",
-    "diagnose",
-    "emd",
-    "estimate",
-    "estimate_groups",
-    "hellinger",
-    "kl_divergence",
-    "likely_subset",
-    "load_survey",
-    "merge",
-    "parse_survey",
-    "plan",
-    "tally",
-    "total_variation",
-    "truncated",
-]
-
-_LATER = {
-    "Audit": "audits",
-    "CountedReports": "counting",
-    "Diagnosis": "theory.diagnosis",
-    "GroupedCounts": "counting",
-    "Plan": "plans",
-    "audit": "audits",
-    "count": "counting",
-    "diagnose": "theory.diagnosis",
-    "plan": "plans",
-}
-"""What is loaded when it is first asked for, and from where: whoever blurs a value need not wait for it."""
-
-_LATER_MODULES = ("audits", "counting", "explanations", "plans", "tables")
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name in _LATER_MODULES:
-        return importlib.import_module(f"confide.{name}")
-    if name not in _LATER:
+    def __getattr__(name: str) -> object:
+        api = importlib.import_module("confide.api")
+        if name == "__all__":
+            return api.__all__
+        if name in api.__all__:
+            found = globals()[name] = getattr(api, name)
+            return found
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(f"confide.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"confide.{name}":
+                    raise
         raise AttributeError(f"module 'confide' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"confide.{_LATER[name]}"), name)
-    return found
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_LATER_MODULES})
+    def __dir__() -> list[str]:
+        public = importlib.import_module("confide.api").__all__
+        return sorted([*(name for name in globals() if name.startswith("__")), *public])

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.certificates import DualBound
 from confide.channels.base import Channel, FloatArray, Layout
-from confide.channels.stacked import Stacked
+from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
 
@@ -57,7 +58,7 @@ class Evidence:
         """
         if len(groups) == 1:
             return groups[0]
-        channel = Stacked(tuple(group.channel for group in groups))
+        channel = ColumnStack(tuple(group.channel for group in groups))
         counts = np.concatenate([group.counts for group in groups])
         return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
 
@@ -112,14 +113,25 @@ class Evidence:
         <= n log max g. The last is at most n (max g - 1).
         """
         outputs = self.channel.push(distribution)
-        return self.certificate_of(self.gain(outputs)) if self.explains(outputs) else math.inf
+        if not self.explains(outputs):
+            return math.inf
+        # Rounding errors are part of the bound: what is printed is true in exact arithmetic.
+        return max(DualBound(self.channel, self.counts, distribution, outputs).bound, self.resolution)
 
     def certificate_of(self, gain: FloatArray) -> float:
-        """Return the certificate from g: not below what float64 can resolve, and infinite where g is not a number."""
-        highest = float(gain.max())
-        return max(self.total * math.log(highest), self.resolution) if highest > 0 else math.inf
+        """Return the certificate as g has it, for a search to go by: errors of g are not in it.
+
+        Not below what float64 can resolve, and infinite where g is not a number.
+        """
+        return certificate_bound(float(gain.max()), self.total, self.resolution)
 
     @property
     def resolution(self) -> float:
-        """The smallest certificate that float64 can tell from 0 for so many reports: g is known to about 4e-16."""
-        return 4e-16 * self.total
+        """The smallest certificate that float64 can tell from 0 for so many reports."""
+        # g itself is known to 4e-16 at best, and M as well as its entries are.
+        return (4e-16 + self.channel.entry_error) * self.total
+
+
+def certificate_bound(highest: float, total: float, resolution: float) -> float:
+    """Return n log max g, but not less than float64 resolves; infinite where g is not a positive number."""
+    return max(total * math.log(highest), resolution) if highest > 0 else math.inf

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, PlaneAlphabet
 from confide.guarantees import LocalDP
-from confide.mechanisms import Mechanism, Product, Remapped
+from confide.mechanisms import Mechanism
 from confide.methods import Choice
-from confide.methods.candidates import HEAD_START
+from confide.methods.stacked import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
+from confide.wording import quote_value, with_unit
 
 FACTOR_MEANING = (
     "The factor compares two values a person may have: no report is more than that many times as likely under one as "
@@ -60,10 +61,6 @@ NAMES = {
     "matrix": "a mechanism given by its matrix",
 }
 """What mechanisms are called in a sentence whose names are not those in a survey file, word by word."""
-
-UNCHANGED_IN_PLURAL = frozenset({"thousand", "million", "billion", "dozen", "hertz"})
-
-LONGEST_LABEL = 40
 
 FloatArray = NDArray[np.float64]
 
@@ -115,10 +112,12 @@ def describe_mechanism(survey: Survey) -> str:
 
 
 def _name(mechanism: Mechanism) -> str:
-    if isinstance(mechanism, Product):
-        return f"{_name(mechanism.first)} for the first part and {_name(mechanism.second)} for the second"
-    if isinstance(mechanism, Remapped):
-        return f"{_name(mechanism.mechanism)} with its reports remapped"
+    facts = mechanism.facts
+    if facts.parts is not None:
+        first, second = facts.parts
+        return f"{_name(first)} for the first part and {_name(second)} for the second"
+    if facts.origin is not None:
+        return f"{_name(facts.origin[0])} with its reports remapped"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
     return NAMES.get(mechanism.kind, f"the {words} mechanism")
 
@@ -133,7 +132,7 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     if alphabet.field_names == PlaneAlphabet.field_names:
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
-    return f"{name} {_quoted(_value(alphabet, index))}"
+    return f"{name} {quote_value(_value(alphabet, index))}"
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:
@@ -148,40 +147,9 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
         return (
             f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
         )
-    places = np.flatnonzero(reports.unpack([output])[0]).tolist()
-    values = [_quoted(_value(mechanism.alphabet, place)) for place in places]
+    places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
+    values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
-
-
-def label_value(value: object) -> str:
-    """Return one value as a label, without quotation marks.
-
-    >>> label_value(13), label_value((30, "f"))
-    ('13', '(30, f)')
-    """
-    return f"({', '.join(map(str, value))})" if isinstance(value, tuple | list) else str(value)
-
-
-def with_unit(amount: float, unit: str) -> str:
-    """Return an amount in a unit, the unit in the plural where it should be.
-
-    >>> with_unit(0.5234, "year"), with_unit(1, "year"), with_unit(2.5, "km"), with_unit(3, "")
-    ('0.523 years', '1 year', '2.5 km', '3')
-    """
-    number = f"{amount:,.3g}" if abs(amount) < 1000 else f"{amount:,.0f}"
-    return f"{number} {unit if number == '1' else plural(unit)}".rstrip()
-
-
-def plural(unit: str) -> str:
-    """Return a unit in the plural; symbols such as km stay as they are.
-
-    >>> plural("year"), plural("km"), plural("inch"), plural("thousand")
-    ('years', 'km', 'inches', 'thousand')
-    """
-    is_word = unit.isalpha() and unit.islower() and len(unit) > 2 and any(vowel in unit for vowel in "aeiou")
-    if not is_word or unit.endswith("s") or unit in UNCHANGED_IN_PLURAL:
-        return unit
-    return unit + ("es" if unit.endswith(("ch", "sh", "x", "z")) else "s")
 
 
 def _explain_choice(choice: Choice, first: Choice) -> str:
@@ -330,21 +298,11 @@ def _ruled_out(survey: Survey) -> str:
         return "No factor is promised between any two values."
     output = int(telling[0])
     can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
-    report = _quoted(_value(survey.mechanism.report_alphabet, output))
+    report = quote_value(_value(survey.mechanism.report_alphabet, output))
     return (
         f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
         f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."
     )
-
-
-def _quoted(value: object) -> str:
-    """Return one value as it stands in a sentence: texts in quotation marks, and shortened where they are long."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_quoted, value))})"
-    if not isinstance(value, str):
-        return str(value)
-    text = " ".join(value.split())
-    return f'"{text}"' if len(text) <= LONGEST_LABEL else f'"{text[: LONGEST_LABEL - 1]}…"'
 
 
 def _value(alphabet: Alphabet, index: int) -> Value:

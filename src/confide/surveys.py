@@ -1,4 +1,4 @@
-"""The TOML file that a person's device and the curator both read: alphabet and mechanism.
+"""Survey: the TOML file that a person's device and the curator both read, with alphabet and mechanism.
 
 >>> survey = parse_survey('''
 ... name = "age"
@@ -18,15 +18,19 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
+from confide.wording import counted, digest
 
 ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "categories": Categories,
@@ -65,6 +69,89 @@ class Survey:
         """The values a person may have."""
         return self.mechanism.alphabet
 
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the alphabet and the mechanism: the meaning of reports, whatever the survey is called.
+
+        It is the start of SHA-256 over the tables of :meth:`text` below the title.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
+        >>> Survey(mechanism, "answer").fingerprint == Survey(mechanism, "reply").fingerprint
+        True
+        """
+        return digest("\n".join(self._tables()))
+
+    def text(self, most_entries: int | None = None) -> str:
+        """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> print(Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").text())
+        name = "answer"
+        title = "A question"
+        <BLANKLINE>
+        [alphabet]
+        kind = "categories"
+        values = ["yes", "no"]
+        <BLANKLINE>
+        [mechanism]
+        kind = "randomized-response"
+        epsilon = 1.0
+        """
+        lines = [f"name = {_toml(self.name)}", f"title = {_toml(self.title)}"]
+        return "\n".join(lines + self._tables(most_entries))
+
+    def to_json(self) -> str:
+        """Return the survey as one line of JSON with its fingerprint; two of equal content are equal texts.
+
+        Keys are those of the TOML file in its order, and settings that have their default are left out.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> print(Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json())
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {"name": "answer", "title": "A question", "alphabet": {"kind": "categories", "values": ["yes", "no"]},
+         "mechanism": {"kind": "randomized-response", "epsilon": 1.0}, "fingerprint": "7f0b66c0e6353b5e"}
+        """
+        return json.dumps(self.record(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Survey:
+        """Read what :meth:`to_json` wrote, and check that its fingerprint fits.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer")
+        >>> Survey.from_json(survey.to_json()) == survey
+        True
+        """
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise SurveyError(f"This is not valid JSON: {error}.") from None
+        if not isinstance(document, dict):
+            raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
+        stated = document.pop("fingerprint", None)
+        survey = _build_survey(document)
+        if stated != survey.fingerprint:
+            raise SurveyError(
+                f"The survey states the fingerprint {stated!r}, and its content has {survey.fingerprint!r}: one of the "
+                f"two was changed. Write it again with: confide show survey.toml --json"
+            )
+        return survey
+
+    def record(self) -> dict[str, Any]:
+        """Return what :meth:`to_json` writes, as lists and dictionaries."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "alphabet": _plain(_declaration(self.alphabet)),
+            "mechanism": _plain(_declaration(self.mechanism)),
+            "fingerprint": self.fingerprint,
+        }
+
+    def _tables(self, most: int | None = None) -> list[str]:
+        alphabet, mechanism = _declaration(self.alphabet), _declaration(self.mechanism)
+        return _toml_table("alphabet", alphabet, most) + _toml_table("mechanism", mechanism, most)
+
 
 def load_survey(path: str | Path) -> Survey:
     """Read a survey file."""
@@ -86,6 +173,10 @@ def parse_survey(text: str) -> Survey:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
+    return _build_survey(document)
+
+
+def _build_survey(document: dict[str, Any]) -> Survey:
     _refuse_unknown("the survey", document, SURVEY_KEYS)
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
@@ -172,3 +263,57 @@ def _refuse_unknown(place: str, table: dict[str, Any], known: Iterable[str]) -> 
 def _suggestion(word: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(word), list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
+    """Return the kind and the settings of an alphabet or a mechanism, those at their defaults left out.
+
+    A mechanism's own alphabet is left out too, for it stands in a table of its own, and so is a promise, which no
+    survey holds: it was checked when the mechanism was made.
+    """
+    settings: dict[str, Any] = {"kind": _kind(thing)}
+    for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
+        value = getattr(thing, field.name)
+        if field.name in ("alphabet", "promise"):
+            continue
+        if isinstance(value, Alphabet | Mechanism):
+            settings[field.name] = _declaration(value)
+        elif isinstance(value, np.ndarray) or value != field.default:
+            settings[field.name] = value
+    return settings
+
+
+def _kind(thing: Alphabet | Mechanism) -> str:
+    if isinstance(thing, Mechanism):
+        return thing.kind
+    return next((name for name, build in ALPHABETS.items() if build is type(thing)), type(thing).__name__)
+
+
+def _plain(value: Any) -> Any:
+    """Return a declaration as JSON has it."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
+    """Return a declaration as a table, and below it those that it is made of."""
+    inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
+    plain = [f"{name} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
+    below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{name}", value, most)]
+    return ["", f"[{place}]", *plain, *below]
+
+
+def _toml(value: object, most: int | None = None) -> str:
+    if isinstance(value, np.ndarray):
+        if most is None or value.size <= most:
+            return json.dumps(value.tolist())
+        return f"[]  # {counted(value.shape[0], 'row')} of {value.shape[1]}, not shown"
+    if isinstance(value, tuple):
+        shown = ", ".join(_toml(one) for one in value[:most])
+        more = 0 if most is None else len(value) - most
+        return f"[{shown}]" + (f"  # and {more:,} more" if more > 0 else "")
+    # JSON's texts are TOML's too, but for the one control character that JSON leaves as it is.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,12 +1,93 @@
-"""Numbers in sentences."""
+"""Words that every layer needs: numbers with their nouns and units, values as labels, and the digest of a text."""
 
 from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+LONGEST_LABEL = 40
+"""Letters of a value in a sentence: a line of eighty still holds two of them."""
+
+IRREGULAR = {"person": "people", "index": "indices"}
+UNCHANGED_IN_PLURAL = frozenset({"thousand", "million", "billion", "dozen", "hertz"})
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number of things, in the plural where there is not exactly one.
 
-    >>> counted(1, "value"), counted(1200, "report")
-    ('1 value', '1,200 reports')
+    >>> counted(1, "value"), counted(1200, "report"), counted(2, "category"), counted(0, "person")
+    ('1 value', '1,200 reports', '2 categories', '0 people')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else _several(noun)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> listed(["one"]), listed(["one", "two", "three"])
+    ('one', 'one, two and three')
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def plural(unit: str) -> str:
+    """Return a unit in the plural; symbols such as km stay as they are.
+
+    >>> plural("year"), plural("km"), plural("inch"), plural("thousand")
+    ('years', 'km', 'inches', 'thousand')
+    """
+    is_word = unit.isalpha() and unit.islower() and len(unit) > 2 and any(vowel in unit for vowel in "aeiou")
+    return _several(unit) if is_word and not unit.endswith("s") and unit not in UNCHANGED_IN_PLURAL else unit
+
+
+def with_unit(amount: float, unit: str) -> str:
+    """Return an amount in a unit, the unit in the plural where it should be.
+
+    >>> with_unit(0.5234, "year"), with_unit(1, "year"), with_unit(2.5, "km"), with_unit(3, "")
+    ('0.523 years', '1 year', '2.5 km', '3')
+    """
+    number = f"{amount:,.3g}" if abs(amount) < 1000 else f"{amount:,.0f}"
+    return f"{number} {unit if number == '1' else plural(unit)}".rstrip()
+
+
+def label_value(value: object) -> str:
+    """Return one value as a label, without quotation marks.
+
+    >>> label_value(13), label_value((30, "f"))
+    ('13', '(30, f)')
+    """
+    return f"({', '.join(map(str, value))})" if isinstance(value, tuple | list) else str(value)
+
+
+def quote_value(value: object) -> str:
+    """Return one value as it stands in a sentence: texts in quotation marks, and shortened where they are long.
+
+    >>> print(quote_value("yes"), quote_value((30, "f")), quote_value("a" * 99))
+    "yes" (30, "f") "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"
+    """
+    if isinstance(value, tuple):
+        return f"({', '.join(map(quote_value, value))})"
+    if not isinstance(value, str):
+        return str(value)
+    text = " ".join(value.split())
+    return f'"{text}"' if len(text) <= LONGEST_LABEL else f'"{text[: LONGEST_LABEL - 1]}…"'
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return the fingerprint of texts, one after another: the first 16 hexadecimal digits of SHA-256.
+
+    >>> digest("confide"), digest("con", b"fide")
+    ('f6b004418a328d4d', 'f6b004418a328d4d')
+    """
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.encode() if isinstance(part, str) else part)
+    return found.hexdigest()[:16]  # 64 bits: two of a million surveys coincide with a chance of 3e-8
+
+
+def _several(word: str) -> str:
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("ch", "sh", "x", "z", "s")) else "s")

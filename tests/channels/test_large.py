@@ -69,7 +69,7 @@ def test_one_push_and_one_pull_hold_a_few_vectors_and_no_matrix(make: Callable[[
     "channel",
     [
         ScatteredExponential(10**6, 0.001, np.sort(np.random.default_rng(1).uniform(0, 10**6 - 1, 10**5))),
-        BitChannel(200, 1.7, np.random.default_rng(1).integers(0, 256, (10**5, 25), dtype=np.uint8)),
+        BitChannel(200, 0.6, 0.4, np.random.default_rng(1).integers(0, 256, (10**5, 25), dtype=np.uint8)),
     ],
     ids=repr,
 )

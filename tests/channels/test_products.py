@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,15 @@ from confide.channels import (
     BitChannel,
     Channel,
     ClampedPlanarConvolution,
+    ColumnStack,
     Dense,
     Embedded,
     Kronecker,
-    Piled,
     PlanarConvolution,
     RandomizedResponseChannel,
     Rescaled,
+    RowStack,
     ScatteredExponential,
-    Stacked,
     TwoSidedExponential,
 )
 from confide.kernels import planar_geometric_kernel
@@ -95,6 +96,47 @@ def distributions(size: int) -> list[FloatArray]:
     return [np.full(size, 1 / size), random_distributions(size), bell / bell.sum(), few, np.eye(1, size, 0)[0]]
 
 
+def assert_bounded(channel: Channel, matrix: FloatArray, theta: FloatArray, weights: FloatArray) -> None:
+    """Compare products with those in extended precision: no further off than the channel's own bounds say."""
+    exact = matrix.astype(np.longdouble)
+    pushed, pulled = channel.push(theta), channel.pull(weights)
+    for found, expected, bound in (
+        (pushed, theta @ exact, channel.push_error(theta, pushed)),
+        (pulled, exact @ weights, channel.pull_error(weights, pulled)),
+    ):
+        assert bound.shape == found.shape
+        assert (np.abs(found - expected) <= bound + channel.entry_error * expected).all()
+        # A bound that is true of anything would be of no use: what the reports' own noise leaves is far larger.
+        assert float(bound.max()) <= 2e-10 * float(found.max())
+
+
+@pytest.mark.parametrize("mechanism", LARGE, ids=repr)
+def test_errors_of_products_are_bounded(mechanism: Mechanism) -> None:
+    channel = mechanism.channel
+    matrix, (values, outputs) = channel.dense(), channel.shape
+    generator = np.random.default_rng(4)
+    spiky, outlier = 10.0 ** generator.uniform(-12, 4, (2, outputs))
+    outlier[outputs // 2] = 1e13  # a report far from all others
+    far = random_distributions(values, seed=5) * 1e-9
+    far[0] = 1 - far[1:].sum()  # nearly everyone at one value
+    every_weights = (np.ones(outputs), spiky, outlier, np.eye(1, outputs, 3)[0])
+    for theta, weights in zip((*distributions(values)[:3], far), every_weights, strict=True):
+        assert_bounded(channel, matrix, theta, weights)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+@pytest.mark.parametrize("build", [TruncatedPlanarLaplace, TruncatedPlanarGeometric, Exponential])
+def test_few_large_atoms_do_not_drown_the_rest(build: Callable[[Grid, float], Mechanism], epsilon: float) -> None:
+    """The error of a transform is a share of all that goes in; what stands out goes in by itself."""
+    channel = build(Grid(30, 30), epsilon).channel
+    matrix = channel.dense()
+    weights = np.random.default_rng(2).uniform(0.5, 1.5, (1, 900))[0]
+    weights[[0, 29, 450]] = 1e12, 1e9, 1e6
+    np.testing.assert_allclose(channel.pull(weights), matrix @ weights, rtol=1e-12)
+    theta = weights / weights.sum()
+    np.testing.assert_allclose(channel.push(theta), theta @ matrix, rtol=1e-9)
+
+
 @pytest.mark.parametrize("mechanism", LARGE, ids=repr)
 def test_products_of_large_channels_are_the_dense_ones(mechanism: Mechanism) -> None:
     channel, size = mechanism.channel, mechanism.alphabet.size
@@ -138,6 +180,7 @@ def check(channel: Channel, matrix: NDArray[np.floating[Any]]) -> None:
     np.testing.assert_allclose(channel.push(thetas), thetas @ matrix, rtol=1e-11, atol=1e-16)
     np.testing.assert_allclose(channel.pull(weights), weights @ matrix.T, rtol=1e-11, atol=1e-16)
     np.testing.assert_allclose(channel.push(thetas[0, 0]), thetas[0, 0] @ matrix, rtol=1e-11, atol=1e-16)
+    assert_bounded(channel, channel.dense(), thetas[0, 0], weights[0, 0])
     np.testing.assert_allclose(channel.pull(weights[0, 0]), matrix @ weights[0, 0], rtol=1e-11, atol=1e-16)
     chosen = np.array([values - 1, 0])
     np.testing.assert_allclose(channel.select(chosen), matrix[chosen], rtol=1e-12, atol=1e-300)
@@ -171,7 +214,7 @@ def test_embedded_channels_merge_rename_and_drop(
 @given(values=st.integers(1, 5), widths=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))
 def test_stacked_channels_stand_side_by_side(values: int, widths: list[int], seed: int) -> None:
     parts = tuple(random_channel(values, width, seed + place) for place, width in enumerate(widths))
-    check(Stacked(parts), np.hstack([part.matrix for part in parts]))
+    check(ColumnStack(parts), np.hstack([part.matrix for part in parts]))
 
 
 @given(shape=st.tuples(st.integers(1, 6), st.integers(1, 6)), seed=st.integers(0, 99))
@@ -186,7 +229,7 @@ def test_rescaled_rows_are_rows_times_their_factor(shape: tuple[int, int], seed:
 @given(outputs=st.integers(1, 5), heights=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))
 def test_piled_channels_stand_one_below_the_other(outputs: int, heights: list[int], seed: int) -> None:
     parts = tuple(random_channel(height, outputs, seed + place) for place, height in enumerate(heights))
-    check(Piled(parts), np.vstack([part.matrix for part in parts]))
+    check(RowStack(parts), np.vstack([part.matrix for part in parts]))
 
 
 @given(shape=st.tuples(*[st.integers(1, 4)] * 4), seed=st.integers(0, 99))
@@ -195,11 +238,18 @@ def test_kronecker_is_the_product_of_both(shape: tuple[int, int, int, int], seed
     check(Kronecker(first, second), np.kron(first.matrix, second.matrix))
 
 
-@given(size=st.integers(1, 70), vectors=st.integers(1, 20), lift=st.floats(1e-9, 1e6), seed=st.integers(0, 99))
-def test_bits_are_looked_up_byte_by_byte(size: int, vectors: int, lift: float, seed: int) -> None:
+@given(
+    size=st.integers(1, 70),
+    vectors=st.integers(1, 20),
+    keep=st.floats(1e-3, 0.999),
+    flip=st.floats(1e-3, 0.999),
+    seed=st.integers(0, 99),
+)
+def test_bits_are_looked_up_byte_by_byte(size: int, vectors: int, keep: float, flip: float, seed: int) -> None:
     bits = np.random.default_rng(seed).random((vectors, size)) < 0.5
-    channel = BitChannel(size, lift, np.packbits(bits, axis=1, bitorder="little"))
-    check(channel, 1 + lift * bits.T)
+    channel = BitChannel(size, keep, flip, np.packbits(bits, axis=1, bitorder="little"))
+    odds = keep / (1 - keep) * (1 - flip) / flip
+    check(channel, np.where(bits.T, odds, 1.0))
 
 
 @given(

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,10 @@ from confide import errors
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.main import COMMANDS, app
 
-PROGRAM = [sys.executable, "-c", "from confide.cli.main import run; run()"]
+PROGRAM = [sys.executable, "-m", "confide"]
+
+CLEAN = {"PATH": os.environ.get("PATH", os.defpath)}
+"""An environment without PYTHONUNBUFFERED and its like, which hide what happens to output that waits in a buffer."""
 
 
 def test_version(call: Call) -> None:
@@ -81,13 +85,82 @@ def test_something_unexpected_ends_with_one(folder: Path, monkeypatch: pytest.Mo
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these devices")
 
 
+WORDY = [
+    ["--help"],
+    ["datasets"],
+    ["show", "survey.toml"],
+    ["show", "survey.toml", "--json"],
+    ["estimate", "survey.toml", "reports.csv", "--method", "mle", "--json"],
+    ["privatize", "survey.toml", "many.csv"],
+]
+
+
+@pytest.fixture
+def many(folder: Path) -> Path:
+    (folder / "many.csv").write_text("age\n" + "3\n" * 100_000)  # more reports than a pipe holds
+    return folder
+
+
 @posix
-def test_a_broken_pipe_ends_quietly(folder: Path) -> None:
-    with subprocess.Popen([*PROGRAM, "datasets"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize(("arguments", "lines"), [*((one, 0) for one in WORDY), (WORDY[2], 1), (WORDY[-1], 1)])
+def test_a_broken_pipe_ends_quietly(many: Path, arguments: list[str], lines: int) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        for _ in range(lines):
+            assert process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
+        assert process.wait(20) in ((1,) if lines == 0 else (0, 1))  # what fits into the pipe has left before it breaks
+
+
+IMPORTED = ["confide.cli.main", "numpy", "confide.mechanisms", "typer", "rich.console"]
+
+
+@posix
+@pytest.mark.parametrize("module", IMPORTED)
+def test_an_interruption_while_importing_ends_quietly(folder: Path, module: str) -> None:
+    code = (
+        "import signal, sys, runpy\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "sys.argv = ['confide', 'show', 'survey.toml']\n"
+        "runpy.run_module('confide', run_name='__main__')\n"
+    )
+    ending = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=CLEAN)
+    assert (ending.returncode, ending.stdout, ending.stderr) == (130, "", "")
+
+
+@posix
+@pytest.mark.parametrize("milliseconds", [0, 10, 30, 60, 100])
+def test_an_early_interruption_ends_quietly(folder: Path, milliseconds: int) -> None:
+    # Python's own start is not ours to guard: the clock starts where the console script begins.
+    code = "from confide.__main__ import main\nprint('begun', flush=True)\nmain()"
+    command = [sys.executable, "-c", code, "privatize", "survey.toml", "-"]  # it waits for input, and so never ends
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(milliseconds / 1000 + 0.002)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr.read() == ""
+
+
+@posix
+def test_an_interruption_that_is_ignored_stays_ignored(folder: Path) -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from confide.__main__ import main\nimport sys; sys.argv[1:] = ['--version']\n"
+        "try: main()\nfinally: assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=CLEAN).stderr == b""
 
 
 @posix
@@ -105,14 +178,37 @@ def test_an_interruption_ends_quietly(folder: Path) -> None:
         assert process.stderr.read() == ""
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")
-def test_a_full_disk_is_an_error(folder: Path) -> None:
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+
+full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")
+
+
+@full_disk
+@pytest.mark.parametrize(("arguments", "buffering"), [*((one, {}) for one in WORDY), (WORDY[2], UNBUFFERED)])
+def test_a_full_disk_is_an_error(many: Path, arguments: list[str], buffering: dict[str, str]) -> None:
     with Path("/dev/full").open("w") as full:
         ending = subprocess.run(
-            [*PROGRAM, "show", "survey.toml"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=CLEAN | buffering
         )
     assert ending.returncode == 4
-    assert ending.stderr.startswith("Error: The output cannot be written")
+    assert ending.stderr.startswith("Error: The output cannot be written: No space left")
+    assert ending.stderr.count("\n") == 1
+
+
+@full_disk
+@pytest.mark.parametrize(("survey", "code"), [("survey.toml", 4), ("nowhere.toml", 3)])
+def test_a_full_disk_for_everything_still_has_its_exit_code(folder: Path, survey: str, code: int) -> None:
+    with Path("/dev/full").open("w") as full:
+        ending = subprocess.run([*PROGRAM, "show", survey], stdout=full, stderr=full, check=False, env=CLEAN)
+    assert ending.returncode == code
+
+
+@posix
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&- <&-", 0)])
+def test_a_closed_stream_is_no_failure(folder: Path, closed: str, code: int) -> None:
+    command = f"{sys.executable} -m confide show survey.toml {closed}"
+    ending = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=CLEAN)
+    assert (ending.returncode, ending.stderr) == (code, "")
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 from tests.cli.surveys import some_values
 
-from confide import Categories, Grid, Integers, load_survey, parse_survey
+from confide import Categories, Grid, Integers, Survey, load_survey, parse_survey
 from confide.cli.examples import ALPHABETS as EXAMPLE_ALPHABETS
 from confide.cli.examples import MECHANISMS as EXAMPLES
 from confide.cli.examples import USUAL, AlphabetKind
@@ -153,3 +154,9 @@ def test_a_survey_that_is_not_there(call: Call) -> None:
 
 def test_a_folder_is_no_survey(call: Call, folder: Path) -> None:
     assert_refused(call("show", str(folder)), 3, "cannot be read")
+
+
+def test_show_has_the_survey_as_canonical_json(call: Call) -> None:
+    shown = call("show", "survey.toml", "--json").record["survey"]
+    assert Survey.from_json(json.dumps(shown)) == load_survey("survey.toml")
+    assert shown["fingerprint"] == load_survey("survey.toml").fingerprint

@@ -179,7 +179,7 @@ def test_a_quantile_that_the_mechanism_does_not_identify_is_left_open_and_said(b
 
 
 def test_what_is_too_large_to_decide_is_not_said_to_be_settled_by_more_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.theory.identified_queries.is_storable", lambda _channel: False)
+    monkeypatch.setattr("confide.theory.identification.is_storable", lambda _channel: False)
     answer = estimate(tally([2, 2, 2, 2, 1, 3], [100] * 6), BLURRED, IBU()).query("x == 1")
     assert "whether more reports would settle it is not known (The matrix is too large" in answer.rests_on
 

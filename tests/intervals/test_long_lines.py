@@ -19,7 +19,7 @@ from confide import (
 from confide.channels import Dense, Rescaled, TwoSidedExponential
 from confide.evidence import Evidence
 from confide.intervals import bases
-from confide.intervals.region import Region, _rescaled
+from confide.intervals.region import Region
 
 LINES = [
     TruncatedGeometric(Integers(0, 19), 0.4),
@@ -31,7 +31,7 @@ LINES = [
 @pytest.mark.parametrize("mechanism", LINES, ids=repr)
 def test_a_line_with_its_rows_rescaled_is_the_same_line(mechanism: Mechanism) -> None:
     factors = np.linspace(0.2, 1.0, 20)
-    tilted = _rescaled(mechanism.channel, factors)
+    tilted = mechanism.channel.rescaled(factors)
     plain = Rescaled(mechanism.channel, factors)
     assert isinstance(tilted, TwoSidedExponential)
     np.testing.assert_allclose(tilted.dense(), plain.dense(), rtol=1e-12)

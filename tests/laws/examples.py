@@ -92,7 +92,7 @@ class Family:
 
 def is_endless(mechanism: Mechanism) -> bool:
     """Whether there is no end of reports, and hence no matrix."""
-    return not mechanism.report_alphabet.is_finite
+    return not mechanism.has_channel
 
 
 def off(make: Callable[[float], Mechanism], epsilon: float) -> tuple[Mechanism, Mechanism]:

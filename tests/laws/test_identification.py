@@ -13,7 +13,7 @@ from tests.laws.test_methods import drawn_counts
 from confide import IBU, Categories, FromMatrix, Integers, Mechanism, Method, NotIdentifiedWarning, Remapped, estimate
 from confide.errors import NotInvertibleError
 from confide.mechanisms import RandomizedResponse
-from confide.theory.identified_pools import pool_identification
+from confide.theory.identification import pool_identification
 from confide.theory.verdicts import Verdict
 
 EVERY_KIND = [family.examples[0] for family in FAMILIES.values()]

@@ -7,7 +7,7 @@ import pytest
 
 from confide import MLE, Lattice, PlanarGeometric, PlanarLaplace, estimate, likely_subset, tally
 from confide.alphabets import Plane, Selection
-from confide.theory.likely_subsets.hulls import Hull, discretization_error, widening
+from confide.theory.likely_cells import Hull, discretization_error, widening
 
 CELL = 0.3
 """The width h of a cell, in km."""
@@ -43,7 +43,7 @@ def reports() -> np.ndarray:
 
 def test_the_subset_of_the_figure_holds_the_maximum(mechanism: PlanarLaplace) -> None:
     counts = tally(reports())
-    subset = likely_subset(mechanism, counts)
+    subset = likely_subset(counts, mechanism)
     points = subset.alphabet.coordinates * CELL
     assert (points >= -CELL).all()
     assert (points <= np.array([8, 4]) + CELL).all()
@@ -65,6 +65,6 @@ def paper_region() -> Selection:
 
 def test_whole_cells_as_reports_give_the_same_picture() -> None:
     cells = np.rint(POINTS / CELL).astype(int)
-    subset = likely_subset(PlanarGeometric(Lattice(CELL, "km"), epsilon=1.0), tally(cells))
+    subset = likely_subset(tally(cells), PlanarGeometric(Lattice(CELL, "km"), epsilon=1.0))
     rows, columns = cells.max(axis=0) - cells.min(axis=0) + 1
     assert (subset.alphabet.size, subset.proof) == (rows * columns, "bounding box")

@@ -24,8 +24,8 @@ from confide import (
     estimate,
     tally,
 )
-from confide.theory.concavity import rappor_concavity_bound
-from confide.theory.inversion_error import inversion_bound, krr_bound
+from confide.mechanisms.randomized_response import krr_bound
+from confide.theory.concavity import concavity_chance
 from confide.theory.verdicts import Verdict
 from confide.theory.words import describe_bound
 
@@ -53,7 +53,7 @@ YES, NO = Verdict.YES, Verdict.NO
 def test_the_three_by_three_examples(
     mechanism: FromMatrix, reports: list[int], verdicts: tuple[Verdict, Verdict, Verdict, Verdict]
 ) -> None:
-    answer = diagnose(mechanism, tally(reports))
+    answer = diagnose(tally(reports), mechanism)
     assert answer.concavity is not None
     assert answer.uniqueness is not None
     found = (
@@ -67,7 +67,7 @@ def test_the_three_by_three_examples(
 
 def test_two_reports_are_strictly_concave_without_the_corollary() -> None:
     # The paper: this case also shows that the condition in the corollary is not necessary.
-    concavity = diagnose(DEPENDS_ON_OBSERVATIONS, tally([2, 1])).concavity
+    concavity = diagnose(tally([2, 1]), DEPENDS_ON_OBSERVATIONS).concavity
     assert concavity is not None
     assert concavity.distinct == 2
     assert concavity.source == "theorem strictconcavity"
@@ -82,17 +82,17 @@ def test_the_sets_of_the_three_by_three_examples() -> None:
         (UNIQUE_BUT_NOT_STRICT, [2, 2, 2, 2, 1, 3], [0, 17 / 24, 0], [7 / 24, 17 / 24, 7 / 24]),
     ]
     for mechanism, reports, lowest, highest in cases:
-        best = diagnose(mechanism, tally(reports)).maximum_set
+        best = diagnose(tally(reports), mechanism).maximum_set
         np.testing.assert_allclose(best.lowest, lowest, atol=1e-9)
         np.testing.assert_allclose(best.highest, highest, atol=1e-9)
 
 
 def test_the_second_example_is_consistent_on_its_partition() -> None:
-    parts = diagnose(UNIQUE_BUT_NOT_STRICT).partition
+    parts = diagnose(None, UNIQUE_BUT_NOT_STRICT).partition
     assert parts is not None
     assert parts.labels == ("{1, 3}", "2")
     assert parts.identification.verdict is YES
-    assert diagnose(parts.quotient).consistency.verdict is YES
+    assert diagnose(None, parts.quotient).consistency.verdict is YES
 
 
 # San Francisco, 5 x 5 cells reported as 4 x 4.
@@ -103,7 +103,7 @@ REMAPPED = Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), 0.5), Grid(4
 
 def test_three_starts_end_in_three_places_of_the_reported_set() -> None:
     asymptotic = tally(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
-    answer = diagnose(REMAPPED, asymptotic)
+    answer = diagnose(asymptotic, REMAPPED)
     assert answer.identification.verdict is answer.consistency.verdict is NO
     assert answer.uniqueness is not None
     assert answer.uniqueness.verdict is NO
@@ -130,7 +130,7 @@ def test_three_starts_end_in_three_places_of_the_reported_set() -> None:
 @pytest.mark.slow
 def test_free_starts_end_near_the_reported_set() -> None:
     asymptotic = tally(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
-    best = diagnose(REMAPPED, asymptotic).maximum_set
+    best = diagnose(asymptotic, REMAPPED).maximum_set
     rng = np.random.default_rng(1)
     ends = [
         estimate(asymptotic, REMAPPED, IBU(1e-4, start=rng.dirichlet(np.ones(25)), iteration_limit=100_000))
@@ -144,7 +144,7 @@ def test_free_starts_end_near_the_reported_set() -> None:
 
 
 def test_no_district_of_san_francisco_is_identified_but_everything_is() -> None:
-    answer = diagnose(REMAPPED)
+    answer = diagnose(None, REMAPPED)
     assert answer.query("row <= 1").identification.verdict is NO
     assert answer.query("row >= 0").identification.verdict is YES
 
@@ -156,10 +156,10 @@ def test_rappor_is_nearly_surely_strictly_concave_after_25_people() -> None:
     mechanism = Rappor(Integers(1, 10), 1.0)
     keep = math.exp(0.5) / (1 + math.exp(0.5))
     expected = math.prod(max(0.0, 1 - keep**25 * 2 ** (k - 1)) for k in range(1, 11))
-    assert rappor_concavity_bound(mechanism, 25) == pytest.approx(expected, rel=1e-9)
-    assert rappor_concavity_bound(mechanism, 25) > 0.99
-    assert rappor_concavity_bound(mechanism, 40) > 0.999
-    assert rappor_concavity_bound(mechanism, 12) < 0.05
+    assert concavity_chance(mechanism, 25) == pytest.approx(expected, rel=1e-9)
+    assert concavity_chance(mechanism, 25) > 0.99
+    assert concavity_chance(mechanism, 40) > 0.999
+    assert concavity_chance(mechanism, 12) < 0.05
 
 
 def test_the_four_numbers_of_inversion() -> None:
@@ -167,10 +167,10 @@ def test_the_four_numbers_of_inversion() -> None:
     assert isinstance(manhattan, Grid)
     ages = Integers(0, 99)
     bounds = [
-        inversion_bound(RandomizedResponse(ages, 2.0)),
-        inversion_bound(TruncatedGeometric(ages, 0.05)),
-        inversion_bound(RandomizedResponse(manhattan, 2.5)),
-        inversion_bound(TruncatedTaxicab(manhattan, 0.2)),
+        RandomizedResponse(ages, 2.0).facts.inversion_bound,
+        TruncatedGeometric(ages, 0.05).facts.inversion_bound,
+        RandomizedResponse(manhattan, 2.5).facts.inversion_bound,
+        TruncatedTaxicab(manhattan, 0.2).facts.inversion_bound,
     ]
     assert all(bound is not None and bound.holds for bound in bounds)
     numbers = [round(bound.per_report, 1) for bound in bounds if bound is not None]
@@ -183,7 +183,7 @@ def test_the_four_numbers_of_inversion() -> None:
 
 
 def test_the_misprints_are_said_where_they_are_shown() -> None:
-    geometric = inversion_bound(TruncatedGeometric(Integers(0, 99), 0.05))
+    geometric = TruncatedGeometric(Integers(0, 99), 0.05).facts.inversion_bound
     assert geometric is not None
     assert "the paper prints 227.28" in describe_bound(krr_bound(100, 2.0))
     assert "the paper prints 7238" in describe_bound(geometric)

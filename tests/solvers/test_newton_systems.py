@@ -7,7 +7,7 @@ import pytest
 from tests.solvers.test_agreement import LINES, Build
 
 from confide.channels import TwoSidedExponential
-from confide.channels.recursions import running_sums, sums_of_others
+from confide.channels.two_sided_exponential import running_sums, sums_of_others
 from confide.solvers.newton_systems import DenseSystem, LineSystem
 
 every_line = pytest.mark.parametrize("build", LINES.values(), ids=LINES.keys())

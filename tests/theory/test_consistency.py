@@ -20,7 +20,7 @@ def test_every_finite_mechanism(name: str) -> None:
     assert found.continuity.is_yes
     assert found.dominance.is_yes
     assert found.verdict is found.identification.verdict
-    if mechanism.report_alphabet.is_finite:
+    if mechanism.has_channel:
         matrix = mechanism.channel.dense()
         assert log_smallest(mechanism) == pytest.approx(math.log(matrix.min()), rel=1e-9)
         # The bound holds for every distribution, and no log-probability of a report is larger.

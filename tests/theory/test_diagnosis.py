@@ -18,7 +18,7 @@ TWINS = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 
 def test_every_mechanism_with_reports(name: str) -> None:
     mechanism = survey(FINITE[name]).mechanism
     counts = cf.tally(mechanism.privatize(some_values(mechanism.alphabet, 60), rng=1))
-    answer = cf.diagnose(mechanism, counts)
+    answer = cf.diagnose(counts, mechanism)
     assert answer.uniqueness is not None
     assert answer.concavity is not None
     assert answer.partition is not None
@@ -35,7 +35,7 @@ def test_every_mechanism_with_reports(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FINITE, *ENDLESS])
 def test_every_mechanism_without_reports(name: str) -> None:
-    answer = cf.diagnose(survey({**FINITE, **ENDLESS}[name]).mechanism)
+    answer = cf.diagnose(None, survey({**FINITE, **ENDLESS}[name]).mechanism)
     assert answer.concavity is answer.uniqueness is None
     assert verdict_in_words(answer)
     with pytest.raises(InvalidParameterError, match="without reports"):
@@ -46,7 +46,7 @@ def test_every_mechanism_without_reports(name: str) -> None:
 def test_endless_values_are_judged_among_those_that_can_matter(name: str) -> None:
     mechanism = survey(ENDLESS[name]).mechanism
     counts = cf.tally(mechanism.privatize(some_values(mechanism.alphabet, 9), rng=1))
-    answer = cf.diagnose(mechanism, counts)
+    answer = cf.diagnose(counts, mechanism)
     assert answer.identification.is_yes
     assert answer.concavity is not None
     assert answer.concavity.verdict == "no"
@@ -60,7 +60,7 @@ def test_endless_values_are_judged_among_those_that_can_matter(name: str) -> Non
 
 
 def test_the_words_say_it_first_and_prove_it_after() -> None:
-    words, _, evidence = str(cf.diagnose(TWINS, cf.tally([2, 2, 2, 2, 1, 3]))).partition("\n\n")
+    words, _, evidence = str(cf.diagnose(cf.tally([2, 2, 2, 2, 1, 3]), TWINS)).partition("\n\n")
     assert "can never reveal the whole distribution" in words
     assert "{1, 3}" in words
     assert "many best explanations" in words
@@ -71,7 +71,7 @@ def test_the_words_say_it_first_and_prove_it_after() -> None:
 
 
 def test_queries_on_a_diagnosis() -> None:
-    answer = cf.diagnose(TWINS, cf.tally([2, 2, 2, 2, 1, 3]))
+    answer = cf.diagnose(cf.tally([2, 2, 2, 2, 1, 3]), TWINS)
     one = answer.query("value == 1")
     assert one.identification.verdict is Verdict.NO
     assert one.lowest == pytest.approx(0, abs=1e-9)
@@ -79,23 +79,23 @@ def test_queries_on_a_diagnosis() -> None:
     both = answer.query("value in {1, 3}")
     assert both.identification.verdict is Verdict.YES
     assert both.lowest == pytest.approx(both.highest) == pytest.approx(7 / 24)
-    assert str(cf.diagnose(TWINS).query([1, 0, 1])) == "identified: enough reports reveal it"
+    assert str(cf.diagnose(None, TWINS).query([1, 0, 1])) == "identified: enough reports reveal it"
 
 
 def test_rappor_before_and_after() -> None:
     mechanism = cf.Rappor(cf.Integers(1, 10), 1.0)
-    before = cf.diagnose(mechanism)
-    assert before.rappor is not None
-    assert before.rappor.people == 25
+    before = cf.diagnose(None, mechanism)
+    assert before.chance is not None
+    assert before.chance.people == 25
     assert "With 25 people or more" in str(before)
-    after = cf.diagnose(mechanism, cf.tally(mechanism.privatize(np.arange(25) % 10 + 1, rng=1)))
-    assert after.rappor is not None
-    assert after.rappor.probability == pytest.approx(0.9927, abs=1e-4)
+    after = cf.diagnose(cf.tally(mechanism.privatize(np.arange(25) % 10 + 1, rng=1)), mechanism)
+    assert after.chance is not None
+    assert after.chance.probability == pytest.approx(0.9927, abs=1e-4)
 
 
 def test_a_large_line_with_reports() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 19_999), 0.5)
-    answer = cf.diagnose(mechanism, cf.tally(mechanism.privatize(np.arange(0, 20_000, 400), rng=1)))
+    answer = cf.diagnose(cf.tally(mechanism.privatize(np.arange(0, 20_000, 400), rng=1)), mechanism)
     assert answer.identification.is_yes
     assert answer.concavity is not None
     assert answer.concavity.is_no
@@ -105,14 +105,14 @@ def test_a_large_line_with_reports() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="must be a mechanism"):
-        cf.diagnose("k-RR")  # type: ignore[arg-type]
+        cf.diagnose(None, "k-RR")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameterError, match="tally"):
-        cf.diagnose(TWINS, [1, 2])  # type: ignore[arg-type]
+        cf.diagnose([1, 2], TWINS)  # type: ignore[arg-type]
     with pytest.raises(ImpossibleReportError):
-        cf.diagnose(TWINS, cf.tally([9]))
+        cf.diagnose(cf.tally([9]), TWINS)
     with pytest.raises(ImpossibleReportError):
-        cf.diagnose(cf.Geometric(cf.Integers(), 1.0), cf.tally(["x"]))
+        cf.diagnose(cf.tally(["x"]), cf.Geometric(cf.Integers(), 1.0))
     with pytest.raises(InvalidCountsError):
-        cf.diagnose(TWINS, cf.tally([]))
+        cf.diagnose(cf.tally([]), TWINS)
     with pytest.raises(InvalidParameterError, match="none of the values"):
-        cf.diagnose(TWINS).query("value == 7")
+        cf.diagnose(None, TWINS).query("value == 7")

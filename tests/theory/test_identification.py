@@ -10,11 +10,9 @@ from tests.cli.surveys import ENDLESS, FINITE, survey
 
 import confide as cf
 from confide.channels import Channel
-from confide.theory.classes import find_classes
-from confide.theory.identification import identification, keeps_most
-from confide.theory.identified_queries import query_identification
-from confide.theory.lemmas import known_identification
+from confide.theory.identification import identification, keeps_most, query_identification
 from confide.theory.partitions import partition
+from confide.theory.spectra import find_classes
 from confide.theory.verdicts import Verdict
 
 
@@ -23,7 +21,7 @@ def test_lemmas_agree_with_the_rank_of_the_matrix(name: str) -> None:
     mechanism = survey(FINITE[name]).mechanism
     found = identification(mechanism)
     assert found.source
-    if mechanism.report_alphabet.is_finite:
+    if mechanism.has_channel:
         matrix = mechanism.channel.dense()
         is_full = np.linalg.matrix_rank(matrix) == mechanism.alphabet.size
         assert found.verdict is (Verdict.YES if is_full else Verdict.NO)
@@ -43,7 +41,7 @@ def test_clamped_laplace_is_positive_definite(epsilon: float, outputs: cf.Intege
     # Not in the paper: the columns at the values, divided by their scale, are a positive definite kernel plus a
     # diagonal that is not negative.
     mechanism = cf.TruncatedLaplace(cf.Integers(0, 9), epsilon, outputs)
-    assert known_identification(mechanism) is not None
+    assert mechanism.facts.independence is not None
     first = mechanism.report_alphabet.span[0]
     square = mechanism.channel.dense()[:, -first : -first + 10]
     half = np.exp(-epsilon / 2)
@@ -63,12 +61,12 @@ def test_planar_noise_has_positive_definite_columns() -> None:
 
 def test_outputs_that_leave_values_out_are_no_lemma() -> None:
     narrow = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0, cf.Integers(2, 7))
-    assert known_identification(narrow) is None
+    assert narrow.facts.independence is None
     assert identification(narrow).verdict is Verdict.NO
     shifted = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0, cf.Integers(5, 30))
     assert identification(shifted).verdict is Verdict.NO  # all values up to 5 are mixtures of two rows
     holed = cf.TruncatedTaxicab(cf.Grid(3, 3, holes=[(1, 1)]), 1.0)
-    assert known_identification(holed) is None
+    assert holed.facts.independence is None
     assert identification(holed).verdict is Verdict.YES
 
 

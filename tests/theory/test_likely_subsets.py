@@ -38,6 +38,7 @@ from confide import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
     estimate,
+    estimate_pool,
     likely_subset,
     tally,
 )
@@ -119,22 +120,22 @@ def brute_unlikely(mechanism: FromMatrix, counts: Counts) -> list[int]:
 
 
 def test_on_a_line_the_range_of_the_reports_is_left() -> None:
-    subset = likely_subset(Geometric(Integers(), 0.5), tally([-3, 8, 2]))
+    subset = likely_subset(tally([-3, 8, 2]), Geometric(Integers(), 0.5))
     assert (subset.alphabet, subset.proof) == (Integers(-3, 8), "likelylinear")
-    assert likely_subset(Laplace(Integers(), 0.5), tally([-2.5, 7.25])).alphabet == Integers(-3, 8)
-    assert likely_subset(Geometric(Integers(0, 9), 0.5), tally([-3, 4])).alphabet == Integers(0, 4)
-    assert likely_subset(Exponential(Integers(0, 99), 0.5), tally([30, 40])).alphabet == Integers(30, 40)
+    assert likely_subset(tally([-2.5, 7.25]), Laplace(Integers(), 0.5)).alphabet == Integers(-3, 8)
+    assert likely_subset(tally([-3, 4]), Geometric(Integers(0, 9), 0.5)).alphabet == Integers(0, 4)
+    assert likely_subset(tally([30, 40]), Exponential(Integers(0, 99), 0.5)).alphabet == Integers(30, 40)
 
 
 def test_a_clamped_end_reaches_to_the_end_of_the_alphabet() -> None:
     mechanism = TruncatedGeometric(Integers(0, 99), 0.3, Integers(40, 60))
-    assert likely_subset(mechanism, tally([50, 55])).alphabet == Integers(50, 55)
-    assert likely_subset(mechanism, tally([40, 55])).alphabet == Integers(0, 55)
-    assert likely_subset(mechanism, tally([50, 60])).alphabet == Integers(50, 99)
+    assert likely_subset(tally([50, 55]), mechanism).alphabet == Integers(50, 55)
+    assert likely_subset(tally([40, 55]), mechanism).alphabet == Integers(0, 55)
+    assert likely_subset(tally([50, 60]), mechanism).alphabet == Integers(50, 99)
 
 
 def test_randomized_response_leaves_the_reported_values() -> None:
-    subset = likely_subset(RandomizedResponse(Categories(list("abcde")), 1.0), tally(["e", "b", "b"]))
+    subset = likely_subset(tally(["e", "b", "b"]), RandomizedResponse(Categories(list("abcde")), 1.0))
     assert subset.alphabet.decode([0, 1]).tolist() == ["b", "e"]
     assert subset.proof == "likelykrr"
     assert subset.spread(np.array([0.25, 0.75])).tolist() == [0, 0.25, 0, 0, 0.75]
@@ -142,7 +143,7 @@ def test_randomized_response_leaves_the_reported_values() -> None:
 
 def test_a_value_whose_bit_was_never_set_is_pruned() -> None:
     mechanism = Rappor(Categories(list("abcd")), 1.0)
-    subset = likely_subset(mechanism, tally([0b0011, 0b0101]))  # bit 0, of a, in both
+    subset = likely_subset(tally([0b0011, 0b0101]), mechanism)  # bit 0, of a, in both
     assert (subset.alphabet.decode([0]).tolist(), subset.proof) == (["a"], "unlikely")
 
 
@@ -156,13 +157,13 @@ def test_pairs_are_pruned_part_by_part() -> None:
 
 @pytest.mark.parametrize("kind", [Taxicab, PlanarGeometric, PlanarLaplace])
 def test_on_a_plane_the_box_of_the_reports_is_left(kind: Any) -> None:
-    subset = likely_subset(kind(Lattice(0.5, "km"), 1.0), tally([(2, 9), (-1, 4)]))
+    subset = likely_subset(tally([(2, 9), (-1, 4)]), kind(Lattice(0.5, "km"), 1.0))
     assert subset.alphabet == Grid(4, 6, 0.5, "km", first_row=-1, first_column=4)
 
 
 def test_a_slanted_cloud_loses_the_corners_of_its_box() -> None:
     reports = np.stack([np.arange(120), np.arange(120)], axis=1)
-    subset = likely_subset(PlanarGeometric(Lattice(), 1.0), tally(reports))
+    subset = likely_subset(tally(reports), PlanarGeometric(Lattice(), 1.0))
     assert subset.proof == "likelyplanar"
     assert isinstance(subset.alphabet, Grid)
     assert (119, 119) not in subset.alphabet.holes
@@ -175,7 +176,7 @@ def test_a_slanted_cloud_loses_the_corners_of_its_box() -> None:
 
 def test_a_taxicab_has_no_hull() -> None:
     reports = np.stack([np.arange(120), np.arange(120)], axis=1)
-    assert likely_subset(Taxicab(Lattice(), 1.0), tally(reports)).alphabet == Grid(120, 120)
+    assert likely_subset(tally(reports), Taxicab(Lattice(), 1.0)).alphabet == Grid(120, 120)
 
 
 @pytest.mark.parametrize("kind", [Taxicab, PlanarGeometric, TruncatedTaxicab, TruncatedPlanarGeometric])
@@ -264,14 +265,14 @@ def test_an_outlier_far_away_costs_a_few_cells(mechanism: Mechanism, far: int, m
 @pytest.mark.parametrize("mechanism", [*LINES, *PLANES], ids=label)
 def test_cells_between_the_clusters_carry_nothing(mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take an outlier so near that the whole box fits, and compare with the few cells near reports."""
-    from confide.theory.likely_subsets import lines, planes
+    from confide.theory import likely_cells, likely_subsets
 
     counts = far_and_near(mechanism, 60)
     whole = estimate(counts, bounded(mechanism, counts.reports), MLE(tolerance=1e-9))
-    monkeypatch.setattr(lines, "LONGEST_RANGE", 0)
-    monkeypatch.setattr(lines, "SPARSEST", 1)
-    monkeypatch.setattr(planes, "LARGEST_BOX", 0)
-    monkeypatch.setattr(planes, "SPARSEST", 1)
+    monkeypatch.setattr(likely_subsets, "LONGEST_RANGE", 0)
+    monkeypatch.setattr(likely_subsets, "SPARSEST", 1)
+    monkeypatch.setattr(likely_cells, "LARGEST_BOX", 0)
+    monkeypatch.setattr(likely_cells, "SPARSEST", 1)
     few = estimate(counts, mechanism, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.alphabet.size < 0.5 * whole.alphabet.size
@@ -279,14 +280,14 @@ def test_cells_between_the_clusters_carry_nothing(mechanism: Mechanism, monkeypa
 
 
 def test_a_crowd_with_an_outlier_is_convolved_where_the_crowd_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from confide.mechanisms import planar_geometric
+    from confide.mechanisms import planar_noise
 
     mechanism = PlanarGeometric(Lattice(0.5, "km"), 1.0)
     counts = far_and_near(mechanism, 10**7)
-    part = likely_subset(mechanism, counts).alphabet
+    part = likely_subset(counts, mechanism).alphabet
     stored = mechanism.observe_within(counts, part)
-    monkeypatch.setattr(planar_geometric, "LARGEST_SCATTER", 50_000)
-    monkeypatch.setattr(planar_geometric, "LARGEST_WINDOW", 300)
+    monkeypatch.setattr(planar_noise, "LARGEST_SCATTER", 50_000)
+    monkeypatch.setattr(planar_noise, "LARGEST_WINDOW", 300)
     convolved = mechanism.observe_within(counts, part)
     assert type(convolved.channel) is not type(stored.channel)
     for theta in np.random.default_rng(1).dirichlet(np.ones(part.size), 3):
@@ -316,18 +317,19 @@ ENDLESS_POOLS = {
 def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     pool: tuple[Mechanism, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from confide.theory.likely_subsets import lines, planes
+    from confide.theory import likely_cells, likely_subsets
 
     counts = [far_and_near(one, 40 + 3 * place) for place, one in enumerate(pool)]
     everything = np.concatenate([one.reports for one in counts])
     wide = [(one, bounded(mechanism, everything)) for one, mechanism in zip(counts, pool, strict=True)]
-    expected = estimate(wide, MLE(tolerance=1e-9))
+    expected = estimate_pool(wide, MLE(tolerance=1e-9))
     endless = list(zip(counts, pool, strict=True))
-    assert estimate(endless, MLE(tolerance=1e-9)).log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
-    for module, name in ((lines, "LONGEST_RANGE"), (planes, "LARGEST_BOX")):
+    found = estimate_pool(endless, MLE(tolerance=1e-9))
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+    for module, name in ((likely_subsets, "LONGEST_RANGE"), (likely_cells, "LARGEST_BOX")):
         monkeypatch.setattr(module, name, 0)
         monkeypatch.setattr(module, "SPARSEST", 1)
-    few = estimate(endless, MLE(tolerance=1e-9))
+    few = estimate_pool(endless, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
 
@@ -359,18 +361,18 @@ def test_one_report_is_enough() -> None:
 
 def test_bad_input_is_refused() -> None:
     mechanism = Geometric(Integers(), 1.0)
-    with pytest.raises(InvalidParameterError, match=r"counts must be Counts; got list. Call tally\(reports\) first"):
-        likely_subset(mechanism, [3])  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameterError, match="mechanism must be a Mechanism; got Integers"):
-        likely_subset(Integers(), tally([3]))  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match=r"counts must be Counts; got list. Call confide.tally"):
+        likely_subset([3], mechanism)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match=r"mechanism must be a mechanism such as .*; got Integers"):
+        likely_subset(tally([3]), Integers())  # type: ignore[arg-type]
     with pytest.raises(InvalidCountsError, match="no reports"):
-        likely_subset(mechanism, tally([]))
+        likely_subset(tally([]), mechanism)
     with pytest.raises(InvalidCountsError, match="no reports"):
-        likely_subset(mechanism, tally([3], [0]))
+        likely_subset(tally([3], [0]), mechanism)
     with pytest.raises(ImpossibleReportError, match="another survey"):
-        likely_subset(mechanism, tally([3.5]))
+        likely_subset(tally([3.5]), mechanism)
     with pytest.raises(ImpossibleReportError, match="another survey"):
-        likely_subset(RandomizedResponse(Categories(["a", "b"]), 1.0), tally(["c"]))
+        likely_subset(tally(["c"]), RandomizedResponse(Categories(["a", "b"]), 1.0))
 
 
 # A large region with reports in a corner.
@@ -411,10 +413,10 @@ def test_ibu_keeps_all_values_of_a_finite_alphabet() -> None:
 
 
 def test_a_subset_says_what_it_is() -> None:
-    subset = likely_subset(Geometric(Integers(), 0.5), tally([-3, 8, 2]))
+    subset = likely_subset(tally([-3, 8, 2]), Geometric(Integers(), 0.5))
     assert not subset.is_whole
     assert len(subset) == subset.size == 12
     assert subset.values.tolist() == list(range(-3, 9))
     assert "values -3 to 8" in subset.explain()
     assert "whole of it" in subset.explain()
-    assert likely_subset(Geometric(Integers(0, 9), 0.5), tally([-3, 12])).is_whole
+    assert likely_subset(tally([-3, 12]), Geometric(Integers(0, 9), 0.5)).is_whole

@@ -15,14 +15,14 @@ from confide.channels.base import FloatArray
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError
 from confide.theory.concavity import (
     binary_rank,
+    concavity_chance,
     people_for_concavity,
-    rappor_concavity_bound,
     strict_concavity,
+    uniqueness,
 )
 from confide.theory.identification import identification
 from confide.theory.maximum_set import maximum_set
 from confide.theory.partitions import partition
-from confide.theory.uniqueness import uniqueness
 from confide.theory.verdicts import Verdict
 
 
@@ -181,8 +181,9 @@ def test_rappor_by_its_bits(values: int) -> None:
     people = people_for_concavity(mechanism)
     assert people is not None
     counts = cf.tally(mechanism.privatize(np.arange(people) % values + 1, rng=1))
-    evidence = mechanism.observe(counts)
-    assert binary_rank(mechanism, evidence) == values
+    bits = mechanism.observe(counts).channel.bit_vectors
+    assert bits is not None
+    assert binary_rank(bits, values) == values
     assert strict_concavity(mechanism, counts).verdict is Verdict.YES
     few = cf.tally(mechanism.privatize(np.arange(values // 2) % values + 1, rng=1))
     assert strict_concavity(mechanism, few).verdict is Verdict.NO
@@ -192,10 +193,14 @@ def test_bits_of_full_rank_over_the_reals_alone() -> None:
     # 011, 101 and 110 add up to zero over the binary field, but are independent over the reals.
     mechanism = cf.Rappor(cf.Integers(1, 3), 1.0)
     counts = cf.tally([0b011, 0b101, 0b110])
-    assert binary_rank(mechanism, mechanism.observe(counts)) == 3  # the ones help
+    bits = mechanism.observe(counts).channel.bit_vectors
+    assert bits is not None
+    assert binary_rank(bits, 3) == 3  # the ones help
     one = cf.Rappor(cf.Integers(1, 4), 1.0)
     four = cf.tally([0b0011, 0b0101, 0b1001, 0b0110])
-    assert binary_rank(one, one.observe(four)) < 4
+    bits = one.observe(four).channel.bit_vectors
+    assert bits is not None
+    assert binary_rank(bits, 4) < 4
     assert strict_concavity(one, four).verdict is Verdict.YES
 
 
@@ -203,14 +208,14 @@ def test_rappor_bound_is_a_lower_bound() -> None:
     mechanism = cf.Rappor(cf.Integers(1, 4), 1.0)
     rng = np.random.default_rng(0)
     for people in (6, 9, 14):
-        bound = rappor_concavity_bound(mechanism, people)
+        bound = concavity_chance(mechanism, people)
         strict = [
             strict_concavity(mechanism, cf.tally(mechanism.privatize([1] * people, rng=rng))).is_yes for _ in range(200)
         ]
         assert np.mean(strict) >= bound - 0.05
-    assert rappor_concavity_bound(mechanism, 3) == 0.0
+    assert concavity_chance(mechanism, 3) == 0.0
     with pytest.raises(InvalidParameterError, match="people"):
-        rappor_concavity_bound(mechanism, -1)
+        concavity_chance(mechanism, -1)
 
 
 def test_estimates_on_classes() -> None:

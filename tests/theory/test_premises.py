@@ -23,7 +23,7 @@ from confide import (
     TruncatedPlanarLaplace,
     tally,
 )
-from confide.mechanisms.premises import Premise
+from confide.mechanisms.facts import Premise
 
 SMALL = [example for example in ALL_EXAMPLES if example.alphabet.size <= 300]
 ROUNDING = 1 + 1e-9
@@ -32,12 +32,12 @@ ROUNDING = 1 + 1e-9
 def check_premise(mechanism: Mechanism, counts: Counts) -> None:
     """Compare all pairs of values that the premise speaks about."""
     matrix = matrix_of(mechanism, counts)
-    if mechanism.premise is Premise.OWN_VALUE:
+    if mechanism.facts.premise is Premise.OWN_VALUE:
         own = mechanism.alphabet.encode(counts.reports)
         assert (matrix[own, np.arange(own.size)] >= matrix.max(axis=0)).all()
         others = np.delete(matrix[:, 0], own[0])
         np.testing.assert_allclose(others, others[0], rtol=1e-12)
-    elif mechanism.premise is not Premise.NOTHING:
+    elif mechanism.facts.premise is not Premise.NOTHING:
         check_moves(mechanism, counts, matrix)
 
 
@@ -77,7 +77,7 @@ def test_any_small_mechanism_keeps_what_it_declares(mechanism: Mechanism, seed: 
 
 
 def test_every_kind_has_a_premise_here() -> None:
-    kinds = {kind: {example.premise for example in family.examples} for kind, family in FAMILIES.items()}
+    kinds = {kind: {example.facts.premise for example in family.examples} for kind, family in FAMILIES.items()}
     assert kinds["randomized-response"] == {Premise.OWN_VALUE}
     assert kinds["exponential"] == {Premise.LINE, Premise.OWN_VALUE, Premise.NOTHING}
     for kind in ("geometric", "laplace", "truncated-laplace"):
@@ -134,7 +134,7 @@ def test_the_euclidean_premise_fails_for_taxicab_and_on_clamped_borders() -> Non
 def test_the_exponential_mechanism_on_a_plane_has_no_premise_and_needs_none() -> None:
     # Fewer cells surround the border, so a cell there makes both reports likelier than the nearest cell of their box.
     mechanism = Exponential(Grid(9, 41), 0.1)
-    assert mechanism.premise is Premise.NOTHING
+    assert mechanism.facts.premise is Premise.NOTHING
     columns = mechanism.channel.dense()[:, mechanism.alphabet.encode([(4, 0), (4, 40)])]
     border, nearest = mechanism.alphabet.encode([(0, 20), (4, 20)])
     assert (columns[border] > columns[nearest]).all()

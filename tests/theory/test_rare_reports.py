@@ -13,10 +13,10 @@ from confide.errors import SolverError
 from confide.evidence import Evidence
 from confide.theory import diagnosis as diagnosis_module
 from confide.theory import maximum_set as maximum_set_module
+from confide.theory.concavity import uniqueness
 from confide.theory.flat_directions import flat_directions, is_trusted
 from confide.theory.maximum_set import MaximumSet, maximum_set
 from confide.theory.spectra import Spectrum
-from confide.theory.uniqueness import uniqueness
 from confide.theory.verdicts import Verdict
 
 
@@ -26,9 +26,13 @@ def problem(rows: object, counts: list[int]) -> tuple[cf.FromMatrix, cf.Counts]:
     return mechanism, cf.tally(np.arange(len(counts)), counts)
 
 
+def diagnose_problem(mechanism: cf.FromMatrix, counts: cf.Counts) -> cf.Diagnosis:
+    return cf.diagnose(counts, mechanism)
+
+
 def test_one_report_in_a_million_million_does_not_free_the_others() -> None:
     rows = [[0.9, 0.1, 0], [0.5, 0.5, 0], [0, 1, 0], [0.8, 0.1, 0.1], [0, 0, 1]]
-    answer = cf.diagnose(*problem(rows, [9 * 10**11, 10**11, 1]))
+    answer = diagnose_problem(*problem(rows, [9 * 10**11, 10**11, 1]))
     second = answer.query("x == 2")
     assert second.highest == pytest.approx(0, abs=1e-6)
     # By hand: .4 b + .9 c = -.1 s 10^-12 for shares b, c, s >= 0, so there is only one best explanation.
@@ -40,7 +44,7 @@ def test_one_report_in_a_million_million_does_not_free_the_others() -> None:
 @pytest.mark.parametrize("many", [10**6, 10**9, 10**12])
 def test_a_tiny_set_is_a_set(many: int) -> None:
     mechanism, counts = problem([[1, 0], [0.5, 0.5], [0, 1]], [many, 1])
-    answer = cf.diagnose(mechanism, counts)
+    answer = cf.diagnose(counts, mechanism)
     assert answer.uniqueness is not None
     assert answer.uniqueness.is_no
     # From (1 - r, 0, r) to (1 - 2r, 2r, 0), with r the share of the rare report.
@@ -97,7 +101,7 @@ def test_rows_a_hair_apart_give_outer_bounds_and_no_verdict() -> None:
     hair = 1e-12
     rows = [[0.5, 0.3, 0.2], [0.5 + hair, 0.3 - hair, 0.2], [0.5, 0.3 + hair, 0.2 - hair], [0.2, 0.2, 0.6]]
     mechanism, counts = problem([*rows, [0.1, 0.3, 0.6]], [5, 3, 2])
-    answer = cf.diagnose(mechanism, counts)
+    answer = cf.diagnose(counts, mechanism)
     assert answer.uniqueness is not None
     assert answer.uniqueness.verdict is Verdict.TOO_CLOSE
     assert not answer.maximum_set.is_exact
@@ -116,9 +120,9 @@ def test_a_hair_makes_rows_independent(hair: float) -> None:
     # The last row is the mean of the others but for a few units of the last digit; exactly, the rank is 3.
     rows = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.375 + hair, 0.375, 0.25 - hair]]
     mechanism, counts = problem(rows, [5, 5, 5])
-    assert cf.diagnose(mechanism).identification.verdict is Verdict.TOO_CLOSE
-    assert cf.diagnose(mechanism, counts).uniqueness.verdict is not Verdict.NO  # type: ignore[union-attr]
-    assert cf.diagnose(problem([*rows[:2], [0.375, 0.375, 0.25]], [])[0]).identification.verdict is Verdict.NO
+    assert cf.diagnose(None, mechanism).identification.verdict is Verdict.TOO_CLOSE
+    assert cf.diagnose(counts, mechanism).uniqueness.verdict is not Verdict.NO  # type: ignore[union-attr]
+    assert cf.diagnose(None, problem([*rows[:2], [0.375, 0.375, 0.25]], [])[0]).identification.verdict is Verdict.NO
 
 
 def test_a_gap_is_trusted_only_where_no_share_is_smaller() -> None:
@@ -148,7 +152,7 @@ def test_a_solver_that_gives_up_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -
         raise SolverError("HiGHS did not solve it.")
 
     monkeypatch.setattr(maximum_set_module, "_solve", give_up)
-    answer = cf.diagnose(*problem([[1, 0], [0.5, 0.5], [0, 1]], [10, 1]))
+    answer = diagnose_problem(*problem([[1, 0], [0.5, 0.5], [0, 1]], [10, 1]))
     assert answer.uniqueness is not None
     assert answer.uniqueness.verdict is Verdict.TOO_CLOSE
     assert "HiGHS" in answer.uniqueness.reason
@@ -164,7 +168,7 @@ def test_a_million_values_cost_what_the_reports_reach(monkeypatch: pytest.Monkey
         return solve(evidence, alphabet)
 
     monkeypatch.setattr(diagnosis_module, "maximum_set_of", watch)
-    answer = cf.diagnose(cf.TruncatedGeometric(cf.Integers(0, 999_999), 0.01), cf.tally([5, 9, 300]))
+    answer = cf.diagnose(cf.tally([5, 9, 300]), cf.TruncatedGeometric(cf.Integers(0, 999_999), 0.01))
     assert sizes == [296]
     assert answer.alphabet.size == 1_000_000
     assert answer.maximum_set.point.size == 1_000_000

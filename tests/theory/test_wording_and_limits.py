@@ -7,12 +7,13 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.theory.concavity import MOST_PEOPLE, binary_rank, people_for_concavity, rappor_concavity_bound
+from confide.mechanisms.geometric import geometric_bound
+from confide.mechanisms.randomized_response import krr_bound
+from confide.theory.concavity import MOST_PEOPLE, concavity_chance, people_for_concavity
 from confide.theory.consistency import column_ends, consistency, is_positive
-from confide.theory.inversion_error import geometric_bound, inversion_error, krr_bound
-from confide.theory.labels import NAMES, labels_in, without_labels
+from confide.theory.inversion_error import inversion_error
 from confide.theory.spectra import Spectrum, ends_of
-from confide.theory.verdicts import Verdict
+from confide.theory.verdicts import NAMES, Verdict, labels_in, without_labels
 from confide.theory.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
 
 
@@ -20,7 +21,7 @@ from confide.theory.words import _number, _uncovered, describe_bound, evidence_i
 def test_rappor_that_hardly_flips_a_bit(epsilon: float) -> None:
     mechanism = cf.Rappor(cf.Integers(1, 10), epsilon)
     assert people_for_concavity(mechanism) is None
-    assert "no number of people below 10^15" in str(cf.diagnose(mechanism))
+    assert "no number of people below 10^15" in str(cf.diagnose(None, mechanism))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 10.0, 50.0])
@@ -29,7 +30,7 @@ def test_people_are_just_enough(epsilon: float) -> None:
     people = people_for_concavity(mechanism)
     assert people is not None
     assert people <= 2 * MOST_PEOPLE
-    assert rappor_concavity_bound(mechanism, people) >= 0.99 > rappor_concavity_bound(mechanism, people - 1)
+    assert concavity_chance(mechanism, people) >= 0.99 > concavity_chance(mechanism, people - 1)
 
 
 def test_a_large_matrix_is_checked_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +54,7 @@ def test_a_matrix_too_large_to_check_is_not_said_to_have_zeros(monkeypatch: pyte
     mechanism = cf.FromMatrix(cf.Integers(1, 2), [[0.7, 0.3], [0.3, 0.7]])
     assert is_positive(mechanism) is None
     assert is_positive(cf.Product(mechanism, mechanism)) is None
-    answer = cf.diagnose(mechanism)
+    answer = cf.diagnose(None, mechanism)
     assert answer.consistency.verdict is Verdict.TOO_CLOSE
     assert "too large to check" in str(answer)
     assert "impossible" not in str(answer)
@@ -76,7 +77,7 @@ def test_iteration_that_cannot_settle_stops_early_and_says_so() -> None:
         "largest singular value, at least",
         "condition number, at least",
     }
-    answer = cf.diagnose(cf.TruncatedPlanarGeometric(cf.Grid(60, 60), 0.05))
+    answer = cf.diagnose(None, cf.TruncatedPlanarGeometric(cf.Grid(60, 60), 0.05))
     assert answer.identification.verdict is Verdict.TOO_CLOSE
     headline = verdict_in_words(answer)[0]
     assert "too many values to compute all its singular values" in headline
@@ -87,12 +88,13 @@ def test_iteration_that_cannot_settle_stops_early_and_says_so() -> None:
 def test_bits_have_a_matrix_that_is_not_square() -> None:
     rappor = cf.Rappor(cf.Integers(1, 10), 1.0)
     reason = inversion_error(rappor).reason
-    assert "2^10 bit vectors" in reason
+    assert "1,024 outputs, 2^10 bit vectors" in reason
+    assert "about 2^300 outputs" in inversion_error(cf.Rappor(cf.Integers(1, 300), 1.0)).reason
     assert "BitInversion()" in reason
-    assert "no end" not in reason
+    assert "unbounded" not in reason
     with pytest.raises(InvalidParameterError, match=r"2\^10 bit vectors"):
         cf.Product(rappor, cf.RandomizedResponse(cf.Integers(1, 2), 1.0))
-    assert "no end of outputs" in inversion_error(cf.Geometric(cf.Integers(1, 9), 1.0)).reason
+    assert "unbounded" in inversion_error(cf.Geometric(cf.Integers(1, 9), 1.0)).reason
 
 
 def test_misprints_go_by_the_setting_not_by_the_number() -> None:
@@ -105,22 +107,22 @@ def test_misprints_go_by_the_setting_not_by_the_number() -> None:
 def test_a_query_that_raises_names_the_value() -> None:
     mechanism = cf.RandomizedResponse(cf.Integers(-1, 1), 1.0)
     with pytest.raises(InvalidParameterError, match=r"raised ZeroDivisionError for the value 0"):
-        cf.diagnose(mechanism).query(lambda value: 1 / value > 0)
+        cf.diagnose(None, mechanism).query(lambda value: 1 / value > 0)
 
 
 def test_one_of_a_thing() -> None:
     one = cf.FromMatrix(cf.Integers(1, 1), [[0.5, 0.5]], cf.Integers(1, 2))
-    words = str(cf.diagnose(one, cf.tally([1])))
+    words = str(cf.diagnose(cf.tally([1]), one))
     for plural in ("1 distinct reports", "1 values", "1 singular values"):
         assert plural not in words
     assert "the only singular value" in words
-    endless = str(cf.diagnose(cf.Geometric(cf.Integers(), 1.0), cf.tally([4])))
+    endless = str(cf.diagnose(cf.tally([4]), cf.Geometric(cf.Integers(), 1.0)))
     assert "1 distinct report holds" in endless
     assert _number(6e10) == "60 billion"
 
 
 def test_nothing_uncovered_is_nothing_to_say() -> None:
-    assert _uncovered(cf.diagnose(cf.RandomizedResponse(cf.Integers(1, 3), 1.0))) == ""
+    assert _uncovered(cf.diagnose(None, cf.RandomizedResponse(cf.Integers(1, 3), 1.0))) == ""
 
 
 def test_labels_of_the_paper_have_names() -> None:
@@ -132,11 +134,14 @@ def test_labels_of_the_paper_have_names() -> None:
 
 
 def test_public_views_of_what_theory_reads() -> None:
-    remapped = cf.Remapped(cf.RandomizedResponse(cf.Integers(1, 3), 1.0), cf.Integers(1, 2), (0, 1, 1))
-    assert remapped.remap.tolist() == [0, 1, 1]
     krr = cf.RandomizedResponse(cf.Integers(1, 3), 1.0)
-    with pytest.raises(InvalidParameterError, match="BitChannel"):
-        binary_rank(cf.Rappor(cf.Integers(1, 3), 1.0), krr.observe(cf.tally([1])))
+    origin = cf.Remapped(krr, cf.Integers(1, 2), (0, 1, 1)).facts.origin
+    assert origin is not None
+    assert origin[0] == krr
+    assert origin[1].tolist() == [0, 1, 1]
+    assert krr.observe(cf.tally([1])).channel.bit_vectors is None
+    with pytest.raises(InvalidParameterError, match="one bit for each value"):
+        concavity_chance(krr, 10)
 
 
 def test_a_wide_matrix_has_its_dependence_checked_too() -> None:

@@ -20,6 +20,9 @@ Indices = NDArray[np.int64]
 LARGEST_INTEGER = 2**53
 """Beyond it neighbouring integers are one and the same float64, so distances would be wrong."""
 
+LARGEST_LISTED = 2**26
+"""Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
+
 
 class Alphabet(ABC):
     """The values a person may have, numbered from 0 to ``size - 1``."""
@@ -37,13 +40,31 @@ class Alphabet(ABC):
 
     @property
     def is_finite(self) -> bool:
-        """Whether the alphabet ends."""
+        """Whether there are finitely many values."""
         return True
+
+    @property
+    def is_listable(self) -> bool:
+        """Whether the values are few enough for arrays over all of them, which is more than to be finite."""
+        return self.is_finite and self.size <= LARGEST_LISTED
+
+    def require_listable(self) -> None:
+        """Refuse to make an array over all values where they are unbounded or too many.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).require_listable()
+        """
+        if not self.is_listable:
+            _ = self.size  # an unbounded alphabet has none, and says how to bound it
+            raise InvalidParameterError(
+                f"{self!r} has {_count(self.size)} values, too many for an array over all of them (at most "
+                f"{LARGEST_LISTED:,}). Use fewer or coarser values; privatize() and tally() need no such array."
+            )
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many values there are; an error where the alphabet does not end."""
+        """How many values there are; an error where they are unbounded."""
 
     @property
     @abstractmethod
@@ -71,6 +92,17 @@ class Alphabet(ABC):
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
         """Where the values lie, one row a value, in steps of the spacing."""
+
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return where the values with these numbers lie, one row a value; without an array over all values.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).points([2, 3])
+        array([[0., 2.],
+               [1., 0.]])
+        """
+        numbers = np.asarray(indices, dtype=np.int64)
+        return self.decode(numbers).astype(np.float64).reshape(numbers.size, -1)
 
     def encode(self, values: ArrayLike) -> Indices:
         """Return the number of each value.
@@ -167,6 +199,16 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     return array
 
 
+def as_value(listed: Any) -> Value:
+    """Return one value from an array's `tolist()` as users write it: a tuple where it has several parts.
+
+    >>> as_value([3, 4]), as_value("red")
+    ((3, 4), 'red')
+    """
+    value: Value = tuple(listed) if isinstance(listed, list) else listed
+    return value
+
+
 def plain_array(array: Values) -> Values:
     """Return text held as objects, as data frames hold it, as strings, and unsigned integers as signed ones.
 
@@ -233,6 +275,11 @@ def spacing_and_unit(alphabet: LineAlphabet | PlaneAlphabet) -> tuple[str, str]:
 def joined(*parts: str) -> str:
     """Join the parts that are not empty."""
     return ", ".join(part for part in parts if part)
+
+
+def _count(size: int) -> str:
+    """Return a number of values; powers of two that are too long to read as such."""
+    return f"{size:,}" if size < 10**15 else f"about 2^{size.bit_length() - 1}"
 
 
 def _as_pair(left: Value, right: Value) -> ArrayLike:

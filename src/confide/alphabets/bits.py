@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, unbounded
+from confide.alphabets.base import Alphabet, Indices, Values
 from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count
+from confide.errors import InvalidParameterError
 from confide.metrics import Discrete, Metric, Value
 
 
@@ -27,9 +28,9 @@ class BitVectors(Alphabet):
     """
 
     WORD_BITS: ClassVar[int] = 63
+    LISTED_BITS: ClassVar[int] = 16  # 65,536 vectors times 16 values are a matrix of 8 MB; each further bit doubles it
 
     length: int
-    is_finite = False  # there are 2^length: no array is ever as long as that
 
     def __post_init__(self) -> None:
         check_count("length", self.length, 1)
@@ -47,7 +48,12 @@ class BitVectors(Alphabet):
     @property
     def size(self) -> int:
         """See :attr:`Alphabet.size`."""
-        raise unbounded(self, "a smaller one")
+        return 1 << self.length
+
+    @property
+    def is_listable(self) -> bool:
+        """See :attr:`Alphabet.is_listable`; up to 16 bits."""
+        return self.length <= self.LISTED_BITS
 
     @property
     def metric(self) -> Metric:
@@ -56,8 +62,20 @@ class BitVectors(Alphabet):
 
     @property
     def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        raise unbounded(self, "a smaller one")
+        """See :attr:`Alphabet.coordinates`; for bit vectors merely their numbers."""
+        self.require_listable()
+        return np.arange(self.size, dtype=np.float64)[:, None]
+
+    def require_listable(self) -> None:
+        """See :meth:`Alphabet.require_listable`."""
+        if not self.is_listable:
+            raise InvalidParameterError(
+                f"The 2^{self.length} vectors of {self!r} are too many to list; at most {self.LISTED_BITS} bits."
+            )
+
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.points`."""
+        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`."""
@@ -70,12 +88,19 @@ class BitVectors(Alphabet):
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`; vectors of one word are numbered by it, longer ones have no 64-bit number."""
         if self.parts > 1:
-            raise unbounded(self, f"vectors of at most {self.WORD_BITS} bits")
+            raise InvalidParameterError(
+                f"Vectors of more than {self.WORD_BITS} bits have no 64-bit number; {self!r} has {self.length} bits."
+            )
         return np.where(self.contains(values), values, -1)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        return np.asarray(indices, dtype=np.int64)
+        """See :meth:`Alphabet.decode`; numbers fit into the first word, and the others stay empty."""
+        numbers = np.asarray(indices, dtype=np.int64)
+        if self.parts == 1:
+            return numbers
+        words = np.zeros((*numbers.shape, self.parts), dtype=np.int64)
+        words[..., 0] = numbers
+        return words
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""

@@ -9,6 +9,9 @@ import numpy as np
 from confide.channels.base import Channel, FloatArray, Indices, Layout
 from confide.checks import read_only
 
+GIVEN = 2 * float(np.finfo(np.float64).eps)
+"""Relative error of an entry that was given as a number: it was divided by its row's sum."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dense(Channel):
@@ -36,6 +39,16 @@ class Dense(Channel):
         """See :attr:`Channel.layout`."""
         return self.arrangement
 
+    @property
+    def is_stored(self) -> bool:
+        """See :attr:`Channel.is_stored`."""
+        return True
+
+    @property
+    def rounding(self) -> float:
+        """See :attr:`Channel.rounding`; numbers that were given, and normalised."""
+        return GIVEN
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
@@ -45,6 +58,11 @@ class Dense(Channel):
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return weights @ self.matrix.T
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`; the stored matrix is the matrix."""
+        return 0.0
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,23 +46,52 @@ class Embedded(Channel):
         """See :attr:`Channel.layout`."""
         return None if self.base.layout is None else self.base.layout.part(self.values)
 
+    @property
+    def rounding(self) -> float:
+        """See :attr:`Channel.rounding`."""
+        return self.base.rounding
+
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
-        full[..., self.values] = distribution
-        return self._merge(self.base.push(full))
+        return self._merge(self.base.push(self._spread(distribution)))
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        spread = np.where(self.remap < 0, 0.0, weights[..., self.remap])
-        pulled: FloatArray = self.base.pull(spread)[..., self.values]
+        pulled: FloatArray = self.base.pull(self._unmerge(weights))[..., self.values]
         return pulled
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return self.base.entry_error
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        full = self._spread(distribution)
+        merged_most = int(np.bincount(self.remap + 1)[1:].max(initial=0))
+        return self._merge(self.base.push_error(full, self.base.push(full))) + merged_most * UNIT * pushed
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
+        """See :meth:`Channel.pull_error`."""
+        unmerged = self._unmerge(weights)
+        error: FloatArray = self.base.pull_error(unmerged, self.base.pull(unmerged))[..., self.values]
+        return error
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         return self._merge(self.base.select(self.values[values]))
+
+    def _spread(self, distribution: FloatArray) -> FloatArray:
+        """Lay a distribution out over the values of the base."""
+        full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
+        full[..., self.values] = distribution
+        return full
+
+    def _unmerge(self, weights: FloatArray) -> FloatArray:
+        """Give each output of the base the weight of what it is reported as."""
+        return np.where(self.remap < 0, 0.0, weights[..., self.remap])
 
     def _merge(self, outputs: FloatArray) -> FloatArray:
         """Add up what is reported as the same output."""

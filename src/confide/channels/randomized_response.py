@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import UNIT, Channel, FloatArray, Indices
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +37,20 @@ class RandomizedResponseChannel(Channel):
         self.check_length(weights, 1)
         return self.push(weights)
 
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`; two numbers make the matrix."""
+        return 0.0
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
+        """See :meth:`Channel.push_error`."""
+        # numpy sums in pairs of pairs, blocks of 128 in eight strands: 16 + 3 + log2(size / 128) additions at most.
+        return (24 + self.size.bit_length()) * UNIT * pushed
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        return self.push_error(weights, pulled)
+
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         return np.where(values[:, None] == np.arange(self.size), self.keep, self.other)
@@ -45,3 +59,14 @@ class RandomizedResponseChannel(Channel):
         """See :meth:`Channel.unpush`; solve (keep - other) w + other sum(w) = q, where sum(w) = sum(q)."""
         total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
         return (frequencies - self.other * total) / (self.keep - self.other)
+
+    @property
+    def keep_and_other(self) -> tuple[float, float]:
+        """See :attr:`Channel.keep_and_other`."""
+        return self.keep, self.other
+
+    def inverse_lengths(self) -> FloatArray:
+        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, permuted."""
+        first = np.zeros(self.size)
+        first[0] = 1.0
+        return np.full(self.size, float((self.unpush(first) ** 2).sum()))

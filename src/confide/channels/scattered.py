@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
-from confide.channels.recursions import running_sums
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
+from confide.channels.two_sided_exponential import running_sums
 from confide.checks import read_only
 
 
@@ -92,6 +92,22 @@ class ScatteredExponential(Channel):
         to_right = self._gather(weights * self._from_right, self._next)
         return self._sums_from_right(to_left) + self._sums_from_left(to_right)
 
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`: each step of a running sum adds units of it, which fade as it does."""
+        left = self._sums_from_left(self._sums_from_left(distribution))
+        right = self._sums_from_right(self._sums_from_right(distribution))
+        steps = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
+        return UNIT * self._units_a_step * (steps + 3 * pushed)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`; reports between the same two values are added one after the other."""
+        to_left = self._gather(weights * self._from_left, self._floor)
+        to_right = self._gather(weights * self._from_right, self._next)
+        right, left = self._sums_from_right(to_left), self._sums_from_left(to_right)
+        steps = self._sums_from_right(right) + self._sums_from_left(left)
+        together = int(np.bincount(self._floor).max(initial=0))
+        return UNIT * (self._units_a_step * (steps + 3 * pulled) + together * pulled)
+
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         selected: FloatArray = np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
@@ -108,6 +124,12 @@ class ScatteredExponential(Channel):
             return math.exp(-self.decay)
         ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))
         return ratios
+
+    @property
+    def _units_a_step(self) -> float:
+        """Roundings of a step: its product, its sum, its ratio, and the exponent that a ratio is made from."""
+        widest = 1.0 if self.places is None else float(np.diff(self.places).max(initial=0.0))
+        return 3 + self.decay * widest
 
     def _sums_from_left(self, vectors: FloatArray) -> FloatArray:
         return running_sums(vectors, self._ratios)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout
-from confide.channels.recursions import sums_of_others
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.checks import read_only
 
 FAINT = 1e-290
@@ -123,6 +122,19 @@ class TwoSidedExponential(Channel):
             smeared += weights * self._on_diagonal
         return smeared
 
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        weighted = distribution if self.rows is None else distribution * self.rows
+        error = self._smear_error(weighted) * self.columns
+        return error + self._diagonal_error(distribution, pushed)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        error = self._smear_error(weights * self.columns)
+        if self.rows is not None:
+            error *= self.rows
+        return error + self._diagonal_error(weights, pulled)
+
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         positions = np.arange(self.columns.size)
@@ -133,6 +145,30 @@ class TwoSidedExponential(Channel):
         if self.diagonal is not None:
             matrix[np.arange(values.size), values] = self.diagonal[values]
         return matrix
+
+    @property
+    def line(self) -> TwoSidedExponential | None:
+        """See :attr:`Channel.line`."""
+        return self if self.has_tridiagonal_form else None
+
+    def rescaled(self, factors: FloatArray) -> TwoSidedExponential:
+        """See :meth:`Channel.rescaled`; a line stays a line, for long ones are solved as nothing else is."""
+        rows = factors if self.rows is None else self.rows * factors
+        return replace(self, rows=rows, diagonal=None if self.diagonal is None else self.diagonal * factors)
+
+    def inverse_lengths(self) -> FloatArray:
+        """See :meth:`Channel.inverse_lengths`; row z of the inverse has entries at z - 1, z and z + 1 alone."""
+        if self.diagonal is not None:
+            return super().inverse_lengths()
+        size = self.shape[0]
+        lengths = np.zeros(size)
+        for start in range(min(3, size)):  # every third row fits into one vector without overlap
+            comb = np.zeros(size)
+            comb[start::3] = 1.0
+            squares = np.concatenate([[0.0], self.unpush(comb) ** 2, [0.0]])
+            around = squares[:-2] + squares[1:-1] + squares[2:]
+            lengths[start::3] = around[start::3]
+        return lengths
 
     @property
     def has_tridiagonal_form(self) -> bool:
@@ -219,6 +255,29 @@ class TwoSidedExponential(Channel):
         smeared: FloatArray = solution.T.reshape(vectors.shape)
         return smeared
 
+    def _smear_error(self, vectors: FloatArray) -> FloatArray:
+        """Bound the error of a smear by running it again on its own partial sums.
+
+        A step f_i = b_i + alpha f_(i-1) is wrong by a rounding each of the product, the sum and alpha: 3 units of f at
+        most, which then fades as f does. So the forward sums f err by 3 units of L^-1 f, which comes to 3 units of T f
+        at the end, and the backward sums x by 3 units of L'^-1 x, and a few more for the factors.
+        """
+        forward = running_sums(vectors, self.ratio)
+        if self._stands_apart:
+            backward = running_sums(vectors[..., ::-1], self.ratio)[..., ::-1]
+            both = sums_of_others(forward, self.ratio) + sums_of_others(backward, self.ratio)
+            return 5 * UNIT * both + FAINT  # for what underflows
+        smeared = self._smear(vectors)
+        backward = running_sums(smeared[..., ::-1], self.ratio)[..., ::-1]
+        return UNIT * (3 * (self._smear(forward) + backward) + 8 * smeared) + 2 * FAINT / self.complement
+
+    def _diagonal_error(self, vectors: FloatArray, products: FloatArray) -> FloatArray:
+        """Bound what adding a diagonal costs: roundings of both summands, whatever their signs."""
+        if self.diagonal is None:
+            return 2 * UNIT * products
+        error: FloatArray = UNIT * (3 * products + 6 * np.abs(vectors * self._on_diagonal))
+        return error
+
     def _smear_side_by_side(self, vectors: FloatArray) -> FloatArray:
         """Run the same two recursions on many vectors at once: a step then waits for no other vector's last one."""
         sums = np.add(vectors.T, FAINT, out=np.empty(vectors.T.shape))
@@ -238,3 +297,38 @@ def _solve_factored() -> Callable[..., tuple[Any, int]]:
 
     solve: Callable[..., tuple[Any, int]] = dpttrs
     return solve
+
+
+def running_sums(vectors: FloatArray, ratio: float | FloatArray) -> FloatArray:
+    """Return the fading sums from the left, along the last axis; on non-negative input fully accurate.
+
+    One ratio serves every step; an array has one for each step from an entry to the next.
+
+    >>> running_sums(np.array([1.0, 0.0, 2.0]), 0.5)
+    array([1.  , 0.5 , 2.25])
+    >>> running_sums(np.array([1.0, 0.0, 2.0]), np.array([0.5, 0.1]))
+    array([1.  , 0.5 , 2.05])
+    """
+    from scipy.linalg.lapack import dtbtrs
+
+    size = vectors.shape[-1]
+    bands = np.empty((2, size), order="F")
+    bands[0], bands[1, -1] = 1.0, 0.0
+    bands[1, :-1] = np.negative(ratio)
+    columns = np.asfortranarray(vectors.reshape(-1, size).T)
+    solution, _ = dtbtrs(bands, columns, uplo="L", diag="U")
+    sums: FloatArray = solution.T.reshape(vectors.shape)
+    return sums
+
+
+def sums_of_others(vectors: FloatArray, ratio: float) -> FloatArray:
+    """Return sum over j != i of ratio^|i - j| b_j, without the cancellation of subtracting b_i from the whole sum.
+
+    >>> sums_of_others(np.array([1.0, 0.0, 2.0]), 0.5)
+    array([0.5 , 1.5 , 0.25])
+    """
+    sums = np.zeros_like(vectors)
+    sums[..., 1:] = running_sums(vectors, ratio)[..., :-1]
+    sums[..., :-1] += running_sums(vectors[..., ::-1], ratio)[..., ::-1][..., 1:]
+    sums *= ratio
+    return sums

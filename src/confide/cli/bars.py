@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.estimates import Estimate
-from confide.explanations import label_value
+from confide.wording import label_value
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, reproduce, show
+from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, show
 from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
 from confide.errors import ConfideError
 
 
 class ExplainingGroup(TyperGroup):
-    """Ends a failure that confide explains with its message and its exit code, in place of a traceback."""
+    """Commands whose failures end with a message and an exit code in place of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -28,8 +31,37 @@ class ExplainingGroup(TyperGroup):
         except BrokenPipeError:
             raise  # typer ends it quietly: whoever read the output has seen enough
         except OSError as error:
-            complain(f"The output cannot be written: {error.strerror or error}.")
-            raise typer.Exit(int(ExitCode.DATA)) from None
+            raise typer.Exit(int(_no_output(error))) from None
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command line, and end only when what was said has left."""
+        try:
+            return super().main(*args, **settings)
+        except SystemExit as ending:
+            code = ending.code
+        except OSError as error:  # while options were read: help and version are printed there
+            code = int(_no_output(error))
+        # Python itself flushes too late: a failure is then "Exception ignored" and exit code 120.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError as error:
+                is_noted = isinstance(error, BrokenPipeError) or stream is sys.stderr
+                code = code or int(ExitCode.UNEXPECTED if is_noted else _no_output(error))
+                _silence(stream)
+        raise SystemExit(code)
+
+
+def _no_output(error: OSError) -> ExitCode:
+    complain(f"The output cannot be written: {error.strerror or error}.")
+    return ExitCode.DATA
+
+
+def _silence(stream: TextIO) -> None:
+    """Hand a stream to the null device, so that Python does not try again, and complain, when it exits."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def _paragraphs(heading: str, lines: Iterable[str]) -> str:
@@ -80,7 +112,6 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
-    "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
 }
 """Every command with examples for its help; a new one joins by standing here."""
 
@@ -90,4 +121,8 @@ for _name, (_command, _examples) in COMMANDS.items():
 
 def run() -> None:
     """Run the command line."""
+    # Python has None for a stream that was closed before it began, as by `confide show survey.toml >&-`.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - open until the end
     app(prog_name="confide")

@@ -18,8 +18,8 @@ from confide.alphabets import (
 )
 from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import say, show_json, show_pairs
+from confide.files import alphabet_record
 from confide.surveys import Survey, load_survey
-from confide.tables import alphabet_record
 from confide.wording import counted
 
 EXAMPLES = ("confide show survey.toml",)
@@ -57,6 +57,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "reports": alphabet_record(mechanism.report_alphabet),
         "guarantee": str(mechanism.guarantee),
         "examples": explain_guarantee(survey),
+        "survey": survey.record(),
     }
 
 
@@ -81,7 +82,7 @@ def describe_alphabet(alphabet: Alphabet) -> str:
 
 
 def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
-    from confide.explanations import with_unit
+    from confide.wording import with_unit
 
     step = with_unit(alphabet.spacing, alphabet.unit)
     if isinstance(alphabet, Line | Plane):

@@ -7,9 +7,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from confide.methods import Monitor
-from confide.methods.base import Progress
-from confide.tables import to_json
+from confide.files import to_json
+from confide.methods import Monitor, Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -86,8 +85,9 @@ def warn(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print why nothing came of it, on standard error."""
-    _announce("Error: ", "bold red", text)
+    """Print why nothing came of it, on standard error; the exit code says it alone where that is full or closed."""
+    with contextlib.suppress(OSError):
+        _announce("Error: ", "bold red", text)
 
 
 @contextlib.contextmanager

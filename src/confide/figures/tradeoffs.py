@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.errors import InvalidParameterError
-from confide.explanations import plural
 from confide.figures import style
-from confide.figures.plain_axes import mark_decades
+from confide.figures.style import mark_decades
 from confide.guarantees import MetricPrivacy
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.simulations import promise
+from confide.plans.rivals import promise
+from confide.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

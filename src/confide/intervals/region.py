@@ -20,11 +20,10 @@ exact where L(theta_t) itself has fallen just as far as is allowed, and valid ev
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels import Channel, RandomizedResponseChannel, Rescaled, TwoSidedExponential
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.methods import MLE
@@ -119,17 +118,18 @@ class Region:
             tilt = min(_halfway(below, above) if number % 3 == 0 else _between(below, above, wanted), STEEPEST)
         return proven
 
-    def _point(self, shares: FloatArray, tilt: float) -> Point:
+    def _point(self, shares: FloatArray, tilt: float) -> PathPoint:
         """Return the point of the path where all has been gained that the tilt pays for."""
         prices = 1 + tilt * shares
-        if isinstance(self.evidence.channel, RandomizedResponseChannel):
-            return self._filled_point(shares, prices, self.evidence.channel)
-        tilted = Evidence(_rescaled(self.evidence.channel, 1 / prices), self.evidence.counts)
+        alike = self.evidence.channel.keep_and_other
+        if alike is not None:
+            return self._filled_point(shares, prices, *alike)
+        tilted = Evidence(self.evidence.channel.rescaled(1 / prices), self.evidence.counts)
         phi = _maximum(tilted)
         theta = phi / prices
         return self._judge(shares, tilt, theta / float(theta.sum()), tilted.certificate(phi))
 
-    def _filled_point(self, shares: FloatArray, prices: FloatArray, channel: RandomizedResponseChannel) -> Point:
+    def _filled_point(self, shares: FloatArray, prices: FloatArray, keep: float, other: float) -> PathPoint:
         """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
 
         Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w,
@@ -137,19 +137,19 @@ class Region:
         """
         from confide.solvers.water_filling import fill_water
 
-        theta = fill_water(self.evidence.frequencies / prices, channel.keep, channel.other)
-        flat = channel.other * float(self.evidence.ratio(channel.push(theta)).sum())
+        theta = fill_water(self.evidence.frequencies / prices, keep, other)
+        flat = other * float(self.evidence.ratio(self.evidence.channel.push(theta)).sum())
         level = (1 - flat) / float(prices @ theta)  # because g . theta = 1
         tilt = float(np.ptp(prices)) * level / (flat + level)
         return self._judge(shares, tilt, theta, 0.0)
 
-    def _judge(self, shares: FloatArray, tilt: float, theta: FloatArray, certificate: float) -> Point:
+    def _judge(self, shares: FloatArray, tilt: float, theta: FloatArray, certificate: float) -> PathPoint:
         fall = self.highest_likelihood - self.evidence.log_likelihood(theta)
-        return Point(tilt, float(shares @ theta), max(0.0, fall), certificate)
+        return PathPoint(tilt, float(shares @ theta), max(0.0, fall), certificate)
 
 
 @dataclass(frozen=True)
-class Point:
+class PathPoint:
     """A point of the path.
 
     Attributes
@@ -194,14 +194,6 @@ def _between(below: tuple[float, float], above: tuple[float, float], wanted: flo
 def _halfway(below: tuple[float, float], above: tuple[float, float]) -> float:
     """Return the middle, which no shape of the path can make slow."""
     return 2 * below[0] if math.isinf(above[0]) else (below[0] + above[0]) / 2
-
-
-def _rescaled(channel: Channel, factors: FloatArray) -> Channel:
-    """Return a channel with its rows multiplied; a line stays a line, for long ones are solved as nothing else is."""
-    if not isinstance(channel, TwoSidedExponential):
-        return Rescaled(channel, factors)
-    rows = factors if channel.rows is None else channel.rows * factors
-    return replace(channel, rows=rows, diagonal=None if channel.diagonal is None else channel.diagonal * factors)
 
 
 def _maximum(evidence: Evidence) -> FloatArray:

@@ -1,18 +1,21 @@
-"""What people's devices do to a value. One mechanism a file; a new one joins by standing in MECHANISMS."""
+"""Mechanisms, which blur a value on a person's device. A new one joins surveys by standing in MECHANISMS."""
 
-from confide.mechanisms.base import Mechanism
+from confide.mechanisms.base import Mechanism, truncated
+from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
+from confide.mechanisms.facts import Bound, Facts, Noise, Premise, Proof
 from confide.mechanisms.from_matrix import FromMatrix
 from confide.mechanisms.geometric import Geometric, TruncatedGeometric
 from confide.mechanisms.laplace import Laplace, TruncatedLaplace
-from confide.mechanisms.planar_geometric import PlanarGeometric, TruncatedPlanarGeometric
-from confide.mechanisms.planar_laplace import PlanarLaplace, TruncatedPlanarLaplace
-from confide.mechanisms.product import Product
+from confide.mechanisms.planar_noise import (
+    PlanarGeometric,
+    PlanarLaplace,
+    TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
+)
 from confide.mechanisms.randomized_response import RandomizedResponse
-from confide.mechanisms.rappor import Rappor
-from confide.mechanisms.remapped import Remapped
 from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
-from confide.mechanisms.truncation import truncated
+from confide.mechanisms.unary import Rappor, UnaryEncoding
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.kind: mechanism
@@ -39,14 +42,19 @@ MECHANISMS: dict[str, type[Mechanism]] = {
 
 __all__ = [
     "MECHANISMS",
+    "Bound",
     "Exponential",
+    "Facts",
     "FromMatrix",
     "Geometric",
     "Laplace",
     "Mechanism",
+    "Noise",
     "PlanarGeometric",
     "PlanarLaplace",
+    "Premise",
     "Product",
+    "Proof",
     "RandomizedResponse",
     "Rappor",
     "Remapped",
@@ -56,5 +64,6 @@ __all__ = [
     "TruncatedPlanarGeometric",
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
+    "UnaryEncoding",
     "truncated",
 ]

@@ -1,4 +1,4 @@
-"""What every mechanism is."""
+"""The contract of every mechanism: what one must define, and what it gets for free."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Indices
-from confide.channels import Channel, Embedded
+from confide.alphabets import Alphabet, BitVectors, Indices
+from confide.channels import Channel, Dense, Embedded, Layout
+from confide.counts import Counts, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
-from confide.mechanisms.premises import Premise
-from confide.reports import Counts, as_histogram, tally
+from confide.mechanisms.facts import Facts
 from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
 
 LARGEST_SIMULATED = 20_000_000
@@ -29,41 +29,56 @@ class Mechanism(ABC):
 
     A mechanism is a row of integer weights for each value. Reports are drawn from exactly these weights, and the
     channel that estimates use is these weights divided by their sum, so the two cannot drift apart.
+
+    A new mechanism is a frozen dataclass with an `alphabet`, a `guarantee` and `weights`; a `report_alphabet` where
+    reports are no values. All else follows from these: sampling, audit, estimates, diagnosis, intervals, pages. Two
+    things make it better: a `channel` with faster products, and `facts`, which theory would otherwise compute.
     """
 
     kind: ClassVar[str]
-    """What the mechanism is called in a survey file."""
+    """Name of the mechanism in a survey file."""
 
     alphabet: Alphabet
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """What is promised to a person."""
+        """Promise to a person."""
+
+    @property
+    def has_channel(self) -> bool:
+        """Whether values and outputs can be listed, so that there is a matrix P(output | value)."""
+        return self.alphabet.is_listable and self.report_alphabet.is_listable
 
     @property
     def channel(self) -> Channel:
-        """P(output | value) as an operator; an error where there is no end of outputs."""
-        raise self._no_end()
+        """P(output | value) as an operator: the weights, stored; an error where :attr:`has_channel` is false."""
+        return self._stored_weights
+
+    @cached_property
+    def _stored_weights(self) -> Dense:
+        if not self.has_channel:
+            raise self._no_matrix()
+        rows = (self.weights(index) for index in range(self.alphabet.size))
+        # Integers of any size are divided exactly and rounded once.
+        matrix = [[weight / total for weight in row] for row in rows for total in (sum(row),)]
+        return Dense(np.array(matrix), Layout.of(self.alphabet))
 
     def weights(self, index: int) -> Sequence[int]:  # noqa: ARG002 (for those that have them)
-        """Return the exact weights of all outputs for the value with this number; an error where they have no end."""
-        raise self._no_end()
+        """Return the exact weights of all outputs for the value with this number; an error where unbounded."""
+        if self.has_channel:
+            raise NotImplementedError(f"{type(self).__name__} must define weights(index): reports are drawn from them.")
+        raise self._no_matrix()
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """What a report may be; the alphabet itself unless the mechanism says otherwise."""
+        """Alphabet of the reports; that of the values unless the mechanism says otherwise."""
         return self.alphabet
 
     @property
-    def premise(self) -> Premise:
-        """What is known of which values make a report likely: what :func:`confide.likely_subset` may rest on."""
-        return Premise.NOTHING
-
-    @property
-    def decay(self) -> float | None:
-        """The rate r, where P(report | value) is exactly a constant times e^(-r distance) in steps; else None."""
-        return None
+    def facts(self) -> Facts:
+        """Declared facts, which theory reads; none unless the mechanism says otherwise."""
+        return Facts()
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """Return places that hold the peaks of all reports between them, one row a place.
@@ -116,7 +131,7 @@ class Mechanism(ABC):
     def _simulate(self, people: Indices, generator: np.random.Generator) -> Counts:
         """Draw multinomials where rows of the channel fit, and reports one by one where they do not."""
         present = np.flatnonzero(people)
-        if not self.report_alphabet.is_finite or present.size * self.report_alphabet.size > LARGEST_SIMULATED:
+        if not self.has_channel or present.size * self.report_alphabet.size > LARGEST_SIMULATED:
             return tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
         rows = self.channel.select(present)
         drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
@@ -131,8 +146,9 @@ class Mechanism(ABC):
         ImpossibleReportError
             If a report is none of the outputs.
         """
-        per_output: NDArray[np.float64] = np.zeros(self.report_alphabet.size)
+        self.report_alphabet.require_listable()
         self.refuse_strays(counts)
+        per_output: NDArray[np.float64] = np.zeros(self.report_alphabet.size)
         per_output[self.report_alphabet.locate(counts.reports)] = counts.counts  # distinct reports, distinct numbers
         return per_output
 
@@ -170,11 +186,15 @@ class Mechanism(ABC):
         if stray.size:
             raise ImpossibleReportError(_stray_message(self, counts, stray))
 
+    def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:  # noqa: ARG002 (for unbounded mechanisms)
+        """Return the kin whose reports are moved to the nearest of some outputs, or None where there is none."""
+        return None
+
     def _privatize(self, values: ArrayLike, bits: Bits) -> NDArray[Any]:
         return self._report(self.alphabet.encode(values), bits)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
-        """Draw one report for each value number; mechanisms with endless outputs add their noise here."""
+        """Draw one report for each value number; mechanisms with unbounded outputs add their noise here."""
         return self.report_alphabet.decode(self._draw(indices, bits))
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
@@ -191,10 +211,11 @@ class Mechanism(ABC):
         arguments = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
         return f"{type(self).__name__}({arguments})"
 
-    def _no_end(self) -> InvalidParameterError:
+    def _no_matrix(self) -> InvalidParameterError:
+        kind = "unbounded" if not self.report_alphabet.is_finite else "too many to list"
         return InvalidParameterError(
-            f"There is no end of outputs of {self!r}, so it has no finite matrix. mechanism.observe(counts) gives the "
-            f"channel over the reports seen; the truncated mechanism has a matrix."
+            f"The outputs of {self!r} are {kind}, so it has no matrix. mechanism.observe(counts) gives the channel "
+            f"over the reports seen; the truncated mechanism, where there is one, has a matrix."
         )
 
     def _refuse_impossible(self, per_output: NDArray[np.float64]) -> None:
@@ -207,6 +228,22 @@ class Mechanism(ABC):
                 f"Report {first} was seen {per_output[impossible[0]]:,.10g} times, but no value can produce it under "
                 f"{self!r}. Were the reports made with another survey?"
             )
+
+
+def truncated(mechanism: Mechanism, outputs: Alphabet | None = None) -> Mechanism:
+    """Return the mechanism whose reports are moved to the nearest of `outputs`; the alphabet if left out.
+
+    >>> from confide import Geometric, Integers
+    >>> truncated(Geometric(Integers(0, 99), epsilon=0.05), Integers(-10, 109))
+    TruncatedGeometric(alphabet=Integers(0, 99), epsilon=0.05, outputs=Integers(-10, 109))
+    """
+    found = mechanism._truncated(outputs)
+    if found is None:
+        raise InvalidParameterError(
+            f"{mechanism!r} cannot be truncated to {outputs!r}: give an unbounded mechanism on a finite alphabet, and "
+            f"outputs of the same kind. Remapped() post-processes any other mechanism."
+        )
+    return found
 
 
 def merge_weights(remap: Indices, weights: Sequence[int], size: int) -> list[int]:
@@ -231,6 +268,21 @@ def require_alphabet(name: str, value: object) -> None:
     """Refuse anything but an alphabet."""
     if not isinstance(value, Alphabet):
         raise InvalidParameterError(f"{name} must be an alphabet such as Categories([...]); got {value!r}.")
+
+
+def require_finite(alphabet: Alphabet, name: str) -> None:
+    """Refuse an alphabet that cannot be listed, and what is no alphabet at all."""
+    require_alphabet("alphabet", alphabet)
+    if isinstance(alphabet, BitVectors):
+        raise InvalidParameterError(
+            f"{name} needs an alphabet with an end that can be listed; {alphabet!r} has 2^{alphabet.length} bit "
+            f"vectors. Use Rappor by itself."
+        )
+    if not alphabet.is_finite:
+        raise InvalidParameterError(
+            f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it: Integers(low, high) or "
+            f"Grid(rows, columns)."
+        )
 
 
 def settle_epsilon(mechanism: Mechanism, step: float = 1.0) -> None:

@@ -23,11 +23,12 @@ from confide.channels import (
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
 from confide.kernels import planar_geometric_kernel
-from confide.mechanisms.base import Mechanism, settle_epsilon
+from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
+from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
 from confide.mechanisms.geometric import power_weights
-from confide.mechanisms.line import LARGEST_TABLE, require_finite
+from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
-from confide.mechanisms.premises import Premise
+from confide.metrics import Discrete, Euclidean, Manhattan, Metric, SumMetric
 from confide.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
 
 
@@ -61,8 +62,22 @@ class Exponential(Mechanism):
         return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
 
     @property
-    def premise(self) -> Premise:
-        """See :attr:`Mechanism.premise`.
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        rescaled = Proof(
+            "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
+        )
+        is_known = is_positive_definite(self.alphabet.metric)
+        is_line = isinstance(self.alphabet, Integers)
+        return Facts(
+            is_positive=True,
+            independence=rescaled if is_known else None,
+            premise=self._premise(),
+            noise=Noise(self._ratio, is_redrawn=True) if is_line else None,
+        )
+
+    def _premise(self) -> Premise:
+        """Return what is known of which values make a report likely.
 
         The normaliser N(x) differs from value to value, so a nearer value need not make a report likelier: between
         two sides of it, or on a plane, nothing is known. On one side of a report z on a line it does, though: moving
@@ -134,7 +149,7 @@ class Exponential(Mechanism):
         return Embedded(scaled, alphabet.places, remap, alphabet.size)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from rows of weights where there are few; else propose endless noise until it stays among the values."""
+        """Draw from rows of weights where there are few; else propose unbounded noise until it hits a value."""
         if self.alphabet.size <= LARGEST_TABLE or not isinstance(self.alphabet, Integers | Grid):
             return super()._draw(indices, bits)
         drawn = np.full(indices.size, -1, dtype=np.int64)
@@ -152,3 +167,10 @@ class Exponential(Mechanism):
         """All displacements between two cells of the grid; what lies beyond would be refused anyway."""
         assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
         return TableNoise(planar_geometric_kernel(self.alphabet.shape, shaded(self._half_rate)).cells)
+
+
+def is_positive_definite(metric: Metric) -> bool:
+    """Whether e^(-c distance) is strictly positive definite under this metric."""
+    if isinstance(metric, SumMetric):
+        return is_positive_definite(metric.first) and is_positive_definite(metric.second)
+    return isinstance(metric, Discrete | Euclidean | Manhattan)

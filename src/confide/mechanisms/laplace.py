@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import ClassVar
@@ -11,11 +11,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Indices, Integers, Line
+from confide.alphabets import Alphabet, Indices, Integers, Line
 from confide.channels import ScatteredExponential, TwoSidedExponential
+from confide.counts import Counts
 from confide.evidence import Evidence
-from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
-from confide.reports import Counts
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
+from confide.mechanisms.line import DISTANCE_DOMINANCE, TruncatedLineMechanism, UnboundedLineMechanism
 from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
 
@@ -45,8 +46,28 @@ class Laplace(UnboundedLineMechanism):
         return Line(self.alphabet.spacing, self.alphabet.unit)
 
     @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        at_values = Proof(
+            "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
+        )
+        return Facts(
+            is_positive=True,
+            independence=at_values if self.alphabet.is_finite else FOURIER,
+            premise=Premise.LINE,
+            decay=self.decay,
+            noise=Noise(self._fine_ratio, resolution=Line.RESOLUTION),
+            dominance=DISTANCE_DOMINANCE if self.alphabet.is_finite else None,
+        )
+
+    def _truncated(self, outputs: Alphabet | None) -> TruncatedLaplace | None:
+        if outputs is None or isinstance(outputs, Integers):
+            return TruncatedLaplace(self.alphabet, self.epsilon, outputs)
+        return None
+
+    @property
     def decay(self) -> float:
-        """See :attr:`Mechanism.decay`."""
+        """See :attr:`UnboundedLineMechanism.decay`."""
         return -log_of(self._fine_ratio) * Line.RESOLUTION
 
     @property
@@ -94,6 +115,14 @@ class TruncatedLaplace(TruncatedLineMechanism):
 
     def __post_init__(self) -> None:
         self._check()
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
+        # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
+        noise = Noise(self._half_ratio**2, is_clamped=True)
+        return replace(super().facts, noise=noise, independence=at_values if self.reports_every_value else None)
 
     def _box_channel(self, size: int) -> TwoSidedExponential:
         half = self._half_ratio

@@ -1,4 +1,4 @@
-"""What mechanisms on a line share: noise added to a whole number, and clamped if need be."""
+"""Mechanisms on a line: noise added to a whole number, and clamped if need be."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Indices, Integers, Selection
-from confide.channels import Channel, Embedded, ScatteredExponential, TwoSidedExponential
+from confide.alphabets import Alphabet, Indices, Integers, Selection
+from confide.channels import Embedded, ScatteredExponential, TwoSidedExponential
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
-from confide.mechanisms.base import Mechanism, merge_weights, require_alphabet, settle_epsilon
-from confide.mechanisms.premises import Premise
-from confide.reports import Counts
+from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
+from confide.mechanisms.facts import Facts, Premise, Proof
 from confide.sampling import Bits
 
 LARGEST_TABLE = 256
-"""Up to this many cells a row of weights per value is drawn from; past it noise is added and clamped instead."""
+"""Cells up to which a row of weights per value is drawn from; past it noise is added and clamped instead."""
+
+DISTANCE_DOMINANCE = Proof(
+    "d(z) = c (distance from z to some value + the diameter of the values) - log a, whose mean is finite.",
+    "as in corollaries consistency2 and consistency3",
+)
+"""Dominance of noise proportional to e^(-c distance) over finitely many values."""
 
 
 class LineMechanism(Mechanism):
@@ -37,11 +43,6 @@ class LineMechanism(Mechanism):
         return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
 
     @property
-    def premise(self) -> Premise:
-        """See :attr:`Mechanism.premise`."""
-        return Premise.LINE
-
-    @property
     def _rate(self) -> Fraction:
         """The promised log-ratio between neighbours, exactly."""
         return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
@@ -53,7 +54,7 @@ class LineMechanism(Mechanism):
 
 @dataclass(frozen=True, repr=False)
 class UnboundedLineMechanism(LineMechanism):
-    """Noise on a line, with no end of reports: P(z | x) is a constant times e^(-decay |z - x|)."""
+    """Noise on a line with unbounded reports: P(z | x) is a constant times e^(-decay |z - x|)."""
 
     alphabet: Integers
     epsilon: float
@@ -61,7 +62,7 @@ class UnboundedLineMechanism(LineMechanism):
     @property
     @abstractmethod
     def decay(self) -> float:
-        """See :attr:`Mechanism.decay`."""
+        """Rate at which probabilities fall with the distance, a step."""
 
     @property
     @abstractmethod
@@ -98,9 +99,16 @@ class TruncatedLineMechanism(LineMechanism):
         return self.alphabet if self.outputs is None else self.outputs
 
     @property
-    def premise(self) -> Premise:
-        """See :attr:`Mechanism.premise`; one single output says nothing."""
-        return Premise.LINE if self.report_alphabet.size > 1 else Premise.NOTHING
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`; those that all clamped noise on a line has. One single output says nothing."""
+        says_something = self.report_alphabet.size > 1
+        return Facts(is_positive=True, premise=Premise.LINE if says_something else Premise.NOTHING)
+
+    @property
+    def reports_every_value(self) -> bool:
+        """Whether every value is also an output, which lemmas on clamped noise ask for."""
+        (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
+        return first <= low and high <= last
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """See :meth:`Mechanism.peaks`; an end collects all beyond it, so it is likeliest from the alphabet's end."""
@@ -112,8 +120,7 @@ class TruncatedLineMechanism(LineMechanism):
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
         """See :meth:`Mechanism.observe_within`; a range that holds all reports has a piece of the channel."""
-        channel = self.channel
-        if not isinstance(channel, TwoSidedExponential) or not isinstance(part, Integers):
+        if not self._is_plain or not isinstance(part, Integers):
             return super().observe_within(counts, part)
         self.refuse_strays(counts)
         places = part.locate(counts.reports)
@@ -122,15 +129,18 @@ class TruncatedLineMechanism(LineMechanism):
         per_output: NDArray[np.float64] = np.zeros(part.size)
         per_output[places] = counts.counts
         start = part.span[0] - self.alphabet.span[0]
-        return Evidence(channel.piece(start, start + part.size), per_output)
+        return Evidence(self._clamped_channel.piece(start, start + part.size), per_output)
 
     @cached_property
-    def channel(self) -> Channel:
+    def channel(self) -> TwoSidedExponential | Embedded:
         """See :attr:`Mechanism.channel`."""
-        channel = self._box_channel(self._box.size)
         if self._is_plain:
-            return channel
-        return Embedded(channel, self._values, self._remap, self.report_alphabet.size)
+            return self._clamped_channel
+        return Embedded(self._clamped_channel, self._values, self._remap, self.report_alphabet.size)
+
+    @cached_property
+    def _clamped_channel(self) -> TwoSidedExponential:
+        return self._box_channel(self._box.size)
 
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
@@ -138,7 +148,7 @@ class TruncatedLineMechanism(LineMechanism):
         return merge_weights(self._remap, row, self.report_alphabet.size)
 
     @abstractmethod
-    def _box_channel(self, size: int) -> Channel:
+    def _box_channel(self, size: int) -> TwoSidedExponential:
         """Return the channel of noise clamped to `size` cells, from each of them."""
 
     @abstractmethod
@@ -203,18 +213,3 @@ def require_integers(alphabet: Alphabet, name: str) -> None:
     """Refuse anything but whole numbers on a line."""
     if not isinstance(alphabet, Integers):
         raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")
-
-
-def require_finite(alphabet: Alphabet, name: str) -> None:
-    """Refuse an alphabet without an end, and what is no alphabet at all."""
-    require_alphabet("alphabet", alphabet)
-    if isinstance(alphabet, BitVectors):
-        raise InvalidParameterError(
-            f"{name} needs an alphabet with an end that can be listed; {alphabet!r} has 2^{alphabet.length} bit "
-            f"vectors. Use Rappor by itself."
-        )
-    if not alphabet.is_finite:
-        raise InvalidParameterError(
-            f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it: Integers(low, high) or "
-            f"Grid(rows, columns)."
-        )

@@ -1,4 +1,4 @@
-"""What mechanisms on a plane share: noise that moves a cell, and clamping to a region."""
+"""Mechanisms on a plane: noise that moves a cell, and clamping to a region."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection
 from confide.channels import Channel, Dense, Embedded, Layout
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
-from confide.mechanisms.base import Mechanism, merge_weights, settle_epsilon
-from confide.mechanisms.line import require_finite
-from confide.mechanisms.premises import Premise
-from confide.reports import Counts
+from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
+from confide.mechanisms.facts import Facts, Premise
 from confide.sampling import Bits
 
 LARGEST_DENSE = 700
-"""Up to this many cells a stored matrix is faster than a structured product."""
-
+"""Cells up to which a stored matrix is faster than a structured product."""
 
 LARGEST_SCATTER = 50_000_000
 """Entries up to which a matrix of values and scattered reports is stored: 400 MB."""
@@ -47,11 +45,6 @@ class PlaneMechanism(Mechanism):
         """The promised log-ratio between neighbours, exactly."""
         return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
 
-    @property
-    def premise(self) -> Premise:
-        """See :attr:`Mechanism.premise`."""
-        return Premise.COORDINATES
-
     @abstractmethod
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
         """Draw by how many rows and columns to move."""
@@ -66,7 +59,7 @@ class PlaneMechanism(Mechanism):
 
 
 class UnboundedPlaneMechanism(PlaneMechanism):
-    """Noise on a plane, with any cell of the endless lattice as a report."""
+    """Noise on a plane, with any cell of the unbounded lattice as a report."""
 
     @property
     def report_alphabet(self) -> Lattice:
@@ -92,6 +85,17 @@ class TruncatedPlaneMechanism(PlaneMechanism):
     def report_alphabet(self) -> Grid:
         """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet if self.outputs is None else self.outputs
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`; those that all clamped noise on a plane has."""
+        return Facts(is_positive=True, premise=Premise.COORDINATES)
+
+    @property
+    def reports_every_value(self) -> bool:
+        """Whether every value lies in the full box of outputs, which lemmas on clamped noise ask for."""
+        outputs = self.report_alphabet
+        return not outputs.holes and bool(outputs.contains(self.alphabet.decode(np.arange(self.alphabet.size))).all())
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """See :meth:`Mechanism.peaks`; an output that stands for holes beside it is likely from all of them."""

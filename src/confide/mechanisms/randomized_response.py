@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +15,7 @@ from confide.channels import RandomizedResponseChannel
 from confide.errors import InvalidParameterError
 from confide.guarantees import LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
-from confide.mechanisms.premises import Premise
+from confide.mechanisms.facts import Bound, Facts, Premise, Proof
 from confide.sampling import Bits, WeightRows, ratio_above, uniform_below
 
 
@@ -47,9 +48,17 @@ class RandomizedResponse(Mechanism):
         return LocalDP(self.epsilon)
 
     @property
-    def premise(self) -> Premise:
-        """See :attr:`Mechanism.premise`."""
-        return Premise.OWN_VALUE
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        size = self.alphabet.size
+        return Facts(
+            is_positive=True,
+            independence=Proof("Under k-RR all columns are linearly independent.", "lemma krrLinIndependence"),
+            premise=Premise.OWN_VALUE,
+            log_smallest=-self.epsilon - math.log1p((size - 1) * math.exp(-self.epsilon)),
+            corollary="corollary consistency1",
+            inversion_bound=krr_bound(size, self.epsilon),
+        )
 
     @cached_property
     def channel(self) -> RandomizedResponseChannel:
@@ -80,3 +89,16 @@ class RandomizedResponse(Mechanism):
         others = uniform_below(self.alphabet.size - 1, replaced.size, bits)
         outputs[replaced] = others + (others >= indices[replaced])
         return outputs
+
+
+def krr_bound(size: int, epsilon: float) -> Bound:
+    """Return the upper bound on inversion's error for k-RR (proposition invKrrBound).
+
+    >>> round(krr_bound(100, 2.0).per_report, 2)
+    277.28
+    """
+    # Written in e^-epsilon, which cannot overflow.
+    root = (1 + (size - 1) * math.exp(-epsilon)) / -math.expm1(-epsilon)
+    misprint = "227.28" if (size, epsilon) == (100, 2.0) else ""  # printed in place of 277.28
+    condition = "any epsilon above 0"
+    return Bound("at most", root**2, "proposition invKrrBound", holds=True, condition=condition, misprint=misprint)

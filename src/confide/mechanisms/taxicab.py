@@ -13,12 +13,23 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
 from confide.channels import Embedded, Kronecker, ScatteredExponential
+from confide.counts import Counts, tally
 from confide.evidence import Evidence
-from confide.mechanisms.geometric import clamped_channel, clamped_log_ratio, clamped_weights
+from confide.mechanisms.facts import FOURIER, Bound, Facts, Noise, Premise, Proof
+from confide.mechanisms.geometric import (
+    FEWEST_CELLS,
+    clamped_channel,
+    clamped_log_ratio,
+    clamped_weights,
+    log_inner,
+    log_smallest_clamped,
+)
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
-from confide.reports import Counts, tally
 from confide.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
+
+LARGEST_BOUNDED_RATE = 1.09
+"""Largest lambda times spacing for which the paper's bound on inversion's error holds."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,8 +51,35 @@ class Taxicab(UnboundedPlaneMechanism):
         self._check()
 
     @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        at_values = Proof("The columns at the values are linearly independent.", "lemma taxicabLinIndependence")
+        return Facts(
+            is_positive=True,
+            independence=at_values if self.alphabet.is_finite else FOURIER,
+            premise=Premise.COORDINATES,
+            decay=self.decay,
+            noise=Noise(self._ratio),
+            dominance=self._dominance(self.alphabet) if isinstance(self.alphabet, Grid) else None,
+        )
+
+    def _dominance(self, grid: Grid) -> Proof:
+        rate = self.epsilon / math.sqrt(2) * grid.spacing
+        constant = -2 * log_inner(rate)
+        reason = (
+            f"d(row, column) = {rate:.4g} (|row - {grid.first_row}| + |column - {grid.first_column}| + "
+            f"{sum(grid.shape) - 2}) + {constant:.4g}, whose mean is finite."
+        )
+        return Proof(reason, "corollary consistency3", {"lambda times spacing": rate, "-2 log a": constant})
+
+    def _truncated(self, outputs: Alphabet | None) -> TruncatedTaxicab | None:
+        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
+            return TruncatedTaxicab(self.alphabet, self.epsilon, outputs)
+        return None
+
+    @property
     def decay(self) -> float:
-        """See :attr:`Mechanism.decay`; the distance is the taxicab one."""
+        """Rate at which probabilities fall with the taxicab distance, a step."""
         return -log_of(self._ratio)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
@@ -133,6 +171,33 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
     def __post_init__(self) -> None:
         self._check()
 
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        grid, rate = self.alphabet, self.epsilon / math.sqrt(2) * self.alphabet.spacing
+        known = replace(
+            super().facts,
+            noise=Noise(self._ratio, is_clamped=True),
+            corollary="corollary consistency1",
+            inversion_bound=taxicab_bound(rate, grid.shape, is_square=self._is_plain),
+        )
+        if not self.reports_every_value:
+            return known
+        proof = Proof("The columns at the values are linearly independent.", "lemma TTaxicabLinIndependence")
+        # With holes the farthest cell may be one, and the smallest probability is another.
+        smallest = None if grid.holes else self._log_smallest(rate)
+        return replace(known, independence=proof, log_smallest=smallest)
+
+    def _log_smallest(self, rate: float) -> float:
+        """Return the smallest log-probability: coordinates are independent, so it is the sum of two."""
+        grid, box = self.alphabet, self.report_alphabet
+        starts, firsts = (grid.first_row, grid.first_column), (box.first_row, box.first_column)
+        ends = zip(starts, grid.shape, firsts, box.shape, strict=True)
+        return sum(
+            log_smallest_clamped(rate, (start, start + side - 1), (first, first + width - 1))
+            for start, side, first, width in ends
+        )
+
     def _box_channel(self, shape: tuple[int, int]) -> Kronecker:
         rows, columns = shape
         return Kronecker(clamped_channel(self._ratio, rows), clamped_channel(self._ratio, columns))
@@ -165,3 +230,21 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
     @cached_property
     def _ratio(self) -> Fraction:
         return ratio_above(over_root_two(self._rate))
+
+
+def taxicab_bound(rate: float, shape: tuple[int, int], *, is_square: bool = True) -> Bound:
+    """Return the lower bound on inversion's error for the truncated mechanism (proposition invTTaxicabBound).
+
+    >>> round(taxicab_bound(0.2 / math.sqrt(2) * 0.5, (20, 14)).per_report, 1)
+    662648.6
+    """
+    alpha, beta = math.exp(-rate), -1 / math.expm1(-rate)
+    return Bound.at_least(
+        beta**5 - 4 * alpha * beta**3 - 4,
+        "proposition invTTaxicabBound",
+        {
+            f"lambda times spacing {rate:.4g} is at most {LARGEST_BOUNDED_RATE}": rate <= LARGEST_BOUNDED_RATE,
+            f"values and outputs are one full box, {FEWEST_CELLS} or more cells each way": is_square
+            and min(shape) >= FEWEST_CELLS,
+        },
+    )

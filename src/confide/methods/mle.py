@@ -9,9 +9,10 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.checks import check_choice, check_count, check_positive
+from confide.em import Monitor, Status, uniform
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
-from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.base import Method, Solution
 
 SOLVER_NAMES = ("auto", "support-newton", "interior-point")
 
@@ -69,6 +70,11 @@ class MLE(Method):
         """See :attr:`Method.name`."""
         return "MLE"
 
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        return "the maximum of the likelihood (MLE)"
+
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         # scipy's linear algebra takes a while to import; the command line's help should not wait for it.
@@ -82,16 +88,16 @@ class MLE(Method):
                 monitor(number, highest[0])
 
         # Half the tolerance, because the certificate is computed once more, from the rounded answer.
-        clock = Clock(self.tolerance / 2, self.iteration_limit, self.time_limit)
+        # Nor is more sought than float64 can tell apart, which only costs time.
+        clock = Clock(max(self.tolerance / 2, 2 * evidence.resolution), self.iteration_limit, self.time_limit)
         if self.solver == "auto":
             found = maximise(evidence, clock, progress)
         elif self.solver == "interior-point" and not can_follow_path(evidence):
             raise InvalidParameterError("The interior point does not fit a channel of this size; use solver='auto'.")
         else:
-            start = np.full(evidence.channel.shape[0], 1.0 / evidence.channel.shape[0])
-            found = SOLVERS[self.solver](evidence, start, clock, progress)
-        # Rounding may bring the computed certificate to 0; nothing below the resolution is proven.
-        proven = max(found.certificate, evidence.resolution)
+            found = SOLVERS[self.solver](evidence, uniform(evidence.channel.shape[0]), clock, progress)
+        # The search goes by g as float64 has it; what is claimed is proven with the errors of float64 in it.
+        proven = evidence.certificate(found.distribution)
         status = self._status(evidence, proven, found.iterations, is_over=clock.is_over)
         explanation = _explain(status, proven, found.iterations)
         return Solution(found.distribution, found.iterations, status, explanation)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from confide.channels import Channel, RandomizedResponseChannel, TwoSidedExponential
-from confide.channels.base import FloatArray
+from confide.channels.base import Channel, FloatArray
 from confide.evidence import Evidence
 from confide.solvers.clock import Clock, Found, Progress
 from confide.solvers.interior_point import interior_point
@@ -32,8 +31,8 @@ LARGEST_MATRIX = 50_000_000
 def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
     """Find the maximum of the likelihood by the solver that suits the channel; let others go on where it ends short."""
     channel = evidence.channel
-    if isinstance(channel, RandomizedResponseChannel):
-        return Found.of(evidence, fill_water(evidence.frequencies, channel.keep, channel.other), 0)
+    if channel.keep_and_other is not None:
+        return Found.of(evidence, fill_water(evidence.frequencies, *channel.keep_and_other), 0)
     found = Found.of(evidence, np.full(channel.shape[0], 1.0 / channel.shape[0]), 0)
     for solver in _suitable(evidence):
         found = _go_on(solver, found, evidence, clock, progress)
@@ -73,8 +72,8 @@ def _go_on(solver: Solver, found: Found, evidence: Evidence, clock: Clock, progr
 def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Run the interior point with the Newton system that the channel allows."""
     channel = evidence.channel
-    if isinstance(channel, TwoSidedExponential) and is_line(channel):
-        return interior_point(evidence, LineSystem(channel), start, clock, progress)
+    if channel.line is not None and is_line(channel):
+        return interior_point(evidence, LineSystem(channel.line), start, clock, progress)
     return interior_point(evidence, DenseSystem(channel.dense()), start, clock, progress)
 
 
@@ -88,7 +87,7 @@ def can_follow_path(evidence: Evidence) -> bool:
 
 def is_line(channel: Channel) -> bool:
     """Whether the banded interior point applies."""
-    return isinstance(channel, TwoSidedExponential) and channel.has_tridiagonal_form and channel.shape[0] > 2
+    return channel.line is not None and channel.shape[0] > 2
 
 
 SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point": follow_path}

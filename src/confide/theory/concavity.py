@@ -1,11 +1,15 @@
-"""Is the likelihood strictly concave for these reports? Theorem strictconcavity: the rank of [G 1].
+"""Strict concavity of the likelihood for the reports at hand, and the uniqueness of its maximum.
 
-G holds the columns of the reports that were seen, 1 is a column of ones, and rows of both together must be linearly
-independent. How often a report was seen does not matter, nor does any scale of a column.
+Theorem strictconcavity: the rank of [G 1]. G holds the columns of the reports that were seen, 1 is a column of ones,
+and rows of both together must be linearly independent. How often a report was seen does not matter, nor does any scale
+of a column. Uniqueness of the maximum is weaker, and decided where strict concavity fails.
 
->>> from confide import RandomizedResponse, Integers, tally
+>>> from confide import Categories, FromMatrix, Integers, RandomizedResponse, tally
 >>> mechanism = RandomizedResponse(Integers(1, 4), epsilon=1.0)
 >>> strict_concavity(mechanism, tally([1, 2, 3])).verdict, strict_concavity(mechanism, tally([1, 2])).verdict
+(<Verdict.YES: 'yes'>, <Verdict.NO: 'no'>)
+>>> twins = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
+>>> uniqueness(twins, tally([2, 2, 2, 2])).verdict, uniqueness(twins, tally([2, 2, 2, 2, 1, 3])).verdict
 (<Verdict.YES: 'yes'>, <Verdict.NO: 'no'>)
 """
 
@@ -14,25 +18,36 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.channels import BitChannel
-from confide.channels.base import FloatArray, Indices
-from confide.checks import check_count
+from confide.channels.base import Channel, FloatArray, Indices
+from confide.checks import SUM_TOLERANCE, check_count
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
-from confide.mechanisms import Geometric, Mechanism, Rappor, Taxicab
-from confide.reports import Counts
+from confide.mechanisms.base import Mechanism
+from confide.sampling import log_of
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, digits_of, ends_of
+from confide.theory.maximum_set import MaximumSet, maximum_set
+from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, ends_of
 from confide.theory.verdicts import Finding, Verdict
 
 THEOREM = "theorem strictconcavity"
 COROLLARY = "corollary strictlyConcave_one_mech"
+PROPOSITION = "proposition uniqueness"
+SLACKNESS = "complementary slackness"
 
 MOST_PEOPLE = 10**15
 """People up to whom it is asked how many are enough."""
+
+SURELY = 1e-6
+"""Share, in its own unit, above which it is no slack of a linear program."""
+
+MOST_CLASSES = 8
+"""Classes of the same rows that are looked at, those with the largest shares first."""
 
 Step = Callable[[FloatArray], FloatArray]
 
@@ -55,19 +70,20 @@ class Concavity(Finding):
 
 def strict_concavity(mechanism: Mechanism, counts: Counts) -> Concavity:
     """Decide whether the log-likelihood of these reports is strictly concave."""
-    return concavity_of(mechanism, mechanism.observe(counts), identification(mechanism))
+    return concavity_of(mechanism.observe(counts), identification(mechanism))
 
 
-def concavity_of(mechanism: Mechanism, evidence: Evidence, known: Identification) -> Concavity:
+def concavity_of(evidence: Evidence, known: Identification) -> Concavity:
     """Decide the same from counts that were laid against the channel already."""
     seen = np.flatnonzero(evidence.counts > 0)
     values, distinct = evidence.channel.shape[0], int(seen.size)
     if distinct + 1 < values:
         return Concavity(Verdict.NO, _too_few(values, distinct), THEOREM, {}, distinct)
-    square = _square(evidence, known, distinct) if _is_whole(mechanism, evidence) else None
+    square = _square(evidence, known, distinct) if _is_stochastic(evidence.channel) else None
     if square is not None:
         return square
-    if isinstance(mechanism, Rappor) and binary_rank(mechanism, evidence) == values:
+    bits = evidence.channel.bit_vectors
+    if bits is not None and binary_rank(bits, values) == values:
         reason = f"The {distinct:,} distinct bit vectors, and ones, have rank {values:,} over the binary field already."
         return Concavity(Verdict.YES, reason, "proposition strictlyConcaverappor, lemma binarymatrix", {}, distinct)
     spectrum = _spectrum_of_some(evidence, seen)
@@ -76,58 +92,64 @@ def concavity_of(mechanism: Mechanism, evidence: Evidence, known: Identification
     )
 
 
-def endless_concavity(evidence: Evidence) -> Concavity:
-    """Decide the same for endless values: never, because reports are finitely many."""
+def unbounded_concavity(evidence: Evidence) -> Concavity:
+    """Decide the same for unbounded values: never, because reports are finitely many."""
     distinct = int(np.count_nonzero(evidence.counts))
     hold = "distinct report holds" if distinct == 1 else "distinct reports hold"
-    reason = f"There is no end of values, and {distinct:,} {hold} against at most {distinct + 1:,}."
+    reason = f"Values are unbounded, and {distinct:,} {hold} against at most {distinct + 1:,}."
     return Concavity(Verdict.NO, reason, THEOREM, {}, distinct)
 
 
-def rappor_concavity_bound(mechanism: Rappor, people: int) -> float:
-    """Return a lower bound on the probability that so many reports make the likelihood strictly concave.
+def concavity_chance(mechanism: Mechanism, people: int) -> float:
+    """Return a lower bound on the probability that so many bit vectors make the likelihood strictly concave.
 
-    It is known before any data (proposition strictlyConcaverappor), and zero for fewer people than values.
+    It is known before any data (proposition strictlyConcaverappor), and zero for fewer people than values. For n
+    people the bits of one value are n independent coins, so no vector of n bits has a probability above p^n, where p
+    is that of the likelier side of the most biased coin. By then 2^i of them lie in the span of i values before.
 
-    >>> from confide import Integers
-    >>> round(rappor_concavity_bound(Rappor(Integers(1, 10), epsilon=1.0), people=25), 4)
+    >>> from confide import Integers, Rappor
+    >>> round(concavity_chance(Rappor(Integers(1, 10), epsilon=1.0), people=25), 4)
     0.9927
     """
     check_count("people", people, 0)
     size = mechanism.alphabet.size
     if people < size:
         return 0.0
-    # The logarithm of p = 1 / (1 + e^(-epsilon / 2)), which itself rounds to 1 for a large epsilon.
-    log_miss = -people * math.log1p(math.exp(-mechanism.epsilon / 2))
+    log_miss = people * log_of(_likeliest_side(mechanism))
     return float(np.prod(-np.expm1(np.minimum(log_miss + math.log(2) * np.arange(size), 0.0))))
 
 
-def people_for_concavity(mechanism: Rappor, probability: float = 0.99) -> int | None:
-    """Return how many people make RAPPOR's likelihood strictly concave with at least this probability.
+def _likeliest_side(mechanism: Mechanism) -> Fraction:
+    """Return the largest probability that a bit has either value, exactly: in float64 it may round to 1."""
+    bits = mechanism.facts.bits
+    if bits is None:
+        raise InvalidParameterError(f"Reports of {mechanism!r} are not known to be one bit for each value.")
+    return max(max(one, 1 - one) for one in bits)
+
+
+def people_for_concavity(mechanism: Mechanism, probability: float = 0.99) -> int | None:
+    """Return how many people make the likelihood of bit vectors strictly concave with at least this probability.
 
     None where even `MOST_PEOPLE` are not known to be enough: under a large epsilon hardly any bit is flipped.
     """
     low, high = 0, mechanism.alphabet.size
-    while rappor_concavity_bound(mechanism, high) < probability:
+    while concavity_chance(mechanism, high) < probability:
         low, high = high, 2 * high
         if low >= MOST_PEOPLE:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if rappor_concavity_bound(mechanism, middle) >= probability else (middle, high)
+        low, high = (low, middle) if concavity_chance(mechanism, middle) >= probability else (middle, high)
     return high
 
 
-def binary_rank(mechanism: Rappor, evidence: Evidence) -> int:
-    """Return the rank over the binary field of the bit vectors seen, with a vector of ones besides.
+def binary_rank(packed: NDArray[np.uint8], size: int) -> int:
+    """Return the rank over the binary field of packed bit vectors of this many bits, with a vector of ones besides.
 
     A full rank there is a full rank over the reals (lemma binarymatrix), with no rounding in it. A rank that is not
     full says nothing.
     """
-    size = mechanism.alphabet.size
-    if not isinstance(evidence.channel, BitChannel):
-        raise InvalidParameterError(f"The bits of RAPPOR are in a BitChannel; got {type(evidence.channel).__name__}.")
-    vectors = (int.from_bytes(row.tobytes(), "little") for row in evidence.channel.packed)
+    vectors = (int.from_bytes(row.tobytes(), "little") for row in packed)
     basis: dict[int, int] = {}
     _reduce(basis, (1 << size) - 1)
     for vector in vectors:
@@ -147,11 +169,14 @@ def _reduce(basis: dict[int, int], vector: int) -> None:
         vector ^= basis[top]
 
 
-def _is_whole(mechanism: Mechanism, evidence: Evidence) -> bool:
-    """Whether the evidence is laid against a stochastic matrix with all its outputs, not the columns seen alone."""
-    if isinstance(mechanism, Geometric | Taxicab):
-        return True  # reports beyond the values are counted at the border, as by the truncated mechanism
-    return mechanism.report_alphabet.is_finite and evidence.channel is mechanism.channel
+def _is_stochastic(channel: Channel) -> bool:
+    """Whether rows sum to one: then no output is missing, and the columns span all that those of the mechanism do.
+
+    Reports may have been merged on the way, as those beyond the values are at the border; but only where their columns
+    are proportional, or the likelihood would be another. So the rank is the mechanism's own.
+    """
+    sums = channel.pull(np.ones(channel.shape[1]))
+    return bool(np.abs(sums - 1).max() <= SUM_TOLERANCE)
 
 
 def _square(evidence: Evidence, known: Identification, distinct: int) -> Concavity | None:
@@ -190,7 +215,7 @@ def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
     if values <= LARGEST_DENSE and values * seen.size <= LARGEST_MATRIX:
         columns = evidence.channel.dense()[:, seen]
         scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float64).tiny)
-        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), digits_of(evidence.channel))
+        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), evidence.channel.rounding)
     return ends_of(*_products(evidence, seen), (values, seen.size + 1))
 
 
@@ -227,3 +252,80 @@ def _measured(spectrum: Spectrum, distinct: int) -> str:
     if not spectrum.is_complete:
         return f"There are too many values to compute all singular values of [G 1]; by iteration, {of_it} or less."
     return f"Double precision cannot tell: {of_it}, neither clearly zero nor clearly not."
+
+
+def uniqueness(mechanism: Mechanism, counts: Counts) -> Finding:
+    """Decide whether these reports have a single maximum-likelihood estimate."""
+    concavity = strict_concavity(mechanism, counts)
+    return from_concavity(concavity) if concavity.is_yes else uniqueness_of(maximum_set(mechanism, counts))
+
+
+def from_concavity(concavity: Concavity) -> Finding:
+    """Return what strict concavity implies."""
+    return Finding(Verdict.YES, f"The likelihood is strictly concave. {concavity.reason}", PROPOSITION)
+
+
+def uniqueness_of(best: MaximumSet) -> Finding:
+    """Decide uniqueness from the set of maximum-likelihood estimates.
+
+    Yes only where no direction is left, and no only where two best explanations are there for sure, however close:
+    probabilities are compared with what they themselves may be off.
+    """
+    numbers: dict[str, float] = {"values that may be positive": best.free.size, "free directions": best.dimension}
+    if best.dimension == 0:
+        return Finding(Verdict.YES, _independent(best), SLACKNESS, numbers)
+    numbers = numbers | {"freedom of a value, at least": best.spread, "precision": best.precision}
+    if best.is_exact:
+        return Finding(Verdict.NO, _free(best), f"{SLACKNESS}, linear programs", numbers)
+    twins = _twins(best)
+    if twins is not None:
+        return Finding(Verdict.NO, _same(best, twins), f"{SLACKNESS}, linear programs", numbers)
+    return Finding(Verdict.TOO_CLOSE, _doubt(best), SLACKNESS, numbers)
+
+
+def _twins(best: MaximumSet) -> Indices | None:
+    """Return values that no report seen tells apart, and that have a share together in every best explanation."""
+    inside = best.point[best.free]
+    classes = [members for members in best.flat.twins if inside[members].sum() > 0]
+    for members in sorted(classes, key=lambda one: -float(inside[one].sum()))[:MOST_CLASSES]:
+        if best.least_share(members) > SURELY:
+            return best.free[members]
+    return None
+
+
+def _independent(best: MaximumSet) -> str:
+    free, zero = best.free.size, best.alphabet.size - best.free.size
+    if free == 1:
+        return f"All but one of the {best.alphabet.size:,} values have probability 0 in every best explanation."
+    if zero == 0:
+        return f"The rows of all {free:,} values are linearly independent on the reports seen."
+    return (
+        f"{zero:,} of {best.alphabet.size:,} values have probability 0 in every best explanation, and the rows of the "
+        f"other {free:,} are linearly independent on the reports seen."
+    )
+
+
+def _free(best: MaximumSet) -> str:
+    directions = "one direction" if best.dimension == 1 else f"{best.dimension:,} directions"
+    moved = f"between two of them a value's share differs by {100 * best.spread:.3g}%"
+    return f"The best explanations form a set with {directions}; {moved}."
+
+
+def _same(best: MaximumSet, twins: Indices) -> str:
+    first, second = (best.alphabet.labels()[value] for value in twins[:2].tolist())
+    return (
+        f"No report seen tells {first} from {second}, and every best explanation gives them a share, which may go to "
+        f"either."
+    )
+
+
+def _doubt(best: MaximumSet) -> str:
+    if best.is_settled:
+        return (
+            f"{best.dimension:,} of {best.free.size:,} directions change no report, but whether one can be taken "
+            f"without a negative probability depends on digits that double precision does not hold."
+        )
+    return (
+        f"In {best.dimension:,} of {best.free.size:,} directions the likelihood changes by no more than double "
+        f"precision resolves, so whether the best explanation is unique cannot be told."
+    )

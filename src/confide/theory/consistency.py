@@ -1,4 +1,4 @@
-"""Does the estimate come closer to the truth as reports come in? Identification, continuity and dominance.
+"""Consistency of the maximum-likelihood estimate: identification, continuity and dominance.
 
 The maximum-likelihood estimate converges to the truth in probability if all three hold (theorem mlconsistencygen,
 definition id_cont_dom), and only if the first does.
@@ -16,29 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Pairs
+from confide.alphabets import Alphabet, Pairs
 from confide.channels.base import Channel, FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
-from confide.mechanisms import (
-    Exponential,
-    Geometric,
-    Laplace,
-    Mechanism,
-    PlanarGeometric,
-    PlanarLaplace,
-    Product,
-    RandomizedResponse,
-    Rappor,
-    Remapped,
-    Taxicab,
-    TruncatedGeometric,
-    TruncatedLaplace,
-    TruncatedPlanarGeometric,
-    TruncatedPlanarLaplace,
-    TruncatedTaxicab,
-)
+from confide.mechanisms.base import Mechanism
 from confide.theory.identification import Identification, identification
-from confide.theory.lemmas import reports_every_value
 from confide.theory.verdicts import Finding, Verdict, all_of
 
 THEOREM = "theorem mlconsistencygen"
@@ -49,23 +31,6 @@ MOST_ENTRIES = 100_000_000
 
 BLOCK = 4_000_000
 """Entries that are looked at together."""
-
-EVERYWHERE = (
-    RandomizedResponse,
-    Rappor,
-    Geometric,
-    Laplace,
-    Taxicab,
-    PlanarGeometric,
-    PlanarLaplace,
-    TruncatedGeometric,
-    TruncatedLaplace,
-    TruncatedTaxicab,
-    TruncatedPlanarGeometric,
-    TruncatedPlanarLaplace,
-    Exponential,
-)
-"""Mechanisms whose noise reaches every output from every value, by their formula."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +61,7 @@ def consistency(mechanism: Mechanism, known: Identification | None = None) -> Co
     """Check the three conditions of consistency."""
     whole = known or identification(mechanism)
     if not mechanism.alphabet.is_finite:
-        return Consistency(whole, _continuity_of_noise(), _endless_dominance())
+        return Consistency(whole, _continuity_of_noise(), _unbounded_dominance())
     positive = is_positive(mechanism)
     if not positive:
         explain = _zeros if positive is False else _unchecked
@@ -109,14 +74,15 @@ def is_positive(mechanism: Mechanism) -> bool | None:
 
     Asked of formulas rather than of numbers, which underflow: e^-1000 is positive, and 0.0 in float64.
     """
-    if isinstance(mechanism, EVERYWHERE):
-        return True
-    if isinstance(mechanism, Product):
-        parts = is_positive(mechanism.first), is_positive(mechanism.second)
+    facts = mechanism.facts
+    if facts.is_positive is not None:
+        return facts.is_positive
+    if facts.parts is not None:
+        parts = [is_positive(part) for part in facts.parts]
         return False if False in parts else None if None in parts else True
-    if isinstance(mechanism, Remapped) and is_positive(mechanism.mechanism):
+    if facts.origin is not None and is_positive(facts.origin[0]):
         return True
-    if not mechanism.report_alphabet.is_finite:
+    if not mechanism.has_channel:
         return None
     ends = column_ends(mechanism.channel)
     return None if ends is None else bool(((ends[0] > 0) | (ends[1] == 0)).all())
@@ -137,74 +103,31 @@ def column_ends(channel: Channel) -> tuple[FloatArray, FloatArray] | None:
 
 def dominance(mechanism: Mechanism) -> Finding:
     """Return a function d(z) that bounds |log P(z | phi)| for all phi and has a finite mean."""
-    source = "corollary consistency1"
-    match mechanism:
-        case Geometric():
-            return _line_dominance(mechanism, "corollary consistency2")
-        case Taxicab():
-            return _taxicab_dominance(mechanism)
-        case Laplace() | PlanarGeometric() | PlanarLaplace():
-            return _distance_dominance()
-        case RandomizedResponse() | Rappor() | TruncatedGeometric() | TruncatedTaxicab():
-            pass
-        case _:
-            source = "smallest probability, as in corollary consistency1"
+    facts = mechanism.facts
+    if facts.dominance is not None:
+        proof = facts.dominance
+        return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
+    if not mechanism.report_alphabet.is_finite:
+        return Finding(Verdict.NOT_COVERED, "Reports are unbounded, and no d(z) is known for them.", THEOREM)
     lowest = log_smallest(mechanism)
     reason = f"d(z) = -log of the smallest probability = {-lowest:.4g}, the same for every report."
+    source = facts.corollary or "smallest probability, as in corollary consistency1"
     return Finding(Verdict.YES, reason, source, {"dominating constant": -lowest})
 
 
 def log_smallest(mechanism: Mechanism) -> float:
     """Return the logarithm of the smallest probability in the matrix, or a lower bound on it that is finite."""
-    closed = _log_smallest_by_formula(mechanism)
-    if closed is not None:
-        return closed
-    if isinstance(mechanism, Product):
-        return log_smallest(mechanism.first) + log_smallest(mechanism.second)
+    facts = mechanism.facts
+    if facts.log_smallest is not None:
+        return facts.log_smallest
+    if facts.parts is not None:
+        return sum(log_smallest(part) for part in facts.parts)
     ends = column_ends(mechanism.channel)
     if ends is not None:
         least = float(ends[0][ends[1] > 0].min())
         if least > 0:
             return math.log(least)
     return _log_smallest_by_promise(mechanism)
-
-
-def _log_smallest_by_formula(mechanism: Mechanism) -> float | None:
-    match mechanism:
-        case RandomizedResponse(alphabet, epsilon):
-            return -epsilon - math.log1p((alphabet.size - 1) * math.exp(-epsilon))
-        case Rappor(alphabet, epsilon):
-            return -alphabet.size * (epsilon / 2 + math.log1p(math.exp(-epsilon / 2)))
-        case TruncatedGeometric() if reports_every_value(mechanism):
-            low, high = mechanism.alphabet.span
-            first, last = mechanism.report_alphabet.span
-            return _log_smallest_on_a_line(mechanism.epsilon * mechanism.alphabet.spacing, (low, high), (first, last))
-        case TruncatedTaxicab(Grid() as grid) if reports_every_value(mechanism):
-            return _log_smallest_taxicab(mechanism, grid)
-    return None
-
-
-def _log_smallest_taxicab(mechanism: TruncatedTaxicab, grid: Grid) -> float | None:
-    box = mechanism.report_alphabet
-    if grid.holes:
-        return None  # the farthest cell may be a hole
-    rate = mechanism.epsilon / math.sqrt(2) * grid.spacing
-    starts, sides = (grid.first_row, grid.first_column), grid.shape
-    ends = zip(starts, sides, (box.first_row, box.first_column), box.shape, strict=True)
-    return sum(
-        _log_smallest_on_a_line(rate, (start, start + side - 1), (first, first + width - 1))
-        for start, side, first, width in ends
-    )
-
-
-def _log_smallest_on_a_line(rate: float, values: tuple[int, int], outputs: tuple[int, int]) -> float:
-    """Return the smallest log-probability of the clamped geometric mechanism: at an end, or just inside it."""
-    (low, high), (first, last) = values, outputs
-    inner = math.log(-math.expm1(-rate)) - math.log1p(math.exp(-rate))
-    at_end = -math.log1p(math.exp(-rate)) - rate * max(last - low, high - first)
-    if last - first < 2:
-        return at_end
-    return min(at_end, inner - rate * max(last - 1 - low, high - first - 1))
 
 
 def _log_smallest_by_promise(mechanism: Mechanism) -> float:
@@ -238,38 +161,6 @@ def _unchecked(source: str) -> Finding:
     return Finding(Verdict.TOO_CLOSE, reason, source)
 
 
-def _endless_dominance() -> Finding:
-    return Finding(
-        Verdict.NOT_COVERED,
-        "Over endless values the set of distributions is not compact, and P(z | phi) comes as close to 0 as one likes.",
-        THEOREM,
-    )
-
-
-def _line_dominance(mechanism: Geometric, source: str) -> Finding:
-    low, high = mechanism.alphabet.span
-    rate = mechanism.epsilon * mechanism.alphabet.spacing
-    constant = -math.log(-math.expm1(-rate)) + math.log1p(math.exp(-rate))
-    reason = f"d(z) = {rate:.4g} (|z - {low}| + {high - low}) + {constant:.4g}, whose mean is finite."
-    return Finding(Verdict.YES, reason, source, {"lambda times spacing": rate, "-log a": constant})
-
-
-def _taxicab_dominance(mechanism: Taxicab) -> Finding:
-    grid = mechanism.alphabet
-    assert isinstance(grid, Grid)  # noqa: S101 (for the type checker; endless values were dealt with before)
-    rate = mechanism.epsilon / math.sqrt(2) * grid.spacing
-    constant = 2 * (-math.log(-math.expm1(-rate)) + math.log1p(math.exp(-rate)))
-    ends = sum(grid.shape) - 2
-    reason = (
-        f"d(row, column) = {rate:.4g} (|row - {grid.first_row}| + |column - {grid.first_column}| + {ends}) "
-        f"+ {constant:.4g}, whose mean is finite."
-    )
-    return Finding(Verdict.YES, reason, "corollary consistency3", {"lambda times spacing": rate, "-2 log a": constant})
-
-
-def _distance_dominance() -> Finding:
-    return Finding(
-        Verdict.YES,
-        "d(z) = c (distance from z to some value + the diameter of the values) - log a, whose mean is finite.",
-        "as in corollaries consistency2 and consistency3",
-    )
+def _unbounded_dominance() -> Finding:
+    reason = "Over unbounded values the set of distributions is not compact, and P(z | phi) has no lower bound."
+    return Finding(Verdict.NOT_COVERED, reason, THEOREM)

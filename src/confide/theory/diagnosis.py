@@ -1,8 +1,8 @@
-"""Can this answer be right? Everything that the theory knows of a mechanism, and of the reports at hand.
+"""Diagnosis: everything that theory knows of a mechanism, and of the reports at hand.
 
 >>> import confide as cf
 >>> mechanism = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 0.05], [0.45, 0.1, 0.45]])
->>> answer = diagnose(mechanism, cf.tally([2, 2, 2, 2, 1, 3]))
+>>> answer = diagnose(cf.tally([2, 2, 2, 2, 1, 3]), mechanism)
 >>> answer.identification.verdict, answer.uniqueness.verdict
 (<Verdict.NO: 'no'>, <Verdict.NO: 'no'>)
 >>> print(answer.query("answer == 1"))
@@ -16,36 +16,35 @@ from functools import cached_property
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
+from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
-from confide.mechanisms import Mechanism, Rappor
-from confide.mechanisms.base import require_mechanism
+from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
-from confide.reports import Counts
 from confide.theory.concavity import (
     Concavity,
+    concavity_chance,
     concavity_of,
-    endless_concavity,
+    from_concavity,
     people_for_concavity,
-    rappor_concavity_bound,
+    unbounded_concavity,
+    uniqueness_of,
 )
 from confide.theory.consistency import Consistency, consistency
-from confide.theory.identification import Identification, identification
-from confide.theory.identified_queries import query_identification
+from confide.theory.identification import Identification, identification, query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
 from confide.theory.partitions import Partition, partition
 from confide.theory.spectra import LARGEST_DENSE
-from confide.theory.uniqueness import from_concavity, uniqueness_of
 from confide.theory.verdicts import Finding, Verdict
 
 NEARLY_SURE = 0.99
-"""The probability for which the number of people that RAPPOR needs is given."""
+"""Probability for which the number of people that bit vectors need is given."""
 
 
 @dataclass(frozen=True)
 class QueryAnswer:
-    """What is known of the answer to one query.
+    """Answer to one query, as far as it is known.
 
     Attributes
     ----------
@@ -78,8 +77,8 @@ class QueryAnswer:
 
 
 @dataclass(frozen=True)
-class RapporBound:
-    """What is known of RAPPOR's likelihood before any report (proposition strictlyConcaverappor).
+class ConcavityChance:
+    """Chance that the likelihood of bit vectors is strictly concave, before any (proposition strictlyConcaverappor).
 
     Attributes
     ----------
@@ -96,27 +95,27 @@ class RapporBound:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What can be known from a mechanism and, where there are any, from reports; print it for all of it in words.
+    """Findings on a mechanism and, where there are any, on reports; print it for all of it in words.
 
     Attributes
     ----------
     mechanism, counts
-        What was asked about; counts is None without reports.
+        The mechanism, and its reports; None without reports.
     identification
         Whether the mechanism can reveal the distribution at all.
     consistency
         Whether the maximum-likelihood estimate comes closer to the truth as reports come in.
     partition
-        Which values cannot be told apart; None for an endless alphabet.
+        Which values cannot be told apart; None for an unbounded alphabet.
     inversion
         How wrong matrix inversion would be, for a uniform truth.
     concavity, uniqueness
         Whether the likelihood of the reports is strictly concave, and whether it has a single maximum; None without
         reports.
-    rappor
-        What is known of RAPPOR before any report; None for other mechanisms.
+    chance
+        How likely strict concavity is before any report, where reports are bit vectors; None for other mechanisms.
     considered
-        Where the alphabet has no end, or is large, the values among which all best explanations lie; None without
+        Where the alphabet is unbounded, or large, the values among which all best explanations lie; None without
         reports, or where that rules out no value.
     """
 
@@ -128,13 +127,13 @@ class Diagnosis:
     inversion: InversionError
     concavity: Concavity | None = None
     uniqueness: Finding | None = None
-    rappor: RapporBound | None = None
+    chance: ConcavityChance | None = None
     known_maximum: MaximumSet | None = None
     considered: LikelySubset | None = None
 
     @property
     def alphabet(self) -> Alphabet:
-        """The values; of an endless alphabet those that can matter, once there are reports."""
+        """The values; of an unbounded alphabet those that can matter, once there are reports."""
         whole = self.mechanism.alphabet
         return whole if whole.is_finite or self.considered is None else self.considered.alphabet
 
@@ -183,25 +182,23 @@ class Diagnosis:
         return "\n".join([*verdict_in_words(self), "", *evidence])
 
 
-def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
-    """Say what can be known from a mechanism and, if given, from the reports at hand.
+def diagnose(counts: Counts | None, mechanism: Mechanism) -> Diagnosis:
+    """Diagnose what can be known from the reports at hand, or from a mechanism alone.
 
     Parameters
     ----------
-    mechanism
-        The mechanism.
     counts
-        What :func:`confide.tally` made of the reports.
+        The reports, counted by :func:`confide.tally`; None to ask about the mechanism alone.
+    mechanism
+        The mechanism that they went through.
 
     >>> import confide as cf
-    >>> print(cf.diagnose(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
+    >>> print(cf.diagnose(None, cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
     yes
     """
     require_mechanism("mechanism", mechanism)
-    if counts is not None and not isinstance(counts, Counts):
-        raise InvalidParameterError(
-            f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
-        )
+    if counts is not None:
+        require_counts(counts)
     known = identification(mechanism)
     considered = None if counts is None else _consider(mechanism, counts)
     concavity, unique, best = (None, None, None) if counts is None else _judge(mechanism, counts, known, considered)
@@ -214,7 +211,7 @@ def diagnose(mechanism: Mechanism, counts: Counts | None = None) -> Diagnosis:
         inversion=inversion_error(mechanism, None if counts is None else counts.total),
         concavity=concavity,
         uniqueness=unique,
-        rappor=_rappor_bound(mechanism, counts),
+        chance=_chance(mechanism, counts),
         known_maximum=best,
         considered=considered,
     )
@@ -225,7 +222,7 @@ def _consider(mechanism: Mechanism, counts: Counts) -> LikelySubset | None:
     whole = mechanism.alphabet
     if whole.is_finite and whole.size <= LARGEST_DENSE:
         return None
-    subset = likely_subset(mechanism, counts)
+    subset = likely_subset(counts, mechanism)
     return None if subset.is_whole else subset
 
 
@@ -241,9 +238,9 @@ def _judge(
 ) -> tuple[Concavity, Finding, MaximumSet | None]:
     """Decide what depends on the reports; the set of best explanations only where strict concavity leaves it open."""
     if mechanism.alphabet.is_finite or considered is None:
-        concavity = concavity_of(mechanism, mechanism.observe(counts), known)
+        concavity = concavity_of(mechanism.observe(counts), known)
     else:
-        concavity = endless_concavity(mechanism.observe_within(counts, considered.alphabet))
+        concavity = unbounded_concavity(mechanism.observe_within(counts, considered.alphabet))
     if concavity.is_yes:
         return concavity, from_concavity(concavity), None
     try:
@@ -253,11 +250,11 @@ def _judge(
         return concavity, Finding(Verdict.TOO_CLOSE, str(error), "limits of computing"), None
 
 
-def _rappor_bound(mechanism: Mechanism, counts: Counts | None) -> RapporBound | None:
-    if not isinstance(mechanism, Rappor):
+def _chance(mechanism: Mechanism, counts: Counts | None) -> ConcavityChance | None:
+    if mechanism.facts.bits is None:
         return None
     people = people_for_concavity(mechanism, NEARLY_SURE)
     if counts is None:
-        return RapporBound(people)
+        return ConcavityChance(people)
     reports = int(counts.total)
-    return RapporBound(people, reports, rappor_concavity_bound(mechanism, reports))
+    return ConcavityChance(people, reports, concavity_chance(mechanism, reports))

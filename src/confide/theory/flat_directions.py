@@ -18,11 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
+from confide.channels.dense import GIVEN, Dense
 from confide.checks import read_only
-from confide.theory.classes import find_classes
-from confide.theory.spectra import GIVEN, ROUNDING, Spectrum, left_vectors
+from confide.theory.spectra import ROUNDING, Spectrum, find_classes, left_vectors
 
 DUST = 1e-12
 """Coefficients of a direction that are rounding; left in, they make linear programs degenerate."""

@@ -1,34 +1,62 @@
-"""Can reports reveal the distribution at all? Theorem identification: only if no two distributions give the same.
+"""Identification: whether reports can reveal the distribution, or the answer to a query, at all.
 
->>> from confide import FromMatrix, Integers, TruncatedGeometric
+Theorem identification: only if no two distributions give the same reports. A query c is identified, more modestly, if
+all distributions that give the same reports give it the same answer. These differ by a w with w M = 0, so c must be
+orthogonal to all such w: it must lie in the span of the columns of M (beyond the paper).
+
+>>> from confide import Categories, FromMatrix, Integers, RandomizedResponse, TruncatedGeometric
 >>> identification(TruncatedGeometric(Integers(0, 99), epsilon=0.05)).verdict
 <Verdict.YES: 'yes'>
->>> identification(FromMatrix(Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])).reason
+>>> pair = FromMatrix(Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
+>>> identification(pair).reason
 'There are 3 values and only 2 outputs, so at most 2 columns can be independent.'
+>>> pool_identification((pair, RandomizedResponse(Integers(1, 3), epsilon=1.0))).verdict
+<Verdict.YES: 'yes'>
+>>> twins = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
+>>> [query_identification(twins, query).verdict.value for query in ("x == 2", "x == 1", "x in {1, 3}")]
+['yes', 'no', 'yes']
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
-from confide.channels.base import Channel, Indices
-from confide.mechanisms import Mechanism, Product, Remapped
-from confide.mechanisms.base import require_mechanism
-from confide.theory.classes import find_classes
-from confide.theory.lemmas import known_identification
-from confide.theory.spectra import Spectrum, is_storable, spectrum_of
+from confide.alphabets import Alphabet, unbounded
+from confide.channels import ColumnStack
+from confide.channels.base import Channel, FloatArray, Indices
+from confide.mechanisms.base import Mechanism, require_mechanism
+from confide.queries import Query, as_weights
+from confide.theory.spectra import ROUNDING, Spectrum, find_classes, is_storable, left_vectors, spectrum_of
 from confide.theory.verdicts import Finding, Verdict, all_of
 
 THEOREM = "theorem identification"
+COLUMN_SPACE = "column space of the mechanism"
 
 SHOWN = 512
 """Values up to which singular values are shown although a lemma has decided already."""
 
 LARGEST_DIAGONAL = 20_000
 """Values up to which rows are computed one by one to look at their diagonal."""
+
+LARGEST_COMPARED = 25_000_000
+"""Entries of a channel up to which its rows are compared, by a few products: a tenth of a second where it is stored."""
+
+LARGEST_DECOMPOSED = 250_000_000
+"""Values times values times outputs up to which all singular values are computed: about a quarter of a second."""
+
+REMEMBERED = 128
+"""Pools whose finding is kept, the latest ones."""
+
+OUTSIDE = 1e3
+"""A query is not in the span where this many times more of it lies outside than rounding can put there."""
+
+BLURRED = 1e-7
+"""Share of a query past which, if rounding alone may put it outside the span, nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +76,10 @@ class Identification(Finding):
 
 
 Judge = Callable[[Mechanism], Finding]
-"""What decides whether a mechanism identifies the distribution."""
+"""Function that decides whether a mechanism identifies the distribution."""
 
 DOMINANT = Identification(Verdict.YES, "Every value is reported as itself more often than not.", "diagonal dominance")
-"""What :func:`keeps_most` proves."""
+"""Finding of :func:`keeps_most`."""
 
 
 def identification(mechanism: Mechanism) -> Identification:
@@ -64,7 +92,7 @@ def identification(mechanism: Mechanism) -> Identification:
     found = prove_identification(mechanism)
     if found is not None:
         return _with_spectrum(found, mechanism)
-    if not mechanism.alphabet.is_finite or not mechanism.report_alphabet.is_finite:
+    if not mechanism.has_channel:
         return Identification(Verdict.NOT_COVERED, "No lemma covers this mechanism, and it has no matrix.", THEOREM)
     return channel_identification(mechanism.channel)
 
@@ -77,15 +105,16 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
     mechanism
         The mechanism.
     judge
-        What decides the parts of a product, of which lemmas may know nothing: :func:`identification` if left out.
+        Decides the parts of a product, of which lemmas may know nothing; :func:`identification` if left out.
     """
-    known = known_identification(mechanism)
-    if known is not None:
-        return known
-    if isinstance(mechanism, Product):
-        return _product(mechanism, judge or identification)
-    if isinstance(mechanism, Remapped):
-        return _remapped(mechanism, judge)
+    facts = mechanism.facts
+    if facts.independence is not None:
+        proof = facts.independence
+        return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
+    if facts.parts is not None:
+        return _product(*facts.parts, judge or identification)
+    if facts.origin is not None:
+        return _remapped(*facts.origin, judge)
     return None
 
 
@@ -138,19 +167,18 @@ def keeps_most(channel: Channel) -> bool:
     return True
 
 
-def _product(mechanism: Product, judge: Judge) -> Finding:
+def _product(first: Mechanism, second: Mechanism, judge: Judge) -> Finding:
     """Return what the two parts say: the rank of a Kronecker product is the product of the ranks."""
-    parts = judge(mechanism.first), judge(mechanism.second)
+    parts = judge(first), judge(second)
     verdict = all_of(*(part.verdict for part in parts))
     reason = f"First part: {parts[0].reason} Second part: {parts[1].reason}"
     sources = " and ".join(dict.fromkeys(part.source for part in parts))
     return Finding(verdict, reason, f"rank of a Kronecker product; {sources}")
 
 
-def _remapped(mechanism: Remapped, judge: Judge | None) -> Finding | None:
+def _remapped(mechanism: Mechanism, remap: Indices, judge: Judge | None) -> Finding | None:
     """Return what the mechanism before the remap says, where that decides it."""
-    remap = mechanism.remap
-    before = prove_identification(mechanism.mechanism, judge)
+    before = prove_identification(mechanism, judge)
     if before is not None and before.is_no:
         return Finding(
             Verdict.NO, f"Nothing done to reports can bring back what they lack. {before.reason}", before.source
@@ -164,8 +192,7 @@ def _remapped(mechanism: Remapped, judge: Judge | None) -> Finding | None:
 def _with_spectrum(found: Finding, mechanism: Mechanism) -> Identification:
     """Add singular values to a lemma where they cost little: they say how much noise the way back adds."""
     alphabet = mechanism.alphabet
-    has_matrix = alphabet.is_finite and mechanism.report_alphabet.is_finite
-    if not has_matrix or alphabet.size > SHOWN or not is_storable(mechanism.channel):
+    if not mechanism.has_channel or alphabet.size > SHOWN or not is_storable(mechanism.channel):
         return Identification(found.verdict, found.reason, found.source, found.numbers)
     spectrum = spectrum_of(mechanism.channel)
     numbers = {**found.numbers, **spectrum.numbers()}
@@ -190,3 +217,132 @@ def _measured(spectrum: Spectrum) -> str:
 
 def _how(spectrum: Spectrum) -> str:
     return f"{THEOREM}, by {'singular values' if spectrum.is_complete else 'iterative singular values'}"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def pool_identification(mechanisms: tuple[Mechanism, ...]) -> Finding:
+    """Decide whether people who use these mechanisms, over one alphabet, reveal the distribution between them.
+
+    Asked with every estimate, so it must cost little: lemmas decide most mechanisms at once, arithmetic the others
+    while it takes a fraction of a second, once a mechanism; beyond that the verdict may be that it was not checked.
+
+    They do if one of them does by itself, and otherwise if the columns of all of them together have full rank.
+    """
+    found = [_judge_cheaply(one) for one in mechanisms]
+    if len(found) == 1:
+        return found[0]
+    enough = next((one for one in found if one.is_yes), None)
+    if enough is not None:
+        return Finding(Verdict.YES, f"One of the {len(found)} mechanisms is enough. {enough.reason}", enough.source)
+    together = _compute(mechanisms)
+    reason = f"All {len(found)} mechanisms taken together: {together.reason}"
+    return Finding(together.verdict, reason, together.source, together.numbers)
+
+
+def _judge_cheaply(mechanism: Mechanism) -> Finding:
+    return prove_identification(mechanism, _judge_cheaply) or _compute((mechanism,))
+
+
+def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
+    """Decide by arithmetic, as far as that is cheap; channels are made only where they are small."""
+    values = mechanisms[0].alphabet
+    if not all(one.has_channel for one in mechanisms):
+        return Finding(Verdict.NOT_COVERED, "No lemma covers this, and there is no matrix to look at.", THEOREM)
+    outputs = sum(one.report_alphabet.size for one in mechanisms)
+    if outputs < values.size:
+        return _without_arrays(too_few(values.size, outputs))
+    if values.size * outputs > LARGEST_COMPARED:
+        return _not_checked(values.size, outputs)
+    channel = mechanisms[0].channel if len(mechanisms) == 1 else ColumnStack(tuple(one.channel for one in mechanisms))
+    is_small = values.size**2 * outputs <= LARGEST_DECOMPOSED
+    return _without_arrays(channel_identification(channel) if is_small else _compare(channel))
+
+
+def _compare(channel: Channel) -> Finding:
+    """Decide what can be decided without singular values."""
+    values, outputs = channel.shape
+    classes = len(find_classes(channel))
+    if classes < values:
+        return same_rows(values, classes)
+    return DOMINANT if keeps_most(channel) else _not_checked(values, outputs)
+
+
+def _not_checked(values: int, outputs: int) -> Finding:
+    reason = f"A matrix of {values:,} values and {outputs:,} outputs is too large to decompose with every estimate."
+    return Finding(Verdict.NOT_CHECKED, reason, "limits of computing")
+
+
+def _without_arrays(found: Finding) -> Finding:
+    """Return a finding that can be kept: without the spectrum and the classes it was made of."""
+    return Finding(found.verdict, found.reason, found.source, found.numbers)
+
+
+def query_identification(
+    mechanism: Mechanism,
+    query: Query,
+    name: str | None = None,
+    known: Identification | None = None,
+    of: Alphabet | None = None,
+) -> Finding:
+    """Decide whether reports reveal the answer to a query, given enough of them.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    query
+        See :func:`confide.queries.as_weights`.
+    name
+        What a value is called in a text.
+    known
+        What is known of the mechanism's identification, where that was asked before.
+    of
+        The values that the query is about, where the mechanism's have no end.
+    """
+    values = of or mechanism.alphabet
+    if not values.is_finite:
+        raise unbounded(values, "Integers(low, high) or Grid(rows, columns)")
+    weights = as_weights(query, values, name)
+    whole = known or identification(mechanism)
+    if whole.is_yes:
+        return Finding(Verdict.YES, f"The whole distribution is identified. {whole.reason}", whole.source)
+    if not mechanism.alphabet.is_finite:
+        return Finding(
+            Verdict.NOT_COVERED, "The values have no end, and the whole is not known to be identified.", COLUMN_SPACE
+        )
+    return channel_query(mechanism.channel, weights)
+
+
+def channel_query(channel: Channel, weights: FloatArray) -> Finding:
+    """Decide the same from a channel and the query's weights."""
+    # The sum of all probabilities is known, so a constant may be taken off; what remains is what is asked.
+    asked = weights - float(weights.mean())
+    length = float(np.linalg.norm(asked))
+    if length <= 1e-15 * float(np.abs(weights).max(initial=0.0)) * weights.size:
+        return Finding(Verdict.YES, "It asks for the same of every value, and probabilities sum to 1.", COLUMN_SPACE)
+    if not is_storable(channel):
+        return Finding(Verdict.TOO_CLOSE, "The matrix is too large to decide it.", COLUMN_SPACE)
+    vectors, spectrum = left_vectors(channel.dense(), channel.rounding)
+    return _decide_query(vectors.T @ (asked / length), spectrum)
+
+
+def _decide_query(parts: FloatArray, spectrum: Spectrum) -> Finding:
+    """Split a query into what lies along clear columns, and along what is zero for sure.
+
+    The split is known to rounding times the condition number of what is kept.
+    """
+    singular = np.zeros(parts.size)
+    singular[: spectrum.singular_values.size] = spectrum.singular_values
+    weakest = float(singular[singular > spectrum.clear].min())
+    blur = 10 * ROUNDING * math.sqrt(parts.size) * spectrum.largest / weakest
+    unclear = float(np.linalg.norm(parts[singular <= spectrum.clear]))
+    numbers = {"share outside the column space": unclear, "of which rounding, at most": blur}
+    if unclear <= blur <= BLURRED:
+        return Finding(
+            Verdict.YES, "It is a combination of the mechanism's columns, to rounding.", COLUMN_SPACE, numbers
+        )
+    if unclear > OUTSIDE * blur and spectrum.independence is Verdict.NO and spectrum.is_sharp:
+        reason = f"A share of {unclear:.3g} of it lies outside the mechanism's columns."
+        return Finding(Verdict.NO, reason, COLUMN_SPACE, numbers)
+    reason = f"A share of {unclear:.3g} of it seems to lie outside the mechanism's columns, which is not clear enough."
+    return Finding(Verdict.TOO_CLOSE, reason, COLUMN_SPACE, numbers)

@@ -27,15 +27,15 @@ from numpy.typing import ArrayLike
 from confide.alphabets import Alphabet, Indices
 from confide.channels.base import FloatArray
 from confide.checks import as_distribution, read_only
+from confide.counts import Counts
 from confide.errors import InvalidParameterError, SolverError
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.methods import MLE
 from confide.queries import Query, as_weights
-from confide.reports import Counts
 from confide.theory.flat_directions import DUST, FlatDirections, flat_directions, is_trusted, without_dust
 from confide.theory.likely_subsets import LikelySubset
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, digits_of
+from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum
 
 PROVEN = 2e-15
 """Certificate that is asked of the maximum, in nats per report: a few times what float64 resolves."""
@@ -292,7 +292,7 @@ def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
     point = _keep_only(found, free)
     certificate = evidence.certificate(point)
     fitted, shares = evidence.channel.push(point)[seen], evidence.frequencies[seen]
-    flat = flat_directions(rows, fitted, shares, certificate / evidence.total, digits_of(evidence.channel))
+    flat = flat_directions(rows, fitted, shares, certificate / evidence.total, evidence.channel.rounding)
     return MaximumSet(alphabet, read_only(point), certificate, free, flat)
 
 

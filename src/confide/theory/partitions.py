@@ -1,4 +1,4 @@
-"""Values that no report can tell apart, taken together: what is left to know, and how well.
+"""Partition of the values into classes that no report can tell apart: the mechanism on classes, and its estimate.
 
 >>> from confide import Categories, FromMatrix
 >>> mechanism = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
@@ -18,15 +18,14 @@ from confide.alphabets import Alphabet, Categories, Indices, unbounded
 from confide.channels import Embedded
 from confide.channels.base import Channel, FloatArray
 from confide.checks import as_distribution, read_only
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import FromMatrix, Mechanism
 from confide.mechanisms.base import require_mechanism
 from confide.methods import MLE
-from confide.reports import Counts
-from confide.theory.classes import find_classes
 from confide.theory.identification import Identification, channel_identification, identification
-from confide.theory.spectra import is_storable
+from confide.theory.spectra import find_classes, is_storable
 
 LONGEST_LABEL = 4
 """Values of a class that are named; of larger classes the first few are, and the rest counted."""

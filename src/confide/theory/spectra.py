@@ -15,16 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels import Dense, Embedded
-from confide.channels.base import Channel, FloatArray
+from confide.channels.base import COMPUTED, Channel, FloatArray, Indices
+from confide.channels.dense import GIVEN
 from confide.checks import read_only
-from confide.theory.classes import COMPUTED
 from confide.theory.verdicts import Verdict
 
 ROUNDING = float(np.finfo(np.float64).eps)
-
-GIVEN = 2 * ROUNDING
-"""Entries that were given as numbers, and normalised, are known to this share; those of a channel, to COMPUTED."""
 
 CLEARLY_ABOVE = 1e-11
 """Singular values above this share of the largest are not rounding: channels are computed to about 1e-13."""
@@ -42,10 +38,13 @@ RESOLVED = 1e-6
 """The smallest singular value, as a share of the largest, that can be found through products with M M' alone."""
 
 PROBES = 3
-"""Mixtures of rows that look dependent, on which it is tested whether they are."""
+"""Random mixtures of columns, or of rows that look dependent, on which it is tested whether rows are the same."""
 
 BLOCK = 2_000_000
 """Entries that are multiplied in extended precision at a time."""
+
+COMPARED = 4_000_000
+"""Entries of rows that are compared at a time."""
 
 FIRST_LOOK, FEWEST_STEPS, MOST_STEPS = 4, 25, 2000
 WORK = 20_000_000
@@ -163,17 +162,10 @@ def is_storable(channel: Channel) -> bool:
     return values <= LARGEST_DENSE and values * outputs <= LARGEST_MATRIX
 
 
-def digits_of(channel: Channel) -> float:
-    """Return to which share of itself an entry of a channel is known: better where it was given as a number."""
-    while isinstance(channel, Embedded):
-        channel = channel.base
-    return GIVEN if isinstance(channel, Dense) else COMPUTED
-
-
 def spectrum_of(channel: Channel) -> Spectrum:
     """Return the singular values of a channel: all of them if it is small, else the ends, by iteration."""
     if is_storable(channel):
-        return Spectrum.of(channel.dense(), digits_of(channel))
+        return Spectrum.of(channel.dense(), channel.rounding)
     return ends_of(channel.push, channel.pull, channel.shape)
 
 
@@ -288,3 +280,55 @@ def _multiply(weights: Extended, matrix: FloatArray) -> Extended:
     for start in range(0, matrix.shape[0], step):
         product += weights[:, start : start + step] @ matrix[start : start + step].astype(np.longdouble)
     return product
+
+
+def find_classes(channel: Channel) -> list[Indices]:
+    """Return the values in classes of identical rows, each in order, ordered by their first values.
+
+    Stored matrices may hold anything, so two of their rows are the same only if they agree to the last digits.
+
+    >>> from confide.channels import Dense
+    >>> [group.tolist() for group in find_classes(Dense(np.array([[0.4, 0.6], [0.5, 0.5], [0.4, 0.6]])))]
+    [[0, 2], [1]]
+    """
+    groups = [np.arange(channel.shape[0])]
+    for weights in np.random.default_rng(0).uniform(0.5, 1.0, (PROBES, channel.shape[1])):
+        if len(groups) == channel.shape[0]:
+            break
+        products = channel.pull(weights)
+        groups = [part for group in groups for part in _split_by(products, group)]
+    confirmed = [part for group in groups for part in _confirm(channel, group)]
+    return sorted(confirmed, key=lambda group: int(group[0]))
+
+
+def _split_by(products: FloatArray, group: Indices) -> list[Indices]:
+    """Split candidates where their products differ by more than products of equal rows can."""
+    if group.size == 1:
+        return [group]
+    order = group[np.argsort(products[group], kind="stable")]
+    tolerance = 1e-12 * float(np.abs(products).max())
+    breaks = np.flatnonzero(np.diff(products[order]) > tolerance) + 1
+    return [np.sort(part) for part in np.split(order, breaks)]
+
+
+def _confirm(channel: Channel, group: Indices) -> list[Indices]:
+    """Compare the rows of candidates, and take apart those that only looked alike."""
+    parts = []
+    while group.size:
+        first, rest = group[:1], group[1:]
+        same = _equals(channel, first, rest) if rest.size else np.zeros(0, dtype=bool)
+        parts.append(np.concatenate([first, rest[same]]))
+        group = rest[~same]
+    return parts
+
+
+def _equals(channel: Channel, first: Indices, others: Indices) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    step = max(1, COMPARED // channel.shape[1])
+    row, tolerance = channel.select(first), 2 * GIVEN if channel.is_stored else COMPUTED
+    chunks = [channel.select(others[start : start + step]) for start in range(0, others.size, step)]
+    return np.concatenate([_is_same(rows, row, tolerance) for rows in chunks])
+
+
+def _is_same(rows: FloatArray, row: FloatArray, tolerance: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    differences: FloatArray = np.abs(rows - row)
+    return np.asarray(np.all(differences <= tolerance * np.maximum(rows, row), axis=1))

@@ -1,4 +1,4 @@
-"""A diagnosis in words: first what it means, then what it rests on."""
+"""Words of a diagnosis: first what it means, then what it rests on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.theory.inversion_error import Bound
+from confide.mechanisms.facts import Bound
 from confide.theory.verdicts import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ ONE_OF_MANY = (
     "may explain them equally well, however many people report. The answer is one of many, favoured by what the "
     "method assumes."
 )
-"""What an answer is worth where the mechanism does not identify the distribution."""
+"""Worth of an answer where the mechanism does not identify the distribution."""
 
 OPEN_QUESTION = "Whether these reports can reveal the distribution at all"
 
@@ -31,7 +31,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
     """Return the verdict as a few plain sentences.
 
     >>> import confide as cf
-    >>> verdict_in_words(cf.diagnose(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)))[0]
+    >>> verdict_in_words(cf.diagnose(None, cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)))[0]
     'This mechanism can reveal the distribution: no two distributions give the same reports.'
     """
     sentences = [_can_reveal(diagnosis), *_classes(diagnosis), _converges(diagnosis), *_of_reports(diagnosis)]
@@ -75,7 +75,8 @@ def remark_on(identification: Finding) -> str:
         case Verdict.NO:
             return f"{ONE_OF_MANY} {identification.reason}"
         case Verdict.NOT_CHECKED:
-            return f"{OPEN_QUESTION} was not checked. {identification.reason} confide.diagnose(mechanism) looks closer."
+            closer = "confide.diagnose(None, mechanism) looks closer."
+            return f"{OPEN_QUESTION} was not checked. {identification.reason} {closer}"
         case verdict:
             return f"{OPEN_QUESTION} is {verdict}. {identification.reason}"
 
@@ -83,7 +84,7 @@ def remark_on(identification: Finding) -> str:
 def describe_bound(bound: Bound) -> str:
     """Return one of the paper's bounds in words.
 
-    >>> from confide.theory.inversion_error import krr_bound
+    >>> from confide.mechanisms.randomized_response import krr_bound
     >>> describe_bound(krr_bound(100, 2.0))
     'at most 277.3 / n (proposition invKrrBound; the paper prints 227.28)'
     """
@@ -139,7 +140,7 @@ def _converges(diagnosis: Diagnosis) -> str:
         case Verdict.YES:
             return "The maximum-likelihood estimate, which IBU computes, converges to the truth as reports come in."
         case Verdict.NO:
-            return "The maximum-likelihood estimate need not converge to the truth, even with endless reports."
+            return "The maximum-likelihood estimate need not converge to the truth, however many reports come in."
         case Verdict.NOT_COVERED:
             return f"Whether the estimate converges to the truth is not covered by theory. {_uncovered(diagnosis)}"
         case _:
@@ -184,11 +185,11 @@ def _widest(best: MaximumSet, diagnosis: Diagnosis) -> str:
 
 
 def _before_reports(diagnosis: Diagnosis) -> list[str]:
-    if diagnosis.rappor is None:
+    if diagnosis.chance is None:
         return []
-    if diagnosis.rappor.people is None:
+    if diagnosis.chance.people is None:
         return ["Bits are flipped so seldom that no number of people below 10^15 is sure to give one best explanation."]
-    people = f"{diagnosis.rappor.people:,}"
+    people = f"{diagnosis.chance.people:,}"
     return [f"With {people} people or more the best explanation is unique with a probability of at least 99%."]
 
 
@@ -211,8 +212,8 @@ def _inversion_lines(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     lines = [*_spectrum_line(diagnosis), ("Inversion's mean squared error", exact)]
     if error.bound is not None:
         lines.append(("Its bound", describe_bound(error.bound)))
-    if diagnosis.rappor is not None and diagnosis.rappor.probability is not None:
-        bound = f"at least {diagnosis.rappor.probability:.6g} (proposition strictlyConcaverappor)"
+    if diagnosis.chance is not None and diagnosis.chance.probability is not None:
+        bound = f"at least {diagnosis.chance.probability:.6g} (proposition strictlyConcaverappor)"
         lines.append(("Chance of strict concavity, before data", bound))
     return lines
 

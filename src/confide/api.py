@@ -1,0 +1,179 @@
+"""Public names of confide: `import confide as cf` reaches them as `cf.NAME`, and loads them with the first one."""
+
+import importlib
+import typing
+
+from confide import datasets
+from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Pairs
+from confide.channels import Channel, Dense
+from confide.comparisons import Outcome, assess
+from confide.counts import Accumulator, Counts, merge, tally
+from confide.distances import emd, hellinger, kl_divergence, total_variation
+from confide.errors import ConfideError, NotIdentifiedWarning
+from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
+from confide.evidence import Evidence
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.intervals import Band, Bootstrap, Interval, Likelihood
+from confide.mechanisms import (
+    Bound,
+    Exponential,
+    Facts,
+    FromMatrix,
+    Geometric,
+    Laplace,
+    Mechanism,
+    PlanarGeometric,
+    PlanarLaplace,
+    Premise,
+    Product,
+    Proof,
+    RandomizedResponse,
+    Rappor,
+    Remapped,
+    Taxicab,
+    TruncatedGeometric,
+    TruncatedLaplace,
+    TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
+    TruncatedTaxicab,
+    UnaryEncoding,
+    truncated,
+)
+from confide.methods import (
+    IBU,
+    MLE,
+    BitInversion,
+    Choice,
+    EMMethod,
+    Inversion,
+    Method,
+    Smooth,
+    Solution,
+    Stacked,
+    Status,
+)
+from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.likely_subsets import LikelySubset, likely_subset
+
+if typing.TYPE_CHECKING:
+    from confide.audits import Audit, audit
+    from confide.counting import count, read_reports
+    from confide.files import CountedReports, GroupedCounts, load_counts, save_counts
+    from confide.plans import Plan, plan
+    from confide.theory.diagnosis import Diagnosis, diagnose
+
+__all__ = [
+    "IBU",
+    "MLE",
+    "Accumulator",
+    "Alphabet",
+    "Audit",
+    "Band",
+    "BitInversion",
+    "BitVectors",
+    "Bootstrap",
+    "Bound",
+    "Categories",
+    "Channel",
+    "Choice",
+    "ConfideError",
+    "CountedReports",
+    "Counts",
+    "Dense",
+    "Diagnosis",
+    "Discrete",
+    "EMMethod",
+    "Estimate",
+    "Euclidean",
+    "Evidence",
+    "Exponential",
+    "Facts",
+    "FromMatrix",
+    "Geometric",
+    "Grid",
+    "GroupedCounts",
+    "Guarantee",
+    "Integers",
+    "Interval",
+    "Inversion",
+    "Laplace",
+    "Lattice",
+    "Likelihood",
+    "LikelySubset",
+    "LocalDP",
+    "Manhattan",
+    "Mechanism",
+    "Method",
+    "Metric",
+    "MetricPrivacy",
+    "NotIdentifiedWarning",
+    "Outcome",
+    "Pairs",
+    "Plan",
+    "PlanarGeometric",
+    "PlanarLaplace",
+    "Premise",
+    "Product",
+    "Proof",
+    "RandomizedResponse",
+    "Rappor",
+    "Remapped",
+    "Smooth",
+    "Solution",
+    "Stacked",
+    "Status",
+    "Survey",
+    "Taxicab",
+    "TruncatedGeometric",
+    "TruncatedLaplace",
+    "TruncatedPlanarGeometric",
+    "TruncatedPlanarLaplace",
+    "TruncatedTaxicab",
+    "UnaryEncoding",
+    "assess",
+    "audit",
+    "count",
+    "datasets",
+    "diagnose",
+    "emd",
+    "estimate",
+    "estimate_groups",
+    "estimate_pool",
+    "hellinger",
+    "kl_divergence",
+    "likely_subset",
+    "load_counts",
+    "load_survey",
+    "merge",
+    "parse_survey",
+    "plan",
+    "read_reports",
+    "save_counts",
+    "tally",
+    "total_variation",
+    "truncated",
+]
+
+_LATER = {
+    "Audit": "audits",
+    "CountedReports": "files",
+    "Diagnosis": "theory.diagnosis",
+    "GroupedCounts": "files",
+    "Plan": "plans",
+    "audit": "audits",
+    "count": "counting",
+    "diagnose": "theory.diagnosis",
+    "load_counts": "files",
+    "plan": "plans",
+    "read_reports": "counting",
+    "save_counts": "files",
+}
+"""What is loaded when it is first asked for, and from where: whoever blurs a value need not wait for it."""
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'confide' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(f"confide.{_LATER[name]}"), name)
+    return found

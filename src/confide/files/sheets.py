@@ -1,0 +1,407 @@
+"""Files opened, the columns that are asked for found in their headers, CSV rows handed out chunk by chunk."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import difflib
+import importlib
+import io
+import itertools
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Indices
+from confide.errors import DataFileError, MissingExtraError
+from confide.wording import counted
+
+REPORT_COLUMN = "report"
+"""What the column of a file of reports is called, unless a report has several parts."""
+
+COUNT_COLUMN = "count"
+"""A column of this name says how often a row's value occurs."""
+
+PARQUET = (".parquet", ".pq")
+"""How the names of Parquet files end."""
+
+STANDARD_STREAM = "-"
+"""In place of a path: standard input, or standard output."""
+
+COLUMN_CURE = "Name the one to read, with --column on the command line."
+
+BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
+
+BLOCK = 2**22
+"""Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory."""
+
+CHUNK_ROWS = 2**11
+"""Rows at a time where they have to be taken one by one; with many more lists alive, Python keeps searching them."""
+
+Key = str | tuple[str, ...]
+"""What a row says in the columns asked for; a plain text where that is one column."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The columns to read, in every file: those of a value or report, those that name a group, and the count.
+
+    Attributes
+    ----------
+    alphabet
+        What a value or report may be.
+    columns
+        The columns that a person named, if any.
+    by
+        The columns that name a group.
+    name
+        What the column is called if nobody named one.
+    """
+
+    alphabet: Alphabet
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    name: str = REPORT_COLUMN
+
+    def __post_init__(self) -> None:
+        parts = self.alphabet.field_names
+        if self.columns and len(self.columns) != len(parts):
+            raise DataFileError(
+                f"A value of {self.alphabet!r} stands in {counted(len(parts), 'column')}, {' and '.join(parts)}; got "
+                f"{counted(len(self.columns), 'name')}, {', '.join(self.columns)}. Name one for each part of a value."
+            )
+
+    @property
+    def candidates(self) -> list[tuple[str, ...]]:
+        """The columns to try, one after the other."""
+        if self.columns:
+            return [self.columns]
+        parts = self.alphabet.field_names
+        return [(self.name,), parts] if len(parts) == 1 else [parts]
+
+    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> Places:
+        """Find the columns in a header, or say which there are instead."""
+        parts = self._choose_parts(source, header, has_lines=has_lines)
+        by = tuple(_find(source, name, header, BY_CURE) for name in self.by)
+        counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
+        return Places(tuple(header), parts, by, counts[0] if counts else None)
+
+    def _choose_parts(self, source: str, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
+        for names in self.candidates:
+            if all(name in header for name in names):
+                return tuple(_find(source, name, header) for name in names)
+        if has_lines:
+            self._refuse_headless(source, header)
+        others = [place for place, one in enumerate(header) if one != COUNT_COLUMN]
+        if self.columns or len(others) != 1 or len(self.alphabet.field_names) > 1:
+            raise DataFileError(_no_column(source, header, self.candidates))
+        return (others[0],)
+
+    def _refuse_headless(self, source: str, header: Sequence[str]) -> None:
+        """Refuse a first line of values: taken for names, it would be a row lost in silence."""
+        first = next((text for text in header if self._looks_like_a_value(text)), None)
+        if first is not None:
+            raise DataFileError(
+                f"{source} needs a header line of column names; its first line holds the value {first!r}. "
+                f"Put {','.join(self.candidates[0])!r} on a line above it."
+            )
+
+    def _looks_like_a_value(self, text: str) -> bool:
+        if text.lower() in ("", "na", "n/a", "null", "none"):
+            return True
+        with contextlib.suppress(ValueError):
+            return float(text) is not None
+        if len(self.alphabet.field_names) > 1:
+            return False
+        value = self.alphabet.parse((text,))
+        return value is not None and bool(self.alphabet.contains(np.array([value])).all())
+
+
+@dataclass(frozen=True)
+class Places:
+    """Places of columns in a header: the parts of a value, what names its group, and the count if there is one."""
+
+    header: tuple[str, ...]
+    parts: tuple[int, ...]
+    by: tuple[int, ...]
+    count: int | None
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The place of the count, if there is one."""
+        return () if self.count is None else (self.count,)
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All of them, groups first and the count last, as the query has them."""
+        return (*self.by, *self.parts, *self.counts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of the value are called."""
+        return tuple(self.header[place] for place in self.parts)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The columns that the file has besides."""
+        return tuple(name for place, name in enumerate(self.header) if place not in self.all)
+
+
+def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
+    if list(header).count(name) > 1:
+        raise DataFileError(f"{source} has several columns called {name!r}. Rename all but one.")
+    if name not in header:
+        raise DataFileError(_no_column(source, header, [(name,)], cure))
+    return list(header).index(name)
+
+
+def _no_column(source: str, header: Sequence[str], wanted: Sequence[tuple[str, ...]], cure: str = COLUMN_CURE) -> str:
+    told = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in wanted))
+    close = [one for names in wanted for name in names for one in difflib.get_close_matches(name, header, n=1)]
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"{source} has no column {told}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a file, in order.
+
+    Attributes
+    ----------
+    keys
+        What each row says in the columns asked for.
+    lines
+        Where each row starts.
+    strays
+        What is wrong with rows of too few or too many fields, by their places in `keys`, where they are empty; nothing
+        of blank ones. What they say is not kept: which of it is the value, and which a name, cannot be told.
+    """
+
+    keys: Sequence[Key]
+    lines: Indices
+    strays: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CsvSheet:
+    """A CSV file opened past its header.
+
+    Attributes
+    ----------
+    header
+        The names of its columns.
+    delimiter
+        What stands between two fields.
+    lines_above
+        How many lines the header and what stands above it take.
+    blocks
+        The text below the header, each block ending with a line.
+    """
+
+    header: list[str]
+    delimiter: str
+    lines_above: int
+    blocks: Iterator[str]
+
+    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
+        """Hand out the rows, of each the fields at these places.
+
+        Blank lines at the end of a file are not rows; elsewhere they are rows without a field.
+        """
+        pick: Callable[[list[str]], Key] = itemgetter(*places)
+        line, blank = self.lines_above + 1, 0
+        for block in self.blocks:
+            if '"' in block:
+                yield from self._quoted_chunks(itertools.chain([block], self.blocks), pick, line - blank, blank)
+                return
+            text = "\n" * blank + _with_plain_ends(block)
+            filled = text.rstrip("\n")
+            first = line - blank
+            line = first + text.count("\n") + (not text.endswith("\n"))
+            # The first line end behind the last row is its own; the others are blank lines.
+            blank = max(0, len(text) - len(filled) - bool(filled))
+            if filled:
+                yield self._gather(filled, places, first)
+
+    def _gather(self, text: str, places: Sequence[int], first: int) -> Chunk:
+        width = len(self.header)
+        if width > 1 and _is_rectangular(text, self.delimiter, width):
+            # One split for all rows: a list for each would cost more than everything else together.
+            fields = text.replace("\n", self.delimiter).split(self.delimiter)
+            columns = [fields[place::width] for place in places]
+            keys: Sequence[Key] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+            return Chunk(keys, np.arange(first, first + len(keys)))
+        lines = text.split("\n")
+        numbers = np.arange(first, first + len(lines))
+        if width > 1:
+            return self._pick([line.split(self.delimiter) for line in lines], itemgetter(*places), numbers)
+        bad = {
+            line: self._misfit(line.split(self.delimiter)) for line in set(lines) if not line or self.delimiter in line
+        }
+        return Chunk(lines, numbers, {at: bad[line] for at, line in enumerate(lines) if line in bad} if bad else {})
+
+    def _pick(self, rows: list[list[str]], pick: Callable[[list[str]], Key], numbers: Indices) -> Chunk:
+        width = len(self.header)
+        if set(map(len, rows)) == {width}:
+            return Chunk(list(map(pick, rows)), numbers)
+        strays = {place: self._misfit(row) for place, row in enumerate(rows) if len(row) != width}
+        empty: list[str] = [""] * width
+        return Chunk([pick(row if len(row) == width else empty) for row in rows], numbers, strays)
+
+    def _misfit(self, row: list[str]) -> str:
+        return describe_misfit(len(row), len(self.header)) if any(row) or len(row) > 1 else ""
+
+    def _quoted_chunks(
+        self, blocks: Iterator[str], pick: Callable[[list[str]], Key], first: int, blank: int
+    ) -> Iterator[Chunk]:
+        """Read with quotation marks, which may hold delimiters and line ends, from the first line that has one on."""
+        lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
+        # A strict reader refuses an open quotation mark, which would swallow every row after it.
+        reader = csv.reader(itertools.chain(["\n"] * blank, lines), delimiter=self.delimiter, strict=True)
+        numbered, held = _numbered(reader), list[tuple[int, list[str]]]()
+        while batch := list(itertools.islice(numbered, CHUNK_ROWS)):
+            held += batch
+            kept = next((place for place in range(len(held), 0, -1) if held[place - 1][1]), 0)
+            ready, held = held[:kept], held[kept:]
+            if ready:
+                numbers = np.array([start for start, _ in ready], dtype=np.int64) + first
+                yield self._pick([row for _, row in ready], pick, numbers)
+
+
+@contextlib.contextmanager
+def open_sheet(path: str) -> Iterator[CsvSheet]:
+    """Open a CSV file, ``.gz`` or not, or standard input, and read its header; failures are told in a sentence."""
+    source = name_of(path)
+    with explained(source), opened(path) as stream:
+        above = 0
+        for first in iter(stream.readline, ""):
+            if first.strip():
+                break
+            above += 1
+        else:
+            raise DataFileError(f"{source} is empty; it should hold a header line and one row a person.")
+        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+        # A name in quotation marks may go on in the next line; without any, the line is the header.
+        lines = itertools.chain([first], iter(stream.readline, "") if '"' in first else ())
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        header = [name.strip() for name in next(reader)]
+        yield CsvSheet(header, delimiter, above + reader.line_num, text_blocks(stream))
+
+
+def name_of(path: str) -> str:
+    """Return what a file is called in messages."""
+    return "standard input" if path == STANDARD_STREAM else path
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[TextIO]:
+    """Open a file, compressed or not, or standard input; a byte order mark is dropped and line ends are left alone."""
+    if path == STANDARD_STREAM:
+        stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+        try:
+            yield stream
+        finally:
+            stream.detach()  # else standard input would be closed with the wrapper
+    elif path.lower().endswith(".gz"):
+        import gzip
+
+        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            yield stream
+    else:
+        with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+            yield stream
+
+
+@contextlib.contextmanager
+def explained(source: str) -> Iterator[None]:
+    """Turn what can go wrong with a file into one sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataFileError(f"There is no file {source!r}.") from None
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"{source} is not UTF-8 text ({error.reason}). Save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise DataFileError(f"{source} is not valid CSV: {error}. Is a quotation mark left open?") from None
+    except (EOFError, zlib.error) as error:
+        raise DataFileError(f"{source} is not a whole gzip file: {error}. Copy it again.") from None
+    except OSError as error:
+        raise DataFileError(f"{source} cannot be read: {error.strerror or error}.") from None
+
+
+@contextlib.contextmanager
+def parquet_explained(path: str) -> Iterator[None]:
+    """Turn what can go wrong with a Parquet file into one sentence."""
+    arrow_error = require("pyarrow").ArrowException
+    try:
+        with explained(path):
+            yield
+    except arrow_error as error:
+        reason = str(error).partition("\n")[0].removesuffix(".")
+        raise DataFileError(f"{path} is not a whole Parquet file: {reason}. Was it cut off? Copy it again.") from None
+
+
+def require(module: str, purpose: str = "Reading and counting such files", extra: str = "counting") -> Any:
+    """Return a module of an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(module.partition(".")[0], purpose, extra) from None
+
+
+def text_blocks(stream: TextIO) -> Iterator[str]:
+    """Read block by block, each cut behind a line end."""
+    parts: list[str] = []
+    while text := stream.read(BLOCK):
+        # The two characters of a Windows line end must not fall apart.
+        whole = text + stream.read(1) if text.endswith("\r") else text
+        cut = max(whole.rfind("\n"), whole.rfind("\r")) + 1
+        if cut:
+            yield "".join([*parts, whole[:cut]])
+            parts = []
+        parts.append(whole[cut:])
+    if rest := "".join(parts):
+        yield rest
+
+
+def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Return each row with the number of lines above it."""
+    start = reader.line_num
+    for row in reader:
+        yield start, row
+        start = reader.line_num
+
+
+def describe_misfit(found: int, expected: int) -> str:
+    """Return what is wrong with a row, without a word of it.
+
+    >>> describe_misfit(3, 2)
+    '(3 fields where 2 are expected)'
+    """
+    return f"({counted(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
+
+
+def split_lines(block: str) -> list[str]:
+    """Split where CSV files end lines and nowhere else; :meth:`str.splitlines` knows more line ends."""
+    lines = _with_plain_ends(block).split("\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+def _with_plain_ends(block: str) -> str:
+    return block.replace("\r\n", "\n").replace("\r", "\n") if "\r" in block else block
+
+
+def _is_rectangular(text: str, delimiter: str, width: int) -> bool:
+    """Whether every line has as many fields as the header: each run of delimiters ends with a line end, and in time."""
+    marks = np.frombuffer((text + "\n").encode(), dtype=np.uint8)
+    marks = marks[(marks == ord(delimiter)) | (marks == ord("\n"))]
+    if marks.size % width:
+        return False
+    ends = marks.reshape(-1, width) == ord("\n")
+    return bool(ends[:, -1].all() and not ends[:, :-1].any())

@@ -1,0 +1,185 @@
+"""Mechanisms made of others: two side by side on the parts of a pair, and any post-processing of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.alphabets import Alphabet, Grid, Indices, Integers, Pairs
+from confide.channels import Embedded, Kronecker
+from confide.errors import InvalidParameterError
+from confide.guarantees import Guarantee, ProductGuarantee
+from confide.mechanisms.base import Mechanism, merge_weights, require_finite, require_mechanism
+from confide.mechanisms.facts import Facts
+from confide.mechanisms.planar import hull, nearest_cells
+from confide.sampling import Bits
+
+
+@dataclass(frozen=True, repr=False)
+class Product(Mechanism):
+    """Blur the two parts of a pair independently; what each part promises adds up.
+
+    >>> from confide import Categories, Integers, RandomizedResponse, TruncatedGeometric
+    >>> age = TruncatedGeometric(Integers(0, 99), epsilon=0.05)
+    >>> sex = RandomizedResponse(Categories(["f", "m"]), epsilon=1.0)
+    >>> round(Product(age, sex).guarantee.bound((30, "f"), (40, "m")), 6)
+    1.5
+    """
+
+    kind: ClassVar[str] = "product"
+    first: Mechanism
+    second: Mechanism
+
+    def __post_init__(self) -> None:
+        for name, part in (("first", self.first), ("second", self.second)):
+            require_mechanism(name, part)
+            require_finite(part.alphabet, "Product")
+            require_finite(part.report_alphabet, "Product")
+
+    @cached_property
+    def alphabet(self) -> Pairs:  # type: ignore[override]
+        """The pairs of values."""
+        return Pairs(self.first.alphabet, self.second.alphabet)
+
+    @cached_property
+    def report_alphabet(self) -> Pairs:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return Pairs(self.first.report_alphabet, self.second.report_alphabet)
+
+    @property
+    def guarantee(self) -> ProductGuarantee:
+        """See :attr:`Mechanism.guarantee`."""
+        return ProductGuarantee(self.first.guarantee, self.second.guarantee)
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`; all that is known follows from the two parts."""
+        return Facts(parts=(self.first, self.second))
+
+    @cached_property
+    def channel(self) -> Kronecker:
+        """See :attr:`Mechanism.channel`."""
+        return Kronecker(self.first.channel, self.second.channel)
+
+    def weights(self, index: int) -> Sequence[int]:
+        """See :meth:`Mechanism.weights`."""
+        left, right = divmod(index, self.second.alphabet.size)
+        return [one * other for one in self.first.weights(left) for other in self.second.weights(right)]
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        left, right = np.divmod(indices, self.second.alphabet.size)
+        return self.first._draw(left, bits) * self.second.report_alphabet.size + self.second._draw(right, bits)
+
+
+@dataclass(frozen=True, repr=False)
+class Remapped(Mechanism):
+    """Report something else in place of each output. What is promised stands: no post-processing can weaken it.
+
+    Parameters
+    ----------
+    mechanism
+        Makes the outputs.
+    outputs
+        What may be reported in their place.
+    mapping
+        For each output of the mechanism, in order, the number of the report. The nearest of `outputs` if left out.
+
+    >>> from confide import Grid, TruncatedPlanarGeometric
+    >>> city = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
+    >>> Remapped(city, Grid(4, 4, unit="km")).channel.shape
+    (25, 16)
+    """
+
+    kind: ClassVar[str] = "remapped"
+    mechanism: Mechanism
+    outputs: Alphabet
+    mapping: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        require_mechanism("mechanism", self.mechanism)
+        require_finite(self.mechanism.report_alphabet, "Remapped")
+        require_finite(self.outputs, "Remapped")
+        if self.mapping is not None:
+            object.__setattr__(self, "mapping", _as_mapping(self.mapping, self.mechanism, self.outputs))
+        self._remap  # noqa: B018 (fails now rather than at the first report)
+
+    @property
+    def alphabet(self) -> Alphabet:  # type: ignore[override]
+        """The values."""
+        return self.mechanism.alphabet
+
+    @property
+    def report_alphabet(self) -> Alphabet:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return self.outputs
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """See :attr:`Mechanism.guarantee`."""
+        return self.mechanism.guarantee
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`; what is known follows from the mechanism that makes the outputs."""
+        return Facts(origin=(self.mechanism, self._remap))
+
+    @cached_property
+    def channel(self) -> Embedded:
+        """See :attr:`Mechanism.channel`."""
+        return Embedded(self.mechanism.channel, np.arange(self.alphabet.size), self._remap, self.outputs.size)
+
+    def weights(self, index: int) -> Sequence[int]:
+        """See :meth:`Mechanism.weights`."""
+        return merge_weights(self._remap, self.mechanism.weights(index), self.outputs.size)
+
+    @cached_property
+    def _remap(self) -> Indices:
+        """For each output of the mechanism, in order, the number of the report in its place."""
+        if self.mapping is not None:
+            return np.array(self.mapping, dtype=np.int64)
+        return _nearest(self.mechanism.report_alphabet, self.outputs)
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        drawn: Indices = self._remap[self.mechanism._draw(indices, bits)]
+        return drawn
+
+
+def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
+    if isinstance(reports, Integers | Grid) and isinstance(outputs, Integers | Grid):
+        _require_common_ground(reports, outputs)
+    if isinstance(reports, Integers) and isinstance(outputs, Integers):
+        nearest: Indices = np.clip(reports.decode(np.arange(reports.size)) - outputs.span[0], 0, outputs.size - 1)
+        return nearest
+    if isinstance(reports, Grid) and isinstance(outputs, Grid):
+        box = hull(reports, outputs)
+        cells: Indices = nearest_cells(box, outputs)[box.encode(reports.decode(np.arange(reports.size)))]
+        return cells
+    raise InvalidParameterError(f"Give a mapping: it is not known which of {outputs!r} is nearest to a {reports!r}.")
+
+
+def _require_common_ground(reports: Integers | Grid, outputs: Integers | Grid) -> None:
+    """Refuse outputs that lie elsewhere, or in other steps; which is nearest would be meaningless."""
+    if reports.spacing != outputs.spacing:
+        raise InvalidParameterError(
+            f"Outputs must have the spacing of the reports, {reports.spacing:g}; got {outputs.spacing:g}. "
+            f"Give a mapping to merge cells."
+        )
+    if reports.parts == outputs.parts and not outputs.contains(reports.decode(np.arange(reports.size))).any():
+        raise InvalidParameterError(
+            f"The outputs {outputs!r} miss {reports!r} altogether. Choose outputs that overlap, or give a mapping."
+        )
+
+
+def _as_mapping(mapping: ArrayLike, mechanism: Mechanism, outputs: Alphabet) -> tuple[int, ...]:
+    numbers = np.asarray(mapping)
+    size = mechanism.report_alphabet.size
+    if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
+        raise InvalidParameterError(f"mapping must hold one whole number for each of {size} outputs; got {mapping!r}.")
+    if (numbers < 0).any() or (numbers >= outputs.size).any():
+        raise InvalidParameterError(f"mapping must lead to 0 .. {outputs.size - 1}, the numbers of {outputs!r}.")
+    return tuple(numbers.tolist())

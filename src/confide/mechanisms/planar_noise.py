@@ -1,0 +1,350 @@
+"""Planar noise that falls with the Euclidean distance: planar geometric over cells, planar Laplace over points."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
+from confide.channels import (
+    Channel,
+    ClampedPlanarConvolution,
+    ColumnStack,
+    Dense,
+    Embedded,
+    PlanarConvolution,
+    RowStack,
+)
+from confide.counts import Counts
+from confide.evidence import Evidence
+from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
+from confide.mechanisms.line import DISTANCE_DOMINANCE
+from confide.mechanisms.planar import (
+    LARGEST_SCATTER,
+    PlaneMechanism,
+    TruncatedPlaneMechanism,
+    UnboundedPlaneMechanism,
+    distances_between,
+    layout_of,
+    scattered_evidence,
+    shaded,
+    too_scattered,
+)
+from confide.sampling import Bits, PlanarGeometricNoise, TableNoise, as_integers
+
+LARGEST_WINDOW = 4_000_000
+"""Cells of a box up to which the crowd of far-flung reports is convolved: 32 MB a vector."""
+
+
+@dataclass(frozen=True, repr=False)
+class PlanarGeometric(UnboundedPlaneMechanism):
+    """Move a cell by noise proportional to e^(-epsilon distance) over the unbounded lattice (paper, eq. pg).
+
+    >>> from confide import Grid
+    >>> PlanarGeometric(Grid(5, 5), epsilon=0.5).report_alphabet
+    Lattice()
+    """
+
+    kind: ClassVar[str] = "planar-geometric"
+    alphabet: Grid | Lattice
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        return _facts(self)
+
+    @property
+    def decay(self) -> float:
+        """Rate at which probabilities fall with the distance, a step."""
+        return float(self._rate)
+
+    def _truncated(self, outputs: Alphabet | None) -> TruncatedPlanarGeometric | None:
+        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
+            return TruncatedPlanarGeometric(self.alphabet, self.epsilon, outputs)
+        return None
+
+    @property
+    def _log_peak(self) -> float:
+        return math.log(float(planar_geometric_kernel((1, 1), self.decay).cells[0, 0]))
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
+        if isinstance(part, Grid):
+            return replace(self, alphabet=part).observe(counts)
+        if not isinstance(part, Selection):
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        if part.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
+            return scattered_evidence(part, counts, self.decay, self._log_peak)
+        return self._crowded_evidence(counts, part)
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`."""
+        if not isinstance(self.alphabet, Grid):
+            raise unbounded(self.alphabet, "Grid(rows, columns)")
+        self.refuse_strays(counts)
+        if self.alphabet.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
+            return scattered_evidence(self.alphabet, counts, self.decay, self._log_peak)
+        return self._windowed_evidence(counts, self.decay, self._log_peak)
+
+    def _windowed_evidence(self, counts: Counts, rate: float, peak: float) -> Evidence:
+        """Convolve within a window around the grid, and store columns for the few reports beyond it."""
+        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
+        window = _widened(self.alphabet, rate)
+        places = window.locate(counts.reports)
+        near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+        remap = np.full(window.size, -1, dtype=np.int64)
+        remap[places[near]] = np.arange(near.size)
+        kernel = planar_geometric_kernel(window.shape, rate)
+        convolution = PlanarConvolution(kernel, np.ones(window.size))
+        values = window.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
+        inside = Embedded(convolution, values, remap, near.size)
+        if far.size == 0:
+            return Evidence(inside, counts.counts[near])
+        beyond = scattered_evidence(self.alphabet, Counts(counts.reports[far], counts.counts[far]), rate, peak)
+        both: Channel = ColumnStack((inside, beyond.channel))
+        return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
+
+    def _crowded_evidence(self, counts: Counts, part: Selection) -> Evidence:
+        """Convolve where most reports lie, and store rows and columns for the few cells and reports elsewhere."""
+        window = crowded_window(counts, part)
+        places, values = window.locate(counts.reports), window.locate(part.values)
+        near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+        bulk, rest = np.flatnonzero(values >= 0), np.flatnonzero(values < 0)
+        if part.size * far.size + rest.size * near.size > LARGEST_SCATTER:
+            raise too_scattered(part, counts)
+        remap = np.full(window.size, -1, dtype=np.int64)
+        remap[places[near]] = np.arange(near.size)
+        convolution = PlanarConvolution(planar_geometric_kernel(window.shape, self.decay), np.ones(window.size))
+        inside = Embedded(convolution, values[bulk], remap, near.size)
+        distances = distances_between(part.coordinates[rest], counts.reports[near])
+        outside = Dense(np.exp(self._log_peak - self.decay * distances))
+        order, layout = np.concatenate([bulk, rest]), layout_of(part)
+        rows = RowStack((inside, outside), None if layout is None else layout.part(order))
+        piled = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
+        if far.size == 0:
+            return Evidence(piled, counts.counts[near])
+        beyond = scattered_evidence(part, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
+        both = ColumnStack((piled, beyond.channel))
+        return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return PlanarGeometricNoise(self._rate).draw(count, bits)
+
+
+@dataclass(frozen=True, repr=False)
+class PlanarLaplace(PlaneMechanism):
+    """Move a point by continuous planar Laplace noise and report the real point that results.
+
+    Reports are multiples of a step/2^12, and the noise is exactly proportional to e^(-epsilon distance) among these, so
+    the promise holds to the letter.
+
+    >>> from confide import Grid
+    >>> PlanarLaplace(Grid(5, 5), epsilon=0.5).report_alphabet
+    Plane()
+    """
+
+    kind: ClassVar[str] = "planar-laplace"
+    alphabet: Grid | Lattice
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def report_alphabet(self) -> Plane:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return Plane(self.alphabet.spacing, self.alphabet.unit)
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        return _facts(self, Plane.RESOLUTION)
+
+    @property
+    def decay(self) -> float:
+        """Rate at which probabilities fall with the distance, a step."""
+        return float(self._rate)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
+        if isinstance(part, Grid):
+            return replace(self, alphabet=part).observe(counts)
+        if not isinstance(part, Selection):
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        return scattered_evidence(part, counts, self.decay, self._log_peak)
+
+    def _truncated(self, outputs: Alphabet | None) -> TruncatedPlanarLaplace | None:
+        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
+            return TruncatedPlanarLaplace(self.alphabet, self.epsilon, outputs)
+        return None
+
+    @property
+    def _log_peak(self) -> float:
+        fine = self.decay / Plane.RESOLUTION
+        return math.log(float(planar_geometric_kernel((1, 1), fine).cells[0, 0]))
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`."""
+        if not isinstance(self.alphabet, Grid):
+            raise unbounded(self.alphabet, "Grid(rows, columns)")
+        self.refuse_strays(counts)
+        return scattered_evidence(self.alphabet, counts, self.decay, self._log_peak)
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return PlanarGeometricNoise(self._rate / Plane.RESOLUTION).draw(count, bits)
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
+        noise = np.stack(self._noise(indices.size, bits), axis=-1)
+        reports: NDArray[np.float64] = self.alphabet.decode(indices) + noise / Plane.RESOLUTION
+        return reports
+
+
+class TruncatedKernelMechanism(TruncatedPlaneMechanism):
+    """Noise from a planar kernel, clamped to a grid."""
+
+    @abstractmethod
+    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
+        """Return the probabilities of all displacements within a box of this shape, and of the tails beyond."""
+
+    @cached_property
+    def _kernel(self) -> PlanarKernel:
+        return self._make_kernel(self._box.shape)
+
+    def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:
+        return ClampedPlanarConvolution(self._kernel if shape == self._box.shape else self._make_kernel(shape))
+
+    @cached_property
+    def _quadrant(self) -> NDArray[np.float64]:
+        """Displacements up to the box's size; the rim stands for all beyond it, which is clamped alike."""
+        quadrant = self._kernel.cells.copy()
+        quadrant[-1, :] = self._kernel.rows[-1, :]
+        quadrant[:, -1] = self._kernel.columns[:, -1]
+        quadrant[-1, -1] = self._kernel.corners[-1, -1]
+        return quadrant
+
+    @cached_property
+    def _table(self) -> TableNoise:
+        return TableNoise(self._quadrant)
+
+    @cached_property
+    def _integer_quadrant(self) -> list[list[int]]:
+        weights, width = as_integers(self._quadrant), self._box.columns
+        return [weights[start : start + width] for start in range(0, len(weights), width)]
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return self._table.draw(count, bits)
+
+    def _box_weights(self, row: int, column: int) -> list[int]:
+        """Walk through all displacements and add up where they are clamped to."""
+        height, width = self._box.shape
+        weights = [0] * (height * width)
+        for down in range(1 - height, height):
+            clamped_row = min(max(row + down, 0), height - 1)
+            for along in range(1 - width, width):
+                place = clamped_row * width + min(max(column + along, 0), width - 1)
+                weights[place] += self._integer_quadrant[abs(down)][abs(along)]
+        return weights
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedPlanarGeometric(TruncatedKernelMechanism):
+    """Move a cell by noise proportional to e^(-epsilon distance) on the lattice, then to the nearest cell of the grid.
+
+    Border cells collect infinite sums, computed to full precision (paper, eq. pg and the text after it).
+
+    >>> from confide import Grid
+    >>> mechanism = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
+    >>> mechanism.channel.dense().sum(axis=1).round(12).tolist() == [1.0] * 25
+    True
+    """
+
+    kind: ClassVar[str] = "truncated-planar-geometric"
+    alphabet: Grid
+    epsilon: float
+    outputs: Grid | None = None
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
+        return planar_geometric_kernel(shape, shaded(self._rate))
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedPlanarLaplace(TruncatedKernelMechanism):
+    """Move a point by continuous noise of density proportional to e^(-epsilon distance), then to the nearest cell.
+
+    >>> from confide import Grid
+    >>> mechanism = TruncatedPlanarLaplace(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
+    >>> mechanism.privatize((10, 7), rng=1) in [tuple(cell) for cell in mechanism.alphabet.decode(range(280)).tolist()]
+    True
+    """
+
+    kind: ClassVar[str] = "truncated-planar-laplace"
+    alphabet: Grid
+    epsilon: float
+    outputs: Grid | None = None
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
+        return planar_laplace_kernel(shape, shaded(self._rate))
+
+
+def _facts(mechanism: PlanarGeometric | PlanarLaplace, resolution: int = 1) -> Facts:
+    """Return what holds of noise proportional to e^(-decay distance), over cells as over points."""
+    at_values = Proof(
+        "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
+    )
+    return Facts(
+        is_positive=True,
+        independence=at_values if mechanism.alphabet.is_finite else FOURIER,
+        premise=Premise.DISTANCE,
+        decay=mechanism.decay,
+        noise=Noise(rate=mechanism._rate / resolution, resolution=resolution),
+        dominance=DISTANCE_DOMINANCE if mechanism.alphabet.is_finite else None,
+    )
+
+
+def crowded_window(counts: Counts, part: Selection) -> Grid:
+    """Return a box that fits and holds most reports: whoever lies behind the widest empty gap is left out, in turn."""
+    reports: NDArray[np.int64] = counts.reports.astype(np.int64)
+    while np.prod(reports.max(axis=0) - reports.min(axis=0) + 1.0) > LARGEST_WINDOW:
+        sorted_parts = np.sort(reports, axis=0)
+        gaps = np.diff(sorted_parts, axis=0)
+        step, axis = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+        is_beyond = reports[:, axis] > sorted_parts[step, axis]
+        reports = reports[is_beyond if 2 * is_beyond.sum() > is_beyond.size else ~is_beyond]
+    first = reports.min(axis=0)
+    rows, columns = (reports.max(axis=0) - first + 1).tolist()
+    return Grid(rows, columns, part.whole.metric.distance((0, 0), (0, 1)), "", (), *first.tolist())
+
+
+def _widened(alphabet: Grid, rate: float) -> Grid:
+    """Return the box of a grid with a margin where most noise stays.
+
+    No wider than e^-12 of the peak reaches: what is less likely would drown in the rounding of the FFT.
+    """
+    down, along = (min(side // 2 + 1, int(12 / rate) + 1) for side in alphabet.shape)
+    return replace(
+        alphabet,
+        rows=alphabet.rows + 2 * down,
+        columns=alphabet.columns + 2 * along,
+        holes=(),
+        first_row=alphabet.first_row - down,
+        first_column=alphabet.first_column - along,
+    )

@@ -1,0 +1,177 @@
+"""Unary encoding: one bit for each value, each drawn at random. Basic one-time RAPPOR is the symmetric one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, BitVectors, Indices
+from confide.channels import BitChannel, Channel
+from confide.counts import Counts
+from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
+from confide.guarantees import LocalDP
+from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
+from confide.mechanisms.facts import Facts, Proof
+from confide.sampling import Bits, PowerCoin, log_of, ratio_above
+
+CHUNK = 2**22
+"""Bits that are tossed at a time, so that memory does not grow with the number of people."""
+
+
+class UnaryEncoding(Mechanism):
+    """One bit for each value: that of the true value is 1 with probability `keep`, any other with `flip`.
+
+    A mechanism of this family is a frozen dataclass with an `alphabet`, an `epsilon`, and the two probabilities as
+    exact fractions; it calls `_check` when it is made. Reports are bit vectors, packed into words of 63 bits.
+    P(bits | x) depends on x only through bit x, by a factor of keep (1 - flip) / (flip (1 - keep)) = e^epsilon or less.
+    """
+
+    epsilon: float
+    has_channel = False  # 2^k columns, of which nobody needs more than those that were seen
+
+    @property
+    @abstractmethod
+    def keep(self) -> Fraction:
+        """P(bit x is 1 | value x)."""
+
+    @property
+    @abstractmethod
+    def flip(self) -> Fraction:
+        """P(bit x is 1 | another value)."""
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """See :attr:`Mechanism.guarantee`."""
+        return LocalDP(self.epsilon)
+
+    @property
+    def report_alphabet(self) -> BitVectors:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return BitVectors(self.alphabet.size)
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        keep, flip = self.keep, self.flip
+        # The least likely vector has the rarer of both for each bit.
+        log_smallest = log_of(min(keep, 1 - keep)) + (self.alphabet.size - 1) * log_of(min(flip, 1 - flip))
+        return Facts(
+            is_positive=True,
+            independence=Proof(
+                f"The bit of a value is set with probability {self._shares_in_words()}: each probability can be read "
+                f"off its bit.",
+                "proposition strictlyConcaverappor",
+            ),
+            log_smallest=log_smallest,
+            corollary="corollary consistency1",
+            bits=(keep, flip),
+        )
+
+    @property
+    def channel(self) -> Channel:
+        """An error: nobody needs P(bits | value) for all bit vectors, only for those that were seen."""
+        raise InvalidParameterError(
+            f"{self!r} has 2^{self.alphabet.size} outputs, so it has no matrix to speak of. mechanism.observe(counts) "
+            f"gives the channel over the bit vectors seen."
+        )
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`; columns are 1 + (e^epsilon - 1) bit_x, and the offset has the rest."""
+        self.refuse_strays(counts)
+        bits = self.report_alphabet.unpack(counts.reports)
+        ones, size = bits.sum(axis=1), self.alphabet.size
+        # What a vector with S ones has from a value whose own bit is 0: (1 - keep) flip^S (1 - flip)^(k - 1 - S).
+        log_rest = log_of(1 - self.keep) + ones * log_of(self.flip) + (size - 1 - ones) * log_of(1 - self.flip)
+        channel = BitChannel(size, self.keep, self.flip, np.packbits(bits, axis=1, bitorder="little"))
+        return Evidence(channel, counts.counts, float(counts.counts @ log_rest))
+
+    def weights(self, index: int) -> list[int]:
+        """See :meth:`Mechanism.weights`; over all bit vectors, for alphabets so small that they can be listed."""
+        self.report_alphabet.require_listable()
+        own = (self.keep.denominator - self.keep.numerator, self.keep.numerator)
+        set_, unset = self.flip.numerator, self.flip.denominator - self.flip.numerator
+        others = [set_**ones * unset ** (self.alphabet.size - 1 - ones) for ones in range(self.alphabet.size)]
+        return [
+            own[vector >> index & 1] * others[(vector & ~(1 << index)).bit_count()]
+            for vector in range(self.report_alphabet.size)
+        ]
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
+        step = max(1, CHUNK // self.alphabet.size)
+        parts = [self._draw_vectors(indices[start : start + step], bits) for start in range(0, indices.size, step)]
+        return np.concatenate(parts) if parts else self.report_alphabet.pack(np.zeros((0, self.alphabet.size), bool))
+
+    def _draw_vectors(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
+        vectors = _toss(self.flip, indices.size * self.alphabet.size, bits).reshape(indices.size, self.alphabet.size)
+        people = np.arange(indices.size)
+        # Under a symmetric pair the same toss serves the bit of the value: it is kept unless it is flipped.
+        is_symmetric = self.keep == 1 - self.flip
+        vectors[people, indices] = ~vectors[people, indices] if is_symmetric else _toss(self.keep, indices.size, bits)
+        return self.report_alphabet.pack(vectors)
+
+    def _shares_in_words(self) -> str:
+        """Return q + (p - q) theta with the numbers of this mechanism."""
+        return f"{float(self.flip):.4g} + {float(self.keep - self.flip):.4g} theta"
+
+    def _check(self) -> None:
+        name = type(self).__name__
+        require_finite(self.alphabet, name)
+        settle_epsilon(self)
+        if self.alphabet.size < 2:
+            raise InvalidParameterError(f"{name} needs at least two values; got {self.alphabet!r}.")
+        if not 0 < self.flip < self.keep < 1:
+            raise InvalidParameterError(
+                f"{name} needs 0 < flip < keep < 1; got flip {float(self.flip):g} and keep {float(self.keep):g}."
+            )
+
+
+def _toss(probability: Fraction, count: int, bits: Bits) -> NDArray[np.bool_]:
+    """Toss exact coins; by the rarer side, whose probability has more leading bits to compare."""
+    if probability > Fraction(1, 2):
+        return ~PowerCoin(1 - probability).toss(count, bits)
+    return PowerCoin(probability).toss(count, bits)
+
+
+@dataclass(frozen=True, repr=False)
+class Rappor(UnaryEncoding):
+    """Set the bit of the value and no other, then flip each with odds of e^(-epsilon / 2).
+
+    A bit is kept with probability p = e^(epsilon / 2) / (1 + e^(epsilon / 2)) (paper, lemma probrappor).
+
+    >>> from confide import Categories
+    >>> mechanism = Rappor(Categories(["red", "green", "blue"]), epsilon=1.0)
+    >>> mechanism.report_alphabet.unpack(mechanism.privatize(["red", "blue"], rng=1)).shape
+    (2, 3)
+    """
+
+    kind: ClassVar[str] = "rappor"
+    alphabet: Alphabet
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def keep(self) -> Fraction:
+        """See :attr:`UnaryEncoding.keep`."""
+        return 1 / (1 + self._ratio)
+
+    @property
+    def flip(self) -> Fraction:
+        """See :attr:`UnaryEncoding.flip`."""
+        return 1 - self.keep
+
+    def _shares_in_words(self) -> str:
+        return "1 - p + (2p - 1) theta"
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        """(1 - p) / p = e^(-epsilon / 2), rounded up."""
+        return ratio_above(Fraction(self.epsilon) / 2)
