@@ -461,7 +461,7 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
         ),
         (PRODUCT.replace("epsilon = 1.0", ""), r"\[mechanism.second\] lacks epsilon"),
         (PRODUCT.replace('kind = "randomized-response"', ""), r"\[mechanism.second\] needs a kind"),
-        (PRODUCT.replace('"truncated-geometric"', '"geometric"'), r"Product needs an alphabet with an end"),
+        (PRODUCT.replace('"truncated-geometric"', '"geometric"'), r"Product needs a finite alphabet"),
         (PRODUCT.partition("[alphabet.second]")[0] + "[mechanism]", r"\[alphabet\] lacks second"),
         (REMAPPED.replace("epsilon = 0.5", "epsilon = 0"), r"epsilon must be a finite number above 0; got 0"),
         (REMAPPED.partition("[mechanism.outputs]")[0], r"\[mechanism\] lacks outputs"),
@@ -469,7 +469,7 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
         (MAPPED.replace("[0, 1, 1]", "[0, 1]"), r"one whole number for each of 3 outputs"),
         (MAPPED.replace("[0, 1, 1]", "[0, 1, 7]"), r"mapping must lead to 0 .. 1"),
         (MAPPED.replace("mapping = [0, 1, 1]\n", ""), r"Give a mapping"),
-        (MAPPED.replace('"randomized-response"', '"rappor"'), r"Remapped needs an alphabet with an end"),
+        (MAPPED.replace('"randomized-response"', '"rappor"'), r"Remapped needs a finite alphabet"),
         (LATTICE.format(kind="taxicab").replace("spacing = 0.5", "spacing = 0"), r"spacing must be a finite number"),
         (
             LATTICE.format(kind="taxicab").replace("spacing = 0.5", "rows = 5"),
