@@ -389,13 +389,17 @@ def test_a_bad_epsilon_on_a_plane_is_answered(kind: str, epsilon: str, message: 
     "kind", ["truncated-geometric", "truncated-laplace", "randomized-response", "rappor", "exponential"]
 )
 def test_an_endless_line_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
-    with pytest.raises(ConfideError, match=r"Integers\(\) (is unbounded. Bound it|has no end.*Give one: Integers\(low, high\))"):
+    with pytest.raises(
+        ConfideError, match=r"Integers\(\) (is unbounded. Bound it|has no end.*Give one: Integers\(low, high\))"
+    ):
         parse_survey(ENDLESS_LINE.format(kind=kind))
 
 
 @pytest.mark.parametrize("kind", [*TRUNCATED_PLANAR_KINDS, "randomized-response", "rappor", "exponential"])
 def test_an_endless_lattice_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
-    with pytest.raises(ConfideError, match=r"Lattice\(.*\) (is unbounded. Bound it|has no end.*Give one: Grid\(rows, columns\))"):
+    with pytest.raises(
+        ConfideError, match=r"Lattice\(.*\) (is unbounded. Bound it|has no end.*Give one: Grid\(rows, columns\))"
+    ):
         parse_survey(LATTICE.format(kind=kind))
 
 
