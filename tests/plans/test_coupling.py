@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from confide.plans.coupling import draw_multinomials, draw_uniforms
+from confide.plans.simulations import draw_multinomials, draw_uniforms
 
 SHARES = np.array([0.05, 0.4, 0.0, 0.25, 0.3])
 

@@ -10,7 +10,7 @@ import pytest
 import confide as cf
 from confide.plans.curves import Curve, Obstacle, fit_slope
 from confide.plans.measures import Prediction
-from confide.plans.words import headline
+from confide.plans.records import headline
 
 RESPONSE = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=1.0)
 

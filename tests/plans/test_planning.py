@@ -12,9 +12,9 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
-from confide.plans.fingerprints import fingerprint
 from confide.plans.measures import Distance, QueryWidth
-from confide.plans.words import headline, remarks
+from confide.plans.records import headline, remarks
+from confide.plans.simulations import fingerprint
 
 LINE = cf.Integers(0, 9, unit="year")
 SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02])

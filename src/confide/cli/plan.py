@@ -15,10 +15,8 @@ from confide.errors import InvalidParameterError
 from confide.methods import METHODS, Method
 from confide.plans import METHOD, REPEATS, Plan
 from confide.plans.planning import plan as make_plan
-from confide.plans.records import plan_csv, plan_record
-from confide.plans.rivals import ALL
-from confide.plans.simulations import promise, with_epsilon
-from confide.plans.words import expected, headline, remarks, trouble_of, width_meaning
+from confide.plans.records import expected, headline, plan_csv, plan_record, remarks, trouble_of, width_meaning
+from confide.plans.rivals import ALL, promise, with_epsilon
 from confide.surveys import Survey, load_survey
 from confide.tables import to_json, write_text
 

@@ -11,7 +11,7 @@ from confide.guarantees import MetricPrivacy
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.simulations import promise
+from confide.plans.rivals import promise
 from confide.wording import plural
 
 if TYPE_CHECKING:

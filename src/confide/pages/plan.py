@@ -12,8 +12,8 @@ from confide.pages.provenance import survey_text
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.simulations import promise, with_epsilon
-from confide.plans.words import expected, headline, kind_of_promise, remarks, trouble_of, width_meaning
+from confide.plans.records import expected, headline, kind_of_promise, remarks, trouble_of, width_meaning
+from confide.plans.rivals import promise, with_epsilon
 from confide.surveys import Survey
 from confide.wording import with_unit
 

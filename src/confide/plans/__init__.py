@@ -1,4 +1,4 @@
-"""What to expect of a survey before it is held: people, epsilon and error, of which two give the third.
+"""Plan of a survey before it is held: of people, epsilon and error two give the third.
 
 >>> from confide import Categories, RandomizedResponse, plan
 >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
@@ -7,13 +7,11 @@
 True
 """
 
-from confide.plans.caches import Cache, usual_cache
-from confide.plans.curves import Curve, Halving, Obstacle, Slope
+from confide.plans.curves import Answer, Curve, Halving, Obstacle, Slope
 from confide.plans.guesses import Guess, as_guess
 from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
 from confide.plans.planning import METHOD, REPEATS, Plan, Rival, plan
-from confide.plans.searches import Answer
-from confide.plans.simulations import Simulation
+from confide.plans.simulations import Cache, Simulation, usual_cache
 
 __all__ = [
     "METHOD",

@@ -1,4 +1,4 @@
-"""What the true distribution may look like: what a plan is made for."""
+"""Guess of the true distribution that a plan is made for: a word, a dataset, a file, an estimate or an array."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROBABILITY = "probability"
 """The column of a file that `confide estimate -o estimate.csv` writes."""
 
 ESTIMATE_COLUMNS = ((PROBABILITY,), (PROBABILITY, "low", "high"))
-"""What such a file holds behind the value: without --interval, and with it."""
+"""Columns of such a file behind the value: without --interval, and with it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a plan predicts: how far an estimate will be from the truth."""
+"""Measures of error that a plan predicts: a distance from the truth, or the half-width of a query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Prediction:
     Attributes
     ----------
     mean
-        What to expect.
+        The expected error.
     standard_error
         Of the mean, over the repeats.
     repeats
@@ -97,11 +97,11 @@ class Measure(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called in a sentence."""
+        """Name of the measure in a sentence."""
 
     @property
     def unit(self) -> str:
-        """What it is counted in; nothing for a share."""
+        """Unit of the measure; empty for a share."""
         return ""
 
     @abstractmethod

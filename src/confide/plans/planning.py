@@ -1,4 +1,4 @@
-"""How strong privacy can be for so many people, before anyone is asked."""
+"""Plan: the people, the epsilon or the error of a survey, solved for before anyone is asked."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from confide.distances import has_emd
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Stacked
-from confide.plans.caches import Cache, usual_cache
-from confide.plans.curves import Curve, Halving, Obstacle
+from confide.plans.curves import Answer, Curve, Halving, Obstacle, Search
 from confide.plans.guesses import UNIFORM, Guess, as_guess
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
-from confide.plans.rivals import choose_rivals, epsilon_bounds, usual_mechanism
-from confide.plans.searches import Answer, Search
-from confide.plans.simulations import (
+from confide.plans.rivals import (
     MOST_PEOPLE,
-    Follow,
-    Simulation,
+    choose_rivals,
+    epsilon_bounds,
     epsilon_of,
     most_people,
+    usual_mechanism,
     with_epsilon,
 )
+from confide.plans.simulations import Cache, Follow, Simulation, usual_cache
 from confide.queries import Query
 
 METHOD: Method = Stacked()
@@ -40,11 +39,11 @@ FEWEST_REPEATS = 4
 
 LEAST_PEOPLE = 10
 USUAL_PEOPLE = 10_000.0
-"""How few people a plan looks at, and where its search for their number begins."""
+"""Fewest people that a plan looks at, and the start of its search for their number."""
 
 PEOPLE_FACTORS = (0.25, 1.0, 4.0, 16.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Where the trade-off is simulated, around the plan; rather more people than fewer, as halving an error takes them."""
+"""Settings of the trade-off around the plan; rather more people than fewer, as halving an error takes them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What to expect of a survey before it is held.
+    """Expectation of a survey before it is held.
 
     Attributes
     ----------
@@ -106,16 +105,16 @@ class Plan:
 
     @property
     def halving(self) -> Halving | None:
-        """How many times the people half the error takes; None where :attr:`obstacle` says why not."""
+        """Factor of people that halves the error; None where :attr:`obstacle` says why not."""
         return self.by_people.halving(float(self.people))
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """Why there is no number of people for half the error: none is left, none is in sight, or too far away."""
+        """Reason for the lack of such a factor: no error is left, it does not fall, or too slowly."""
         return self.by_people.obstacle(float(self.people))
 
     def __str__(self) -> str:
-        from confide.plans.words import headline
+        from confide.plans.records import headline
 
         return headline(self)
 

@@ -1,4 +1,4 @@
-"""Mechanisms that make the same promise, and so may be compared.
+"""Mechanisms of a plan: their promise and its range, and rivals that make the same promise and so may be compared.
 
 Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values) are
 different promises: an epsilon of one says nothing about the other. Only on categories, where any two values are one
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import fields, replace
 
 from confide.alphabets import Alphabet, Categories, Grid, Integers
 from confide.checks import check_choice
@@ -23,7 +24,6 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
 )
 from confide.metrics import Discrete
-from confide.plans.simulations import epsilon_of, has_matrix
 
 ALL = "all"
 
@@ -31,6 +31,12 @@ NOT_THE_SAME = (
     "Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values, "
     "however far apart) are different promises, so mechanisms of the two kinds are not compared."
 )
+
+MOST_PEOPLE = 1_000_000_000
+"""More people than anyone will ask."""
+
+MOST_DRAWN = 20_000_000
+"""Most people times values that a plan looks at by itself where reports have to be drawn one by one."""
 
 
 def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
@@ -125,7 +131,7 @@ def _essence(guarantee: Guarantee) -> Guarantee:
 
 
 def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
-    """Return between which epsilons a plan looks: from reports that say next to nothing to hardly any noise.
+    """Return the least and the largest epsilon of a plan: from reports that say next to nothing to hardly any noise.
 
     >>> epsilon_bounds(TruncatedGeometric(Integers(0, 100), 0.5))[0]
     0.0001
@@ -137,3 +143,54 @@ def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
     spacing = float(getattr(alphabet, "spacing", 1.0))
     span = max(1.0, float((alphabet.coordinates.max(axis=0) - alphabet.coordinates.min(axis=0)).max()))
     return 0.01 / (span * spacing), largest / spacing
+
+
+def has_matrix(mechanism: Mechanism) -> bool:
+    """Whether the mechanism's outputs are finitely many, and few enough to lay side by side."""
+    try:
+        return bool(mechanism.has_channel and mechanism.channel.shape[1] > 0)
+    except InvalidParameterError:
+        return False
+
+
+def most_people(mechanism: Mechanism) -> int:
+    """Return up to how many people a plan looks on its own account: fewer where each report has to be drawn."""
+    return MOST_PEOPLE if has_matrix(mechanism) else max(1000, MOST_DRAWN // mechanism.alphabet.size)
+
+
+def epsilon_of(mechanism: Mechanism) -> float | None:
+    """Return the mechanism's epsilon; None where it is made of others, or of a matrix."""
+    return getattr(mechanism, "epsilon", None) if _takes_epsilon(mechanism) else None
+
+
+def with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
+    """Return the same mechanism with another promise.
+
+    >>> from confide import Categories, RandomizedResponse
+    >>> with_epsilon(RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0), 2.0).guarantee
+    LocalDP(epsilon=2.0)
+    """
+    if not _takes_epsilon(mechanism):
+        raise InvalidParameterError(
+            f"{mechanism!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
+            f"people alone; or plan with a mechanism that takes an epsilon."
+        )
+    changed: Mechanism = replace(mechanism, epsilon=epsilon)  # type: ignore[type-var]  # all are dataclasses
+    return changed
+
+
+def promise(mechanism: Mechanism) -> str:
+    """Return the promise in a few words.
+
+    >>> from confide import Integers, TruncatedGeometric
+    >>> promise(TruncatedGeometric(Integers(0, 9, unit="year"), epsilon=0.05))
+    '0.05 per year'
+    """
+    guarantee = mechanism.guarantee
+    if isinstance(guarantee, MetricPrivacy):
+        return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
+    return f"epsilon {guarantee.epsilon:.4g}" if isinstance(guarantee, LocalDP) else "the survey's promise"
+
+
+def _takes_epsilon(mechanism: Mechanism) -> bool:
+    return "epsilon" in {one.name for one in fields(mechanism)}  # type: ignore[arg-type]  # as above

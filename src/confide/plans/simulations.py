@@ -1,38 +1,41 @@
-"""A whole survey, simulated again and again: people are drawn, blurred, counted, estimated, and compared."""
+"""Monte Carlo simulation of a survey: people are drawn, blurred, counted, estimated and compared, many times.
+
+Two simulations with the same seed but one more person have nothing in common, because samplers reject and retry. Here
+each count is a quantile at a fixed uniform number (common random numbers), so that a curve over settings is smooth and
+a search along it can trust a small difference. Each draw by itself is exactly multinomial.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from confide.channels.base import FloatArray
-from confide.errors import InvalidParameterError
 from confide.estimates import recover
-from confide.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms import Mechanism
 from confide.methods import Method
-from confide.plans.caches import Cache
-from confide.plans.coupling import draw_multinomials, draw_uniforms
-from confide.plans.fingerprints import fingerprint
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction
+from confide.plans.rivals import has_matrix, promise
 from confide.reports import Counts, tally
+from confide.wording import digest
 
 Follow = Callable[[str, int, int], None]
 """Called with what is being simulated, which repeat it is, and how many there are."""
 
-MOST_DRAWN = 20_000_000
-"""Where reports have to be drawn one by one, people times values up to which a plan looks on its own account."""
-
-MOST_PEOPLE = 1_000_000_000
-"""More people than anyone will ask."""
-
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Everything that stays the same while people and epsilon are varied.
+    """Monte Carlo simulation of a survey: everything that stays the same while people and epsilon are varied.
 
     Attributes
     ----------
@@ -96,7 +99,7 @@ class Simulation:
         """Return what draws the counts of one repeat.
 
         People are drawn independently, so that how often each output is reported is one multinomial over
-        push(guess). Where outputs have no end, people are drawn first and then a report for each.
+        push(guess). Where outputs are unbounded, people are drawn first and then a report for each.
         """
         if not has_matrix(mechanism):
             return lambda repeat: self._draw_reports(mechanism, people, np.random.default_rng([self.seed, repeat]))
@@ -117,52 +120,152 @@ class Simulation:
         return fingerprint(mechanism, people, self.guess.vector, self.measure, self.method, self.repeats, self.seed)
 
 
-def has_matrix(mechanism: Mechanism) -> bool:
-    """Whether the mechanism has an end of outputs, few enough to lay them side by side."""
-    try:
-        return bool(mechanism.has_channel and mechanism.channel.shape[1] > 0)
-    except InvalidParameterError:
-        return False
+def draw_uniforms(outputs: int, repeats: int, seed: int) -> FloatArray:
+    """Return the luck of each repeat, one row each; more repeats leave the first ones as they were."""
+    width = 1 << max(0, (outputs - 1).bit_length())
+    return np.array([np.random.default_rng([seed, repeat]).random(width) for repeat in range(repeats)])
 
 
-def most_people(mechanism: Mechanism) -> int:
-    """Return up to how many people a plan looks on its own account: fewer where each report has to be drawn."""
-    return MOST_PEOPLE if has_matrix(mechanism) else max(1000, MOST_DRAWN // mechanism.alphabet.size)
+def draw_multinomials(shares: FloatArray, people: int, uniforms: FloatArray) -> FloatArray:
+    """Return how many of the people fall on each output, one row a repeat.
 
+    The outputs are halved again and again, and the people in a range divided between its two halves: a binomial each
+    time, by the quantile at one of the uniforms.
 
-def epsilon_of(mechanism: Mechanism) -> float | None:
-    """Return the mechanism's epsilon; None where it is made of others, or of a matrix."""
-    return getattr(mechanism, "epsilon", None) if _takes_epsilon(mechanism) else None
-
-
-def with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
-    """Return the same mechanism with another promise.
-
-    >>> from confide import Categories, RandomizedResponse
-    >>> with_epsilon(RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0), 2.0).guarantee
-    LocalDP(epsilon=2.0)
+    >>> draw_multinomials(np.array([0.25, 0.5, 0.25]), 1000, draw_uniforms(3, repeats=2, seed=1)).sum(axis=1)
+    array([1000., 1000.])
     """
-    if not _takes_epsilon(mechanism):
-        raise InvalidParameterError(
-            f"{mechanism!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
-            f"people alone; or plan with a mechanism that takes an epsilon."
-        )
-    changed: Mechanism = replace(mechanism, epsilon=epsilon)  # type: ignore[type-var]  # all are dataclasses
-    return changed
+    repeats, width = uniforms.shape
+    mass: FloatArray = np.zeros(width)
+    mass[: shares.size] = shares / shares.sum()
+    counts, taken = np.full((repeats, 1), float(people)), 1
+    while counts.shape[1] < width:
+        nodes = counts.shape[1]
+        halves = mass.reshape(nodes, 2, -1).sum(axis=2)
+        total = halves.sum(axis=1)
+        left = np.divide(halves[:, 0], total, out=np.zeros(nodes), where=total > 0)
+        drawn = _binomial_quantiles(uniforms[:, taken : taken + nodes], counts, left[None, :])
+        counts = np.stack([drawn, counts - drawn], axis=2).reshape(repeats, 2 * nodes)
+        taken += nodes
+    return counts[:, : shares.size]
 
 
-def promise(mechanism: Mechanism) -> str:
-    """Return the promise in a few words.
+def _binomial_quantiles(uniforms: FloatArray, trials: FloatArray, chance: FloatArray) -> FloatArray:
+    """Return the least k with P(X <= k) >= u, by bisection within what can happen at all."""
+    chance = np.broadcast_to(np.clip(chance, 0.0, 1.0), trials.shape)
+    reach = 40 * np.sqrt(trials * chance * (1 - chance)) + 40  # beyond this lies less than 1e-300 of the probability
+    low = np.maximum(np.floor(trials * chance - reach), 0.0) - 1  # P(X <= low) < u
+    high = np.minimum(np.ceil(trials * chance + reach), trials)  # P(X <= high) >= u
+    while (high - low).max() > 1:
+        middle = np.floor((low + high) / 2)
+        enough = _cumulative(middle, trials, chance) >= uniforms
+        is_open = high - low > 1
+        high = np.where(is_open & enough, middle, high)
+        low = np.where(is_open & ~enough, middle, low)
+    quantiles: FloatArray = high
+    return quantiles
 
-    >>> from confide import Integers, TruncatedGeometric
-    >>> promise(TruncatedGeometric(Integers(0, 9, unit="year"), epsilon=0.05))
-    '0.05 per year'
+
+def _cumulative(k: FloatArray, trials: FloatArray, chance: FloatArray) -> FloatArray:
+    """P(X <= k) of a binomial, as an incomplete beta function."""
+    from scipy.special import betainc
+
+    inside = (k >= 0) & (k < trials)
+    below = betainc(np.where(inside, trials - k, 1.0), np.where(inside, k + 1, 1.0), 1 - chance)
+    cumulative: FloatArray = np.where(inside, below, (k >= trials).astype(np.float64))
+    return cumulative
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder with one small file a simulated setting. It holds errors only: no values, no guess, no reports.
+
+    A folder that cannot be written, and a file that cannot be read, are no failure: then it is simulated again.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cache = Cache(Path(folder))
+    ...     cache.put("abc", np.array([0.5, 0.25]))
+    ...     cache.get("abc"), cache.get("def")
+    (array([0.5 , 0.25]), None)
     """
-    guarantee = mechanism.guarantee
-    if isinstance(guarantee, MetricPrivacy):
-        return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
-    return f"epsilon {guarantee.epsilon:.4g}" if isinstance(guarantee, LocalDP) else "the survey's promise"
+
+    folder: Path
+
+    def get(self, key: str) -> FloatArray | None:
+        """Return the errors that were kept under a fingerprint, if any."""
+        try:
+            kept = np.array(json.loads(self._path(key).read_text(encoding="utf-8"))["errors"], dtype=np.float64)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return kept if kept.ndim == 1 and np.isfinite(kept).all() else None
+
+    def put(self, key: str, errors: FloatArray) -> None:
+        """Keep errors under a fingerprint: the whole file, or none of it."""
+        import secrets  # brings half of the standard library's cryptography along, so only where something is kept
+
+        path = self._path(key)
+        beside = path.with_suffix(f".{secrets.token_hex(4)}.partial")
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps({"errors": errors.tolist()}), encoding="utf-8")
+            beside.replace(path)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
 
 
-def _takes_epsilon(mechanism: Mechanism) -> bool:
-    return "epsilon" in {one.name for one in fields(mechanism)}  # type: ignore[arg-type]  # as above
+def usual_cache(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Cache:
+    """Return the cache in the user's own folder for such things.
+
+    >>> usual_cache({"CONFIDE_CACHE": "there"}).folder.as_posix()
+    'there/plans'
+    """
+    return Cache(_folder(environment, platform) / "plans")
+
+
+def _folder(environment: Mapping[str, str], platform: str) -> Path:
+    if environment.get("CONFIDE_CACHE"):
+        return Path(environment["CONFIDE_CACHE"])
+    home = Path(environment.get("HOME") or Path.home())
+    if platform == "darwin":
+        return home / "Library" / "Caches" / "confide"
+    if platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "confide" / "Cache"
+    return Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "confide"
+
+
+def fingerprint(*things: Any) -> str:
+    """Return a digest of values and of the code that works on them, the same in every process.
+
+    >>> from confide import IBU, Integers
+    >>> fingerprint(Integers(0, 9), IBU()) == fingerprint(Integers(0, 9), IBU())
+    True
+    >>> fingerprint(IBU()) == fingerprint(IBU(delta=0.1))
+    False
+    """
+    return digest(json.dumps([_code(), [_plain(thing) for thing in things]], allow_nan=True))
+
+
+def _plain(thing: Any) -> Any:
+    """Return a thing as JSON knows it, with nothing left out: a repr may be shortened."""
+    if is_dataclass(thing) and not isinstance(thing, type):
+        parts = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
+        return [type(thing).__module__, type(thing).__qualname__, parts]
+    if isinstance(thing, np.ndarray):
+        content = thing.tolist() if thing.dtype == object else digest(thing.tobytes())
+        return ["array", str(thing.dtype), list(thing.shape), content]
+    if isinstance(thing, tuple | list):
+        return [_plain(one) for one in thing]
+    return thing if isinstance(thing, str | int | float | bool | None) else repr(thing)
+
+
+@cache
+def _code() -> str:
+    """Return a digest of confide's own sources: another version may well simulate other numbers."""
+    import scipy
+
+    root = Path(__file__).parent.parent
+    sources = sorted(root.rglob("*.py"))
+    texts = [part for path in sources for part in (path.relative_to(root).as_posix(), path.read_bytes())]
+    return digest(f"{np.__version__} {scipy.__version__}", *texts)
