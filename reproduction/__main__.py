@@ -14,7 +14,7 @@ from confide.cli.exits import ExitCode, exit_code_of
 from confide.cli.options import AsJson
 from confide.cli.terminal import complain, console, say, say_exactly, show, show_json, warn
 from confide.errors import ConfideError, InvalidParameterError
-from confide.tables import write_text
+from confide.files import write_text
 from confide.wording import counted
 from reproduction import EXPERIMENTS, QUICK_REPEATS, Comparison, Experiment, Folder, Ruling, Run, Watcher, find
 from reproduction import reproduce as run_all

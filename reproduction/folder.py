@@ -11,7 +11,7 @@ from pathlib import Path
 
 import confide
 from confide.errors import DataFileError
-from confide.tables import write_text
+from confide.files import write_text
 from reproduction.cells import Record
 from reproduction.claims import Claim
 from reproduction.experiments import Experiment

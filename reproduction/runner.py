@@ -18,7 +18,7 @@ from pathlib import Path
 from confide import __version__
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
-from confide.tables import write_text
+from confide.files import write_text
 from reproduction.cells import Contender, Draw, Record, run_draw
 from reproduction.experiments import Comparison, Computation, Experiment, Picture
 from reproduction.folder import Folder, Run, Store, code_digest
@@ -86,7 +86,7 @@ def reproduce(
     >>> from reproduction.catalogue import find
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     runs = reproduce(find(["mechanisms"]), folder, jobs=1)
-    ...     sorted(path.name for path in Path(folder, "tables").iterdir())
+    ...     sorted(path.name for path in Path(folder, "files").iterdir())
     ['mechanisms.csv', 'mechanisms.parquet']
     """
     if repeats is not None:

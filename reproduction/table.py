@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
-from confide.tables import write_text
+from confide.files import write_text
 
 KINDS: dict[str, Callable[[str], Any]] = {"text": str, "whole": int, "number": float}
 Cell = str | int | float | None

@@ -9,13 +9,13 @@ import numpy as np
 
 from confide.alphabets import Grid, Integers
 from confide.channels.base import FloatArray
+from confide.counts import tally
 from confide.datasets import Dataset, san_francisco
 from confide.distances import emd
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import FromMatrix, PlanarGeometric, Rappor, truncated
 from confide.methods import IBU
-from confide.reports import tally
 from reproduction.claims import Claim, judge
 from reproduction.declarations import seed_of
 from reproduction.experiments import Computation, Picture

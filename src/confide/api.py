@@ -7,6 +7,7 @@ from confide import datasets
 from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Pairs
 from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
+from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning
 from confide.estimates import Estimate, estimate, estimate_groups
@@ -40,19 +41,20 @@ from confide.mechanisms import (
 )
 from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
-from confide.reports import Counts, merge, tally
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
-    from confide.counting import CountedReports, GroupedCounts, count
+    from confide.counting import count, read_reports
+    from confide.files import CountedReports, GroupedCounts, load_counts, save_counts
     from confide.plans import Plan, plan
     from confide.theory.diagnosis import Diagnosis, diagnose
 
 __all__ = [
     "IBU",
     "MLE",
+    "Accumulator",
     "Alphabet",
     "Audit",
     "Band",
@@ -126,10 +128,13 @@ __all__ = [
     "hellinger",
     "kl_divergence",
     "likely_subset",
+    "load_counts",
     "load_survey",
     "merge",
     "parse_survey",
     "plan",
+    "read_reports",
+    "save_counts",
     "tally",
     "total_variation",
     "truncated",
@@ -137,14 +142,17 @@ __all__ = [
 
 _LATER = {
     "Audit": "audits",
-    "CountedReports": "counting",
+    "CountedReports": "files",
     "Diagnosis": "theory.diagnosis",
-    "GroupedCounts": "counting",
+    "GroupedCounts": "files",
     "Plan": "plans",
     "audit": "audits",
     "count": "counting",
     "diagnose": "theory.diagnosis",
+    "load_counts": "files",
     "plan": "plans",
+    "read_reports": "counting",
+    "save_counts": "files",
 }
 """What is loaded when it is first asked for, and from where: whoever blurs a value need not wait for it."""
 

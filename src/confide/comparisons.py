@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from confide.checks import as_distribution
+from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
 from confide.estimates import Estimate, Group, recover, warn_if_not_identified
 from confide.mechanisms.base import Mechanism
 from confide.methods.base import Method, Monitor
-from confide.reports import Counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from confide.alphabets import Alphabet
 from confide.channels import ColumnStack
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
+from confide.counts import Counts
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Inference, Interval
@@ -23,7 +24,6 @@ from confide.mechanisms.facts import Premise
 from confide.methods.base import Choice, Method, Monitor, Progress, Solution, Status
 from confide.methods.stacked import Stacked
 from confide.queries import Query
-from confide.reports import Counts
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding

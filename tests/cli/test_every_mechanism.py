@@ -11,8 +11,8 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
 
 import confide as cf
+from confide.files import write_text
 from confide.mechanisms import MECHANISMS
-from confide.tables import write_text
 
 HEADER = 'name = "thing"\ntitle = "Things"\n'
 

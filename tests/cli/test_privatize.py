@@ -119,7 +119,7 @@ BAD_VALUES = {
     "a blank line": ("age\n1\n\n2\n", ["line 3: '' (missing)"]),
     "empty": ("", ["is empty", "header"]),
     "blank": ("\n\n", ["is empty"]),
-    "a header alone": ("age\n", ["header line but no rows"]),
+    "a header alone": ("age\n", ["bad.csv has no rows"]),
     "no header": ("1\n2\n3\n", ["needs a header line", "'1'", "'age'"]),
     "no header, many columns": ("1,Ann\n2,Bob\n", ["needs a header line"]),
     "no header, first value missing": ("NA\n2\n", ["needs a header line"]),
@@ -155,17 +155,17 @@ def test_bad_rows_can_be_set_aside(call: Call, folder: Path) -> None:
     assert "1,001 rows read = 998 accepted + 3 rejected" in ending.out
     assert len(rows_of(folder / "out.csv")) == 999
     assert rows_of(folder / "rejects.csv") == [
-        ["line", "text", "reason"],
-        ["1000", "140", "outside the alphabet"],
-        ["1001", "", "missing"],
-        ["1002", "NaN", "not a number"],
+        ["file", "line", "text", "reason"],
+        ["bad.csv", "1000", "140", "outside the alphabet"],
+        ["bad.csv", "1001", "", "missing"],
+        ["bad.csv", "1002", "NaN", "not a number"],
     ]
 
 
 def test_no_good_row_at_all(call: Call, folder: Path) -> None:
     (folder / "bad.csv").write_text("age\n140\n")
     ending = call("privatize", "survey.toml", "bad.csv", "-o", "out.csv", "--rejects", "rejects.csv")
-    assert_refused(ending, 4, "None of the 1 rows", "Integers(0, 9, unit='year')")
+    assert_refused(ending, 4, "The only row of bad.csv cannot be used", "Integers(0, 9, unit='year')")
     assert not (folder / "out.csv").exists()
 
 

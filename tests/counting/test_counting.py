@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
 from tests.counting.conftest import AGES, CELLS, COLOURS, Save, rows_of
 
 import confide as cf
-from confide.counting import name_rejects, open_ledger
-from confide.counting.sources import Request
+from confide.counting import Request, open_ledger
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
-from confide.tables import read_reports, report_columns, write_reports
+from confide.files import read_report_rows, report_columns, write_reports
+from confide.files.rows import first_few
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
@@ -82,13 +83,13 @@ texts = st.one_of(
 def test_sql_and_python_read_alike(save: Save, contract: cf.Survey, rows: list[tuple[str, str]]) -> None:
     """One reading behaviour, not two: every row is accepted, or rejected for the same reason, on the same line."""
     path = save("report,count\n" + "".join(f"{text},{count}\n" for text, count in rows))
-    expected = read_reports(path, contract)
+    expected = read_report_rows(path, contract)
     with open_ledger(path, Request(contract.mechanism.report_alphabet)) as ledger:
-        assert (ledger.totals.read, ledger.totals.accepted) == (expected.read, expected.accepted)
+        assert (ledger.account.read, ledger.account.accepted) == (expected.account.read, expected.account.accepted)
         found = [(one.line, one.text, one.reason) for one in ledger.rejects()]
         assert found == [(one.line, one.text, one.reason) for one in expected.rejected]
         people = sum(ledger.batches().read_all().column("people").to_pylist())
-    assert people == expected.people
+    assert people == expected.account.people
 
 
 @pytest.mark.parametrize("name", ["randomized-response with holes", "product", "laplace", "planar-laplace", "rappor"])
@@ -98,12 +99,12 @@ def test_sql_and_python_read_several_parts_alike(save: Save, name: str) -> None:
     texts = ["0", "1", "2.5", "", "x", "18", "f", "1e300", "-0.00001", "0.1", "2", "1_0", "nan"]
     rows = [(one, other)[: len(names)] for one in texts for other in texts]
     path = save(",".join(names) + ",z\n" + "".join(",".join(row) + ",.\n" for row in rows))
-    expected = read_reports(path, contract)
+    expected = read_report_rows(path, contract)
     with open_ledger(path, Request(contract.mechanism.report_alphabet)) as ledger:
         found = [(one.line, one.text, one.reason) for one in ledger.rejects()]
-        assert ledger.totals.read == len(rows)
+        assert ledger.account.read == len(rows)
     assert found == [(one.line, one.text, one.reason) for one in expected.rejected]
-    if expected.accepted:
+    if expected.account.accepted:
         assert cf.count(path, contract) == expected.tally()
 
 
@@ -141,7 +142,7 @@ def test_thousands_of_bad_rows_are_all_accounted_for(save: Save) -> None:
     bad = ["x\n", "3.5\n", "70\n", "nan\n", "\n"]
     rows = [bad[place % 5] if place % 4 == 0 else "3\n" for place in range(20_000)] + ["3\n"]
     path = save("report\n" + "".join(rows))
-    expected = read_reports(path, AGES)
+    expected = read_report_rows(path, AGES)
     counts = cf.count(path, AGES)
     assert counts.total == 15_001
     assert counts.rows.read == len(rows) == 15_001 + len(expected.rejected)
@@ -152,7 +153,7 @@ def test_thousands_of_bad_rows_are_all_accounted_for(save: Save) -> None:
 def test_rows_of_other_widths_are_rejected_by_line(save: Save) -> None:
     path = save("report,town\n3,Oslo\n4\n5,Rome,x\n\n6,Bern,\n7,Lima\n")
     with open_ledger(path, Request(AGES.alphabet)) as ledger:
-        assert ledger.totals.accepted == 2
+        assert ledger.account.accepted == 2
         assert [str(one).partition(", ")[2] for one in ledger.rejects()] == [
             "line 3: '(1 field where 2 are expected)' (wrong number of fields)",
             "line 4: '(3 fields where 2 are expected)' (wrong number of fields)",
@@ -263,7 +264,7 @@ def test_strict_names_the_first_row(save: Save) -> None:
         ("a,b\n1,2\n", "r.csv", "no column 'report'"),
         ("report,report\n1,2\n", "r.csv", "several columns called 'report'"),
         ('report\n"3\n4\n', "r.csv", "quotation mark"),
-        ("report\nx\n", "r.csv", "None of the 1 rows"),
+        ("report\nx\n", "r.csv", "The only row of .*r.csv cannot be used"),
         ("report\n3\né\n".encode("latin-1"), "r.csv", "not UTF-8"),
         (gzip.compress(b"report\n3\n", mtime=0)[:-6], "r.csv.gz", "not a whole gzip file"),
         (b"PAR1 and then nothing", "r.parquet", "not a whole Parquet file"),
@@ -310,7 +311,7 @@ def test_names_with_marks_in_them(tmp_path: Path) -> None:
 
 def test_a_rejected_row_is_named_only_when_asked(save: Save) -> None:
     with open_ledger(save("report\n3\n" + "x\n" * 25), Request(AGES.alphabet)) as ledger:
-        told = name_rejects(ledger)
+        told = replace(ledger.account, first=first_few(ledger.rejects())).listing
     assert told.count("\n") == 10
     assert told.endswith("... and 15 more")
 

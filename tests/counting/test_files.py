@@ -15,12 +15,20 @@ from tests.cli.surveys import FINITE, survey
 from tests.counting.conftest import AGES, Save
 
 import confide as cf
-from confide.counting import is_counts_file, merge_files, read_counts, read_heading
-from confide.counting.estimating import estimate_file, groups_csv, groups_record, pools_of
-from confide.counting.files import Heading, write_counts
-from confide.counting.groups import natural_order
-from confide.counting.rejects import RowTotals
+from confide.counting import merge_files
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files import (
+    Account,
+    Heading,
+    estimate_file,
+    groups_csv,
+    groups_record,
+    is_counts_file,
+    read_counts,
+    read_heading,
+    write_counts,
+)
+from confide.files.groups import natural_order
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
@@ -37,7 +45,7 @@ def keep(path: Path, reports: list[int], contract: cf.Survey = AGES, towns: list
     columns = {"report": [int(one) for one in distinct[:, 1]], "count": numbers.tolist()}
     named = {"town": distinct[:, 0].tolist()} if by else {}
     batches = pyarrow.table(named | columns).to_batches()
-    write_counts(path, batches, Heading((contract,), by, RowTotals(len(reports))))
+    write_counts(path, batches, Heading((contract,), by, Account(len(reports))))
     return path
 
 
@@ -57,7 +65,7 @@ def test_fingerprints_tell_surveys_apart_and_names_do_not_matter() -> None:
 
 def test_long_surveys_are_kept_whole(tmp_path: Path) -> None:
     many = cf.Survey(cf.RandomizedResponse(cf.Categories([f"v{number}" for number in range(500)]), 1.0))
-    write_counts(tmp_path / "c.parquet", [], Heading((many,), (), RowTotals(0)))
+    write_counts(tmp_path / "c.parquet", [], Heading((many,), (), Account()))
     assert read_heading(tmp_path / "c.parquet").survey == many
 
 
@@ -65,7 +73,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     path = keep(tmp_path / "c.parquet", [3, 5, 3], towns=["Oslo", "Rome", "Oslo"])
     counts = read_counts(path)
     assert is_counts_file(path)
-    assert counts.heading == Heading((AGES,), ("town",), RowTotals(3))
+    assert counts.heading == Heading((AGES,), ("town",), Account(3))
     assert counts.groups[("Oslo",)][0] == cf.tally([3, 3])
     assert not is_counts_file(tmp_path / "survey.toml")
 
@@ -74,7 +82,7 @@ def test_merging_adds_up(tmp_path: Path) -> None:
     one = keep(tmp_path / "1.parquet", [3, 5, 3])
     other = keep(tmp_path / "2.parquet", [5, 7])
     heading = merge_files([one, other], tmp_path / "all.parquet")
-    assert heading.rows == RowTotals(5)
+    assert heading.rows == Account(5)
     assert read_counts(tmp_path / "all.parquet").groups[()][0] == cf.tally([3, 5, 3, 5, 7])
 
 
@@ -103,7 +111,7 @@ def test_pooled_counts_are_estimated_as_gibu_does(tmp_path: Path) -> None:
     assert len(counts.heading.surveys) == 2
     found = estimate_file(counts, AGES, cf.IBU()).estimates[()]
     groups = [(cf.tally([3, 5]), AGES.mechanism), (cf.tally([3, 5, 5, 9]), CAREFUL.mechanism)]
-    assert pools_of(counts)[()] == groups
+    assert counts.pools[()] == groups
     np.testing.assert_allclose(found.distribution, cf.estimate(groups, cf.IBU()).distribution)
 
 
@@ -114,7 +122,7 @@ def test_what_can_never_be_merged(tmp_path: Path, pool: bool) -> None:
     other = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 8), epsilon=1.0))
     elsewhere = keep(tmp_path / "3.parquet", [3], other)
     bits = cf.Survey(cf.Laplace(cf.Integers(0, 9), epsilon=1.0))
-    write_counts(tmp_path / "4.parquet", [], Heading((bits,), (), RowTotals(0)))
+    write_counts(tmp_path / "4.parquet", [], Heading((bits,), (), Account()))
     for path, message in (
         (by_town, "by town"),
         (elsewhere, "different surveys|one alphabet"),
@@ -128,12 +136,12 @@ def test_what_can_never_be_merged(tmp_path: Path, pool: bool) -> None:
 def test_names_that_groups_cannot_have() -> None:
     for by in (("report",), ("count",), ("survey",), ("a", "a")):
         with pytest.raises(InvalidParameterError, match="cannot be named by"):
-            Heading((AGES,), by, RowTotals(0))
+            Heading((AGES,), by, Account())
 
 
 def test_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameterError, match=r"\.parquet, \.csv"):
-        write_counts(tmp_path / "c.txt", [], Heading((AGES,), (), RowTotals(0)))
+        write_counts(tmp_path / "c.txt", [], Heading((AGES,), (), Account()))
 
 
 def test_a_tidy_table_of_groups(tmp_path: Path) -> None:
@@ -159,7 +167,7 @@ def test_a_kill_leaves_no_output(save: Save, tmp_path: Path) -> None:
     """Killed while it writes, a command leaves neither the output nor anything beside it."""
     code = (
         "import sys, time, pathlib\n"
-        "from confide.tables import whole_file\n"
+        "from confide.files import whole_file\n"
         "with whole_file(sys.argv[1]) as stream:\n"
         "    stream.write(b'half'); stream.flush()\n"
         "    pathlib.Path(sys.argv[2]).touch(); time.sleep(60)\n"

@@ -9,7 +9,7 @@ from tests.counting.conftest import AGES, Save, rows_of
 
 import confide as cf
 from confide.counting import Request, open_ledger
-from confide.counting.findings import search
+from confide.counting.sources import search
 from confide.errors import DataFileError
 
 pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
@@ -72,7 +72,7 @@ def test_rows_out_of_shape_do_not_show_who_they_are_about(save: Save, name: str,
     with open_ledger(path, Request(AGES.mechanism.report_alphabet)) as ledger:
         (reject,) = ledger.rejects()
         assert str(reject).endswith(f"{path.name}, line {len(content.splitlines())}: {expected}")
-        assert ledger.totals.accepted == 1
+        assert ledger.account.accepted == 1
 
 
 def test_a_category_never_stands_for_a_line_that_is_no_json(save: Save) -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.cli.surveys import FINITE, survey
 
 import confide as cf
-from confide.counting.fields import fields_of
 from confide.counting.query import Query
+from confide.files.counts_files import fields_of
 
 
 @pytest.mark.parametrize("name", FINITE)

@@ -15,10 +15,9 @@ from tests.cli.surveys import FINITE, some_values, survey
 from tests.counting.conftest import AGES, COLOURS, Save, rows_of
 
 import confide as cf
-from confide.counting import open_ledger
-from confide.counting.sources import Request
+from confide.counting import Request, open_ledger
 from confide.errors import DataFileError
-from confide.tables import report_columns
+from confide.files import report_columns
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed here", allow_module_level=True)
@@ -88,7 +87,7 @@ def check_damage(path: Path) -> None:
     request = Request(AGES.mechanism.report_alphabet, by=("town",))
     with open_ledger(path, request) as duck, open_ledger(path, request, "spark") as other:
         assert other.query.text == duck.query.text
-        assert other.totals == duck.totals
+        assert other.account == duck.account
         assert other.batches().read_all().to_pylist() == duck.batches().read_all().to_pylist()
         told = [sorted((one.text, one.reason) for one in ledger.rejects()) for ledger in (duck, other)]
     assert told[0] == told[1]

@@ -10,9 +10,9 @@ import pytest
 import confide as cf
 from confide.comparisons import assess
 from confide.errors import ConfideError, DataFileError, InvalidDistributionError, InvalidParameterError
+from confide.files import estimate_csv, estimate_record, to_json
 from confide.plans import Guess, as_guess
 from confide.surveys import Survey
-from confide.tables import estimate_csv, estimate_record, to_json
 
 AGES = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
 SMALL = cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0)

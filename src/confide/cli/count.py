@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from confide.cli.gathering import warn_of_values
+from confide.cli.inputs import check_outputs, warn_of_values
 from confide.cli.options import AsJson, Columns, SurveyPath
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
-from confide.counting import (
-    ENGINES,
-    Heading,
-    Ledger,
-    Request,
-    RowTotals,
-    name_rejects,
-    open_ledger,
-    plan_query,
-    refuse_rejects,
-    write_counts,
-    write_rejects,
-)
+from confide.counting import ENGINES, Ledger, Request, open_ledger, plan_query, refuse_rejects
 from confide.errors import InvalidParameterError
+from confide.files import Account, Heading, name_columns, write_counts, write_rejects
+from confide.files.rows import first_few
 from confide.surveys import load_survey
+from confide.wording import counted
 
 EXAMPLES = (
     "confide count survey.toml reports.csv -o counts.parquet",
@@ -97,27 +88,28 @@ def count(  # noqa: PLR0913 - one argument an option
     if not paths or output is None:
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *(Path(path) for path in paths)])
-    Heading((contract,), request.by, RowTotals(0))  # refuses names that groups cannot have, before any work is done
+    Heading((contract,), request.by, Account())  # refuses names that groups cannot have, before any work is done
     with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine) as ledger:
-        refuse_rejects(ledger, is_strict=strict)
-        totals = ledger.totals
+        if strict:
+            refuse_rejects(ledger)
+        account = replace(ledger.account, source=_describe(paths))
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
-        totals.require_any(_describe(paths), request.alphabet)
-        heading = Heading((contract,), request.by, totals)
+        account.require_any(request.alphabet)
+        heading = Heading((contract,), request.by, account)
         found = _Found()
         write_counts(output, found.watch(ledger.batches(), len(request.by)), heading)
         columns, notes = ledger.report_names, ledger.notes
-        left_out = "" if rejects is not None else _left_out(ledger)
-    _summarize(heading, found, f"{_describe(paths)}, {_columns(columns)}", output, as_json=as_json)
+        left_out = f": see {rejects}" if rejects is not None else _left_out(account, ledger)
+    _summarize(heading, found, f"{account.source}, {name_columns(columns)}", output, as_json=as_json)
     for note in notes:
         warn(note)
     if request.by and not str(output).lower().endswith((".parquet", ".pq")):
         warn(f"{output} is CSV: confide estimate takes its groups together. Write .parquet for an estimate of each.")
-    warn_of_values(columns, _describe(paths), contract)
-    if totals.total_rejected:
-        rows = "row was" if totals.total_rejected == 1 else "rows were"
-        warn(f"{totals.total_rejected:,} {rows} left out ({totals.reasons}){left_out or f': see {rejects}'}")
+    warn_of_values(columns, account.source, contract)
+    if account.total_rejected:
+        were = "was" if account.total_rejected == 1 else "were"
+        warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
 
 
 def split_names(names: list[str] | None) -> tuple[str, ...]:
@@ -144,18 +136,16 @@ class _Found:
             yield batch
 
 
-def _left_out(ledger: Ledger) -> str:
-    if not ledger.totals.total_rejected:
+def _left_out(account: Account, ledger: Ledger) -> str:
+    if not account.total_rejected:
         return ""
-    return f":\n{name_rejects(ledger)}\nKeep them all with --rejects rejects.csv."
+    return (
+        f":\n{replace(account, first=first_few(ledger.rejects())).listing}\nKeep them all with --rejects rejects.csv."
+    )
 
 
 def _describe(paths: list[str]) -> str:
     return "standard input" if paths == ["-"] else paths[0] if len(paths) == 1 else f"{len(paths):,} files"
-
-
-def _columns(names: tuple[str, ...]) -> str:
-    return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(names)}"
 
 
 def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as_json: bool) -> None:
@@ -167,8 +157,7 @@ def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as
         show_json(record | {"groups": len(found.groups) if heading.by else None, "rows": tally})
         return
     is_piped = str(output) == "-"
-    reports = "report" if found.people == 1 else "reports"
-    say(f"Counted {found.people:,} {reports} into {'standard output' if is_piped else output}.", stderr=is_piped)
+    say(f"Counted {counted(found.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
     distinct = "pairs of a group and a report" if heading.by else "different reports"
     pairs = [("Read", f"{source}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
     groups = [("Groups", f"{len(found.groups):,}, by {', '.join(heading.by)}")] if heading.by else []

@@ -13,7 +13,7 @@ from confide.cli.show import describe_alphabet
 from confide.cli.terminal import say, say_exactly, show, show_json, show_pairs
 from confide.datasets import Dataset
 from confide.errors import InvalidParameterError
-from confide.tables import alphabet_record, write_values
+from confide.files import alphabet_record, write_values
 
 EXAMPLES = (
     "confide datasets",

@@ -11,16 +11,16 @@ import typer
 from confide.alphabets import Integers
 from confide.cli.terminal import progress, say, say_exactly, show, show_pairs, warn
 from confide.comparisons import Outcome, assess
+from confide.counts import Counts, tally
 from confide.datasets import Dataset, adult_ages
 from confide.distances import emd, total_variation
 from confide.errors import MissingExtraError
+from confide.files import check_writable, write_text
 from confide.intervals import Interval
 from confide.mechanisms import TruncatedGeometric
 from confide.methods import IBU, Inversion, Method, Stacked
 from confide.queries import as_weights
-from confide.reports import Counts, tally
 from confide.surveys import Survey
-from confide.tables import check_writable, write_text
 
 EXAMPLES = ("confide demo", "confide demo --output ages.html --seed 1")
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from confide.cli.gathering import Gathered, gather_reports
+from confide.cli.inputs import check_outputs, take_reports
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, progress, say, say_exactly, show, show_json, show_pairs
-from confide.counting import is_counts_file, read_counts
-from confide.counting.estimating import require_survey
+from confide.counting import ReportInput
 from confide.errors import InvalidParameterError
+from confide.files import diagnosis_record, is_counts_file, read_heading, write_text
 from confide.queries import as_weights
 from confide.surveys import Survey, load_survey
-from confide.tables import diagnosis_record, write_text
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
 from confide.theory.words import evidence_in_words, verdict_in_words
@@ -81,7 +79,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         write_text(html, page)
     if as_json:
         record = diagnosis_record(contract, diagnosis, answers)
-        show_json(record | {"rows": None if gathered is None else gathered.record})
+        show_json(record | {"rows": None if gathered is None else gathered.account.record})
         return
     _show_in_words(contract, gathered, diagnosis, answers)
     if html is not None:
@@ -94,18 +92,18 @@ def _check_queries(survey: Survey, queries: list[str]) -> None:
         as_weights(query, survey.alphabet, survey.name)
 
 
-def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> Gathered:
+def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:
     if is_counts_file(path):
-        heading = read_counts(path).heading
-        require_survey(heading, survey, path)
+        heading = read_heading(path)
+        heading.require(survey, path)
         if heading.by or heading.is_pooled:
             raise InvalidParameterError(
                 f"{path} holds several groups or surveys; diagnose the counts of one at a time."
             )
-    return gather_reports(path, survey, column or [], rejects)
+    return take_reports(path, survey, column or [], rejects)
 
 
-def _diagnose(survey: Survey, gathered: Gathered | None) -> Diagnosis:
+def _diagnose(survey: Survey, gathered: ReportInput | None) -> Diagnosis:
     from confide.theory.diagnosis import diagnose as ask
 
     return ask(None if gathered is None else gathered.counts, survey.mechanism)
@@ -117,7 +115,9 @@ def _page(survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> s
     return diagnosis_page(survey, diagnosis, answers)
 
 
-def _show_in_words(survey: Survey, gathered: Gathered | None, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> None:
+def _show_in_words(
+    survey: Survey, gathered: ReportInput | None, diagnosis: Diagnosis, answers: list[QueryAnswer]
+) -> None:
     from confide.explanations import describe_mechanism
 
     say(survey.title, style="bold")

@@ -14,23 +14,30 @@ from numpy.typing import NDArray
 from confide.alphabets import Lattice
 from confide.checks import check_choice
 from confide.cli.exits import NoAnswerError
-from confide.cli.gathering import Gathered, gather_reports
 from confide.cli.groups import estimate_each_group
 from confide.cli.identification import identified_line, note_not_identified
+from confide.cli.inputs import check_outputs, take_reports
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, show_pairs, warn
 from confide.comparisons import Outcome, assess_pool
-from confide.counting import is_counts_file, read_counts
-from confide.counting.estimating import require_survey
+from confide.counting import ReportInput
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
+from confide.files import (
+    Rows,
+    estimate_csv,
+    estimate_record,
+    is_counts_file,
+    read_counts,
+    read_values,
+    to_json,
+    write_text,
+)
 from confide.intervals import Band, Interval, check_level, percent
 from confide.methods import IBU, METHODS, MLE, Method, Status
 from confide.queries import as_weights
-from confide.reports import Counts
 from confide.surveys import Survey, load_survey
-from confide.tables import Rows, estimate_csv, estimate_record, read_values, to_json, write_text
 from confide.theory.likely_subsets import likely_subset
 
 USUAL_LEVEL = 0.95
@@ -149,14 +156,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
     _check_queries(contract, query or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
-        require_survey(counted.heading, contract, reports)
+        counted.heading.require(contract, reports)
         if counted.heading.by:
             _refuse_for_groups({"--truth": truth, "--interval": interval, "--query": query or None})
             of_groups = METHODS[FOR_GROUPS] if asked == DEFAULT and method is None else chosen
             estimate_each_group(counted, contract, of_groups, outputs, everything=everything, as_json=as_json)
             return
     true_rows = None if truth is None else _read_truth(truth, contract)
-    gathered = gather_reports(reports, contract, column or [], rejects)
+    gathered = take_reports(reports, contract, column or [], rejects)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
@@ -168,7 +175,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        show_json(estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.record})
+        show_json(
+            estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.account.record}
+        )
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
@@ -220,7 +229,7 @@ def _check_formats(outputs: list[Path]) -> None:
 
 def _read_truth(path: Path, survey: Survey) -> Rows:
     rows = read_values(path, survey)
-    rows.require_usable("These are the true values; correct or remove them.")
+    rows.account.require_usable("These are the true values; correct or remove them.")
     return rows
 
 
@@ -263,7 +272,7 @@ def _ask(survey: Survey, outcome: Outcome, queries: list[str], level: float, *, 
 def _render(
     path: Path,
     survey: Survey,
-    gathered: Gathered,
+    gathered: ReportInput,
     outcome: Outcome,
     truth: NDArray[np.float64] | None,
     asked: Asked,
@@ -282,7 +291,7 @@ def _render(
 
 def _show_in_words(
     survey: Survey,
-    gathered: Gathered,
+    gathered: ReportInput,
     outcome: Outcome,
     truth: NDArray[np.float64] | None,
     asked: Asked,

@@ -7,12 +7,19 @@ from pathlib import Path
 
 from confide.cli.identification import TITLE, identified_line, note_not_identified
 from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
-from confide.counting import CountsFile, label_group
-from confide.counting.estimating import GroupEstimates, estimate_file, groups_csv, groups_record
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
+from confide.files import (
+    CountsFile,
+    GroupEstimates,
+    estimate_file,
+    groups_csv,
+    groups_record,
+    label_group,
+    to_json,
+    write_text,
+)
 from confide.methods import Method, Status
 from confide.surveys import Survey
-from confide.tables import to_json, write_text
 from confide.wording import label_value
 
 FEW = 20

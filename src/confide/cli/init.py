@@ -11,7 +11,7 @@ from confide.checks import check_choice
 from confide.cli.examples import ALPHABETS, MECHANISMS, USUAL, AlphabetKind, MechanismExample
 from confide.cli.terminal import say, say_exactly
 from confide.errors import InvalidParameterError
-from confide.tables import write_text
+from confide.files import write_text
 
 EXAMPLES = ("confide init", "confide init checkins.toml --alphabet grid", "confide init --mechanism rappor")
 

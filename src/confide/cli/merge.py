@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from confide.cli.inputs import check_outputs
 from confide.cli.options import AsJson
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.counting import merge_files
 from confide.errors import InvalidParameterError
+from confide.wording import counted
 
 EXAMPLES = (
     "confide merge monday.parquet tuesday.parquet -o week.parquet",
@@ -21,7 +22,12 @@ EXAMPLES = (
 
 def merge(
     counts: Annotated[
-        list[Path], typer.Argument(metavar="COUNTS...", help="Files that confide count wrote.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="COUNTS...",
+            help="Files that confide count wrote, or patterns in quotation marks.",
+            show_default=False,
+        ),
     ],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the sum (.parquet).")],
@@ -29,6 +35,12 @@ def merge(
         bool,
         typer.Option(
             "--pool", help="Keep counts of different surveys side by side, for one estimate from all of them."
+        ),
+    ] = False,
+    allow_copies: Annotated[
+        bool,
+        typer.Option(
+            "--allow-copies", help="Also add files that are byte for byte the same, if they count different people."
         ),
     ] = False,
     as_json: AsJson = False,
@@ -41,13 +53,13 @@ def merge(
     """
     if output.suffix.lower() != ".parquet":
         raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
-    check_outputs([output], counts)
-    heading = merge_files(counts, output, is_pool=pool)
+    check_outputs([output], map(Path, counts))
+    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies)
     if as_json:
         record = {"files": len(counts), "output": str(output), "surveys": len(heading.surveys), "by": list(heading.by)}
         show_json(record | {"rows": {"read": heading.rows.read, "accepted": heading.rows.accepted}})
         return
-    say(f"Merged {len(counts):,} files of counts into {output}.")
+    say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
     show_pairs(pairs)

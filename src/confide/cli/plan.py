@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.checks import check_choice
+from confide.cli.inputs import check_outputs
 from confide.cli.options import AsJson, SurveyPath
-from confide.cli.screening import check_outputs
 from confide.cli.terminal import say, say_exactly, show, show_json, ticker
 from confide.errors import InvalidParameterError
+from confide.files import to_json, write_text
 from confide.methods import METHODS, Method
 from confide.plans import METHOD, REPEATS, Plan
 from confide.plans.planning import plan as make_plan
 from confide.plans.records import expected, headline, plan_csv, plan_record, remarks, trouble_of, width_meaning
 from confide.plans.rivals import ALL, promise, with_epsilon
 from confide.surveys import Survey, load_survey
-from confide.tables import to_json, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

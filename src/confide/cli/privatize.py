@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from confide.cli.inputs import CURE, check_outputs
 from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.screening import CURE, check_outputs, describe_rows, rows_record
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.errors import InvalidParameterError
+from confide.files import Account, privatize_file
 from confide.surveys import Survey, load_survey
-from confide.tables import RunningAccount, privatize_file
+from confide.wording import counted
 
 EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",
@@ -68,16 +69,16 @@ def privatize(  # noqa: PLR0913 - one argument an option
     _summarize(contract, rows, output, seed=seed, as_json=as_json)
 
 
-def _summarize(survey: Survey, rows: RunningAccount, output: Path, *, seed: int | None, as_json: bool) -> None:
+def _summarize(survey: Survey, rows: Account, output: Path, *, seed: int | None, as_json: bool) -> None:
     guarantee = str(survey.mechanism.guarantee)
     if as_json:
         record = {"reports": rows.people, "output": str(output), "seed": seed, "guarantee": guarantee}
-        show_json(record | {"is_protected": seed is None, "rows": rows_record(rows)})
+        show_json(record | {"is_protected": seed is None, "rows": rows.record})
         return
     is_piped = str(output) == "-"
     if is_piped and seed is None and not rows.total_rejected:
         return  # a filter says nothing when all is well
     noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
-    say(f"Wrote {rows.people:,} reports to {'standard output' if is_piped else output}.", stderr=is_piped)
-    pairs = [("Read", describe_rows(rows)), ("Noise", noise), ("Promise", guarantee if seed is None else "none")]
+    say(f"Wrote {counted(rows.people, 'report')} to {'standard output' if is_piped else output}.", stderr=is_piped)
+    pairs = [("Read", rows.description), ("Noise", noise), ("Promise", guarantee if seed is None else "none")]
     show_pairs(pairs, stderr=is_piped)

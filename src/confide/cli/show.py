@@ -18,8 +18,8 @@ from confide.alphabets import (
 )
 from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import say, show_json, show_pairs
+from confide.files import alphabet_record
 from confide.surveys import Survey, load_survey
-from confide.tables import alphabet_record
 from confide.wording import counted
 
 EXAMPLES = ("confide show survey.toml",)

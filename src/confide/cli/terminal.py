@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from confide.files import to_json
 from confide.methods import Monitor
 from confide.methods.base import Progress
-from confide.tables import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -7,38 +7,350 @@
 GroupedCounts(2 groups by town, 3 rows)
 """
 
-from confide.counting.counting import ENGINES, Ledger, count, name_rejects, open_ledger, plan_query, refuse_rejects
-from confide.counting.files import CountsFile, Heading, is_counts_file, read_counts, read_heading, write_counts
-from confide.counting.findings import find_files
-from confide.counting.groups import CountedReports, GroupedCounts, Key, label_group
-from confide.counting.merging import merge_files
-from confide.counting.query import Query
-from confide.counting.rejects import Reject, RowTotals, write_rejects
-from confide.counting.sources import Request
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol, overload
+
+from confide.checks import check_choice
+from confide.counting.duck import DuckLedger, merge_files
+from confide.counting.query import Kind, Query
+from confide.counting.sources import PathLike, format_of, look_at_all, note_empty, search, set_down
+from confide.counts import Counts, merge
+from confide.errors import DataFileError, InvalidParameterError
+from confide.files.counts_files import CountsFile, Heading, fields_of, is_counts_file, read_counts, split_groups
+from confide.files.groups import CountedReports, GroupedCounts, Pool
+from confide.files.reading import read_report_rows
+from confide.files.rows import Account, Reject, first_few
+from confide.files.sheets import REPORT_COLUMN, STANDARD_STREAM, Request
+from confide.files.writing import write_rejects
+from confide.mechanisms import Mechanism
+from confide.surveys import Survey, load_survey
+from confide.wording import counted
 
 __all__ = [
     "ENGINES",
-    "CountedReports",
-    "CountsFile",
-    "GroupedCounts",
-    "Heading",
-    "Key",
     "Ledger",
     "Query",
-    "Reject",
+    "ReportInput",
     "Request",
-    "RowTotals",
     "count",
-    "find_files",
-    "is_counts_file",
-    "label_group",
     "merge_files",
-    "name_rejects",
     "open_ledger",
     "plan_query",
-    "read_counts",
-    "read_heading",
-    "refuse_rejects",
-    "write_counts",
-    "write_rejects",
+    "read_reports",
 ]
+
+Engine = Literal["duckdb", "spark"]
+
+ENGINES = ("duckdb", "spark")
+
+
+class Ledger(Protocol):
+    """Reports that an engine counted."""
+
+    query: Query
+    notes: list[str]
+    """What to tell of files that were left alone, or that gave nothing."""
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        """The names of the columns of the reports."""
+
+    @property
+    def account(self) -> Account:
+        """The account of the rows."""
+
+    def batches(self) -> Any:
+        """Return groups, reports and counts as Arrow batches, in order."""
+
+    def rejects(self) -> Iterator[Reject]:
+        """Return the rows that cannot be used."""
+
+
+@overload
+def count(
+    source: Any,
+    survey: Survey | Mechanism | PathLike,
+    *,
+    columns: str | Sequence[str] = ...,
+    by: tuple[()] = ...,
+    engine: Engine = ...,
+    strict: bool = ...,
+) -> CountedReports: ...
+
+
+@overload
+def count(
+    source: Any,
+    survey: Survey | Mechanism | PathLike,
+    *,
+    columns: str | Sequence[str] = ...,
+    by: str | Sequence[str],
+    engine: Engine = ...,
+    strict: bool = ...,
+) -> GroupedCounts: ...
+
+
+def count(
+    source: Any,
+    survey: Survey | Mechanism | PathLike,
+    *,
+    columns: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    engine: Engine = "duckdb",
+    strict: bool = False,
+) -> CountedReports | GroupedCounts:
+    """Count reports in files or tables of any size; nothing but the counts comes into memory.
+
+    Parameters
+    ----------
+    source
+        A path, a folder, a pattern such as ``"reports/*.parquet"``, or a list of these: CSV, gzipped or not, JSON lines
+        or Parquet. Or a table: of Arrow, pandas or polars, a relation of DuckDB, a frame of Spark.
+    survey
+        The survey that the reports were made under, its file, or its mechanism.
+    columns
+        The column of the reports, or the columns where a report has several parts; found as the command line finds them
+        if left out.
+    by
+        Columns that name a group; then every group is counted, in the same pass.
+    engine
+        ``"duckdb"``, on this machine, or ``"spark"``: a running Spark session, or a local one.
+    strict
+        Whether a row that cannot be used is an error, rather than counted as rejected.
+
+    >>> import pyarrow
+    >>> from confide import Integers, TruncatedGeometric
+    >>> mechanism = TruncatedGeometric(Integers(0, 9), epsilon=1.0)
+    >>> counts = count(pyarrow.table({"report": [3, 5, 3, 70]}), mechanism)
+    >>> counts
+    Counts(3 reports, 2 distinct)
+    >>> print(counts.rows)
+    4 rows read = 3 accepted + 1 rejected
+    """
+    contract = _as_survey(survey)
+    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
+    with open_ledger(source, request, engine) as ledger:
+        if strict:
+            refuse_rejects(ledger)
+        ledger.account.require_any(request.alphabet)
+        heading = Heading((contract,), request.by, ledger.account)
+        return _to_counted(ledger, heading)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportInput:
+    """Reports for one estimate, counted, with the mechanisms that they went through.
+
+    Attributes
+    ----------
+    pool
+        The counts under each survey; one, unless counts of several were put together on purpose.
+    account
+        The account of the rows behind them.
+    description
+        Where the rows came from and what became of them, in words.
+    unused
+        The columns of a CSV file of counts that were not read: they may tell groups apart.
+    """
+
+    pool: Pool
+    account: Account
+    description: str
+    unused: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Counts:
+        """All counts together."""
+        return self.pool[0][0] if len(self.pool) == 1 else merge(part for part, _ in self.pool)
+
+
+def read_reports(
+    path: PathLike,
+    survey: Survey,
+    columns: Sequence[str] = (),
+    rejects: PathLike | None = None,
+    cure: str = "Correct or remove them, or name a file to set them aside in.",
+) -> ReportInput:
+    r"""Read reports for one estimate with the reader that fits the file.
+
+    A file of counts is loaded and must be of this survey; CSV and standard input are read in Python, which needs no
+    further package; anything else is counted on DuckDB.
+
+    Parameters
+    ----------
+    path
+        The file.
+    survey
+        The survey that the reports were made under.
+    columns
+        The columns of a report, if they are not called as they usually are.
+    rejects
+        Where rows that cannot be used are set aside; without it, one such row is an error.
+    cure
+        What to tell about such rows.
+
+    >>> import tempfile
+    >>> from confide import Integers, TruncatedGeometric
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/reports.csv").write_text("report\n3\n5\n3\n")
+    ...     read_reports(f"{folder}/reports.csv", survey).counts
+    Counts(3 reports, 2 distinct)
+    """
+    if is_counts_file(path):
+        file = read_counts(path)
+        file.heading.require(survey, path)
+        return _from_counts(file, path)
+    if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
+        rows = read_report_rows(path, survey, columns)
+        _screen(rows.account, rows.rejected, rejects, cure)
+        rows.account.require_any(rows.alphabet)
+        unused = rows.unused if rows.account.is_counted and not columns else ()
+        return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused)
+    return _from_engine(path, survey, columns, rejects, cure)
+
+
+def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
+    if file.heading.by:
+        raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
+    pools = file.pools
+    if not pools:
+        raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
+    account = replace(file.heading.rows, source=str(path), is_counted=True)
+    surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
+    return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}")
+
+
+def _from_engine(
+    path: PathLike, survey: Survey, columns: Sequence[str], rejects: PathLike | None, cure: str
+) -> ReportInput:
+    request = Request(survey.mechanism.report_alphabet, tuple(columns))
+    with open_ledger(path, request) as ledger:
+        account = replace(ledger.account, source=str(path))
+        _screen(replace(account, first=first_few(ledger.rejects())), ledger.rejects(), rejects, cure)
+        account.require_any(request.alphabet)
+        counts = _to_counted(ledger, Heading((survey,), (), account))
+    assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
+    return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}")
+
+
+def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:
+    """Refuse rows that cannot be used, or set them aside in a file if one is named."""
+    if rejects is None:
+        account.require_usable(cure)
+    else:
+        write_rejects(rejects, rejected)
+
+
+@contextlib.contextmanager
+def open_ledger(source: Any, request: Request, engine: str = "duckdb") -> Iterator[Ledger]:
+    """Count on an engine, and keep it open for what is to be asked of it."""
+    check_choice("engine", engine, ENGINES)
+    if engine == "spark" or _is_spark(source):
+        from confide.counting.spark import SparkLedger
+
+        with SparkLedger(request) as ledger:
+            ledger.count(source)
+            yield ledger
+        return
+    with DuckLedger(request) as duck:
+        if _is_paths(source):
+            given = [source] if isinstance(source, str | Path) else list(source)
+            with set_down(given) as (paths, titles):
+                found = search(paths)
+                shards = look_at_all(found.files, request, titles)
+                duck.notes += [*found.notes, *note_empty(found.files, shards)]
+                duck.count_files(shards)
+                yield duck
+        else:
+            duck.count_frame(_as_table(source))
+            yield duck
+
+
+def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
+    """Return the query that would count these files; without any, that for a table with columns of the right types."""
+    if not paths:
+        natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}
+        kinds = tuple(natural[field.kind] for field in fields_of(request.alphabet))
+        return Query(request.alphabet, kinds, None, len(request.by))
+    with DuckLedger(request) as ledger, set_down(paths) as (readable, titles):
+        return ledger.plan(look_at_all(search(readable).files, request, titles))
+
+
+def refuse_rejects(ledger: Ledger) -> None:
+    """Refuse rows that cannot be used, naming the first."""
+    account = ledger.account
+    if account.total_rejected:
+        first = next(ledger.rejects())
+        raise DataFileError(
+            f"{account.total_rejected:,} of {counted(account.read, 'row')} cannot be used ({account.reasons}); the "
+            f"first:\n  {first}"
+        )
+
+
+def _to_counted(ledger: Ledger, heading: Heading) -> CountedReports | GroupedCounts:
+    table = ledger.batches().read_all().rename_columns(list(heading.columns))
+    return CountsFile(heading, split_groups(table, heading)).counted
+
+
+def _as_survey(survey: Survey | Mechanism | PathLike) -> Survey:
+    if isinstance(survey, Mechanism):
+        return Survey(survey)
+    if isinstance(survey, str | Path):
+        return load_survey(survey)
+    if not isinstance(survey, Survey):
+        raise InvalidParameterError(
+            f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
+        )
+    return survey
+
+
+def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _is_paths(source: Any) -> bool:
+    if isinstance(source, str | Path):
+        return True
+    return isinstance(source, Sequence) and bool(source) and all(isinstance(one, str | Path) for one in source)
+
+
+def _is_spark(source: Any) -> bool:
+    return type(source).__module__.startswith("pyspark.")
+
+
+def _as_table(source: Any) -> Any:
+    """Return a table as DuckDB takes it; texts and numbers mixed in one column of objects all become texts."""
+    module = type(source).__module__.partition(".")[0]
+    if module == "pandas":
+        return _plain_objects(source)
+    if module == "polars":
+        return source.collect().to_arrow() if hasattr(source, "collect") else source.to_arrow()
+    if module == "pyarrow":
+        return source
+    if module in ("duckdb", "_duckdb"):
+        return source.to_arrow_reader(100_000)
+    raise InvalidParameterError(
+        f"source must be a path, several paths, or a table of Arrow, pandas, polars, DuckDB or Spark; got "
+        f"{type(source).__name__}. Count reports that are in memory with confide.tally(reports)."
+    )
+
+
+def _plain_objects(frame: Any) -> Any:
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame(REPORT_COLUMN if frame.name is None else frame.name)
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise DataFileError(f"The table has several columns called {repeated[0]!r}. Rename all but one.")
+    mixed = [name for name in frame.columns if frame[name].dtype == object]
+    return frame.assign(**{name: [_as_text(value) for value in frame[name]] for name in mixed}) if mixed else frame
+
+
+def _as_text(value: Any) -> str | None:
+    is_missing = value is None or value != value  # noqa: PLR0124 - NaN is what differs from itself
+    return None if is_missing else str(value)

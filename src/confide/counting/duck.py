@@ -1,32 +1,50 @@
-"""Counting on DuckDB, which reads, judges and groups; Python sees nothing but the counts."""
+"""Counting on DuckDB, which reads, judges and groups, and adding up files of counts; Python sees counts alone."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from confide.counting.extras import parquet_explained, require_duckdb, require_parquet, require_pyarrow
 from confide.counting.query import ACCEPTED, Kind, Query, shown_text
-from confide.counting.rejects import Reject, RowTotals
 from confide.counting.relations import (
+    DUCK,
+    CsvStream,
+    JsonStream,
     Relation,
+    Stream,
     common_kinds,
     csv_relation,
     grouped,
     parquet_relation,
+    path_literal,
     typed_relation,
 )
-from confide.counting.sources import Request, Shard
-from confide.counting.streams import CsvStream, JsonStream, Stream
+from confide.counting.sources import Shard, expand, refuse_repeated
 from confide.errors import DataFileError
-from confide.tables import Reason, read_report_batches
+from confide.files.counts_files import (
+    AGAIN,
+    SURVEY_COLUMN,
+    Heading,
+    checked_batches,
+    read_heading,
+    shape_of,
+    write_counts,
+)
+from confide.files.reading import csv_batches
+from confide.files.rows import Account, Reason, Reject
+from confide.files.sheets import COUNT_COLUMN, Request, parquet_explained, require
 
 MEMORY = "400MB"
-"""What DuckDB may hold; what does not fit is set down in a temporary folder."""
+"""DuckDB's limit on its memory; what does not fit is set down in a temporary folder."""
+
+BATCH_ROWS = 100_000
+"""Rows of an Arrow batch that DuckDB hands over."""
 
 TABLE = "the table"
 """What a table that is no file is called in messages."""
@@ -37,16 +55,16 @@ class _OddFileError(DataFileError):
 
 
 class DuckLedger:
-    """Reports counted on DuckDB: what was accepted, what was rejected, and where that stands.
+    """Reports counted on DuckDB, and the account of their rows.
 
     Use it in a ``with`` statement: what it sets down on disk is removed at the end.
     """
 
     def __init__(self, request: Request, memory: str = MEMORY) -> None:
-        self._duckdb = require_duckdb()
-        require_pyarrow()
+        self._duckdb = require("duckdb")
+        require("pyarrow")
         self._request, self._closing = request, contextlib.ExitStack()
-        self._connection = self._closing.enter_context(duck_connection(memory))
+        self._connection = self._closing.enter_context(_connection(memory))
         self._shards: list[Shard] = []
         self._streams: list[Stream] = []
         self._frame: Relation | None = None
@@ -61,7 +79,7 @@ class DuckLedger:
 
     def count_files(self, shards: Sequence[Shard]) -> None:
         """Count files. Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care."""
-        self._shards, self.report_names = list(shards), shards[0].choice.report_names
+        self._shards, self.report_names = list(shards), shards[0].places.names
         try:
             self._count(self._relations())
         except DataFileError as error:
@@ -77,8 +95,9 @@ class DuckLedger:
         """Read Parquet files one by one, for DuckDB does not say which of them it failed at."""
         for shard in self._shards:
             if shard.format == "parquet":
-                with parquet_explained(shard.name), require_parquet().ParquetFile(shard.path) as file:
-                    for _ in file.iter_batches(columns=list(shard.choice.names)):
+                with parquet_explained(shard.name), require("pyarrow.parquet").ParquetFile(shard.path) as file:
+                    names = [shard.places.header[place] for place in shard.places.all]
+                    for _ in file.iter_batches(columns=names):
                         pass
 
     def _count_with_care(self) -> None:
@@ -86,26 +105,27 @@ class DuckLedger:
         self._count(self._relations())
         if not self._is_complete():
             raise DataFileError(
-                f"{self.totals.read:,} rows were read, which is not how many there are. Please report this as a fault."
+                f"{self.account.read:,} rows were read, which is not how many there are. Please report this as a fault."
             )
 
     def count_frame(self, frame: Any) -> None:
         """Count an Arrow table, a data frame or a relation of DuckDB's."""
         self._connection.register("frame", frame)
         types = self._describe("frame")
-        choice = self._request.choose(TABLE, list(types), has_lines=False)
-        self.report_names = choice.report_names
-        self._frame = typed_relation("frame", TABLE, choice, types, "ROW_NUMBER() OVER ()")
+        places = self._request.choose(TABLE, list(types), has_lines=False)
+        self.report_names = places.names
+        self._frame = typed_relation("frame", TABLE, places, types, "ROW_NUMBER() OVER ()")
         self._count([self._frame])
 
     @property
-    def totals(self) -> RowTotals:
-        """What became of the rows."""
+    def account(self) -> Account:
+        """The account of the rows."""
         found = self._connection.execute("SELECT outcome, SUM(row_total) FROM counted GROUP BY 1").fetchall()
         rows = Counter({outcome: int(number) for outcome, number in found})
         for stream in self._streams:
             rows.update(stream.strays)
-        return RowTotals(rows[ACCEPTED], {reason: rows[reason] for reason in Reason if rows[reason]})
+        rejected = {reason: rows[reason] for reason in Reason if rows[reason]}
+        return Account(rows[ACCEPTED], rejected, columns=self.report_names, is_counted=self.query.weight is not None)
 
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
@@ -113,11 +133,11 @@ class DuckLedger:
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
             f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{ACCEPTED}' ORDER BY {order}"
-        ).to_arrow_reader(100_000)
+        ).to_arrow_reader(BATCH_ROWS)
 
     def rejects(self) -> Iterator[Reject]:
         """Read once more, and return the rows that cannot be used, in the order of the files."""
-        left = self.totals.total_rejected
+        left = self.account.total_rejected
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE refused AS SELECT DISTINCT outcome, {', '.join(self.query.part_columns)} "
             f"FROM counted WHERE outcome <> '{ACCEPTED}'"
@@ -152,8 +172,8 @@ class DuckLedger:
                 yield Reject(name, line, shown_text(texts, Reason(outcome)), Reason(outcome))
 
     def _read_again(self, shard: Shard) -> Iterator[Reject]:
-        for rows in read_report_batches(shard.path, self._request.alphabet, self._request.columns):
-            yield from (Reject(shard.name, one.line, one.text, one.reason) for one in rows.rejected)
+        for rows in csv_batches(shard.path, replace(self._request, by=())):
+            yield from (replace(one, file=shard.name) for one in rows.rejected)
 
     @property
     def _kinds(self) -> tuple[Kind, ...]:
@@ -196,7 +216,7 @@ class DuckLedger:
         """Whether as many rows were read as there are by another count: of line ends, or of Parquet's own."""
         streamed = sum(stream.read + stream.strays.total() for stream in self._streams)
         quick = sum(shard.rows or 0 for shard in self._shards if shard.format == "parquet" or shard.is_plain)
-        return self.totals.read == streamed + quick
+        return self.account.read == streamed + quick
 
     def _describe(self, source: str) -> dict[str, str]:
         with self._explained():
@@ -207,20 +227,29 @@ class DuckLedger:
     def _explained(self) -> Iterator[None]:
         """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
         try:
-            yield
+            with _interruptible():
+                yield
         except self._duckdb.Error as error:
             told = next((stream.failure for stream in self._streams if stream.failure is not None), None)
             if told is not None:
                 raise told from None
             is_odd = isinstance(error, self._duckdb.InvalidInputException)
-            sentence = str(error).strip().splitlines()[0].removesuffix(".")
+            sentence = str(error).strip().partition("\n")[0].removesuffix(".")
             raise (_OddFileError if is_odd else DataFileError)(f"The reports cannot be counted: {sentence}.") from None
 
 
 @contextlib.contextmanager
-def duck_connection(memory: str) -> Iterator[Any]:
+def _interruptible() -> Iterator[None]:
+    """Turn a query that was interrupted from the keyboard into the interrupt that it is."""
+    try:
+        yield
+    except require("duckdb").InterruptException:
+        raise KeyboardInterrupt from None
+
+
+@contextlib.contextmanager
+def _connection(memory: str) -> Iterator[Any]:
     """Open DuckDB with a limit on its memory; what does not fit stands in a folder that is removed at the end."""
-    duckdb = require_duckdb()
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         settings = {
             "memory_limit": memory,
@@ -229,5 +258,148 @@ def duck_connection(memory: str) -> Iterator[Any]:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
-        with contextlib.closing(duckdb.connect(config=settings)) as connection:
+        with contextlib.closing(require("duckdb").connect(config=settings)) as connection:
             yield connection
+
+
+def merge_files(
+    paths: Sequence[str | Path], output: str | Path, *, is_pool: bool = False, allow_copies: bool = False
+) -> Heading:
+    """Add up files of counts into one.
+
+    Parameters
+    ----------
+    paths
+        Files that ``confide count`` or ``confide merge`` wrote, or patterns of names.
+    output
+        The file to write.
+    is_pool
+        Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
+    allow_copies
+        Whether files may be byte for byte the same; otherwise they are taken for one file that was copied.
+
+    Raises
+    ------
+    DataFileError
+        If the files were counted under different surveys, or by different groups, or one of them is not sound.
+    """
+    files = [file for path in paths for file in expand(str(path))]
+    refuse_repeated(files)
+    headings = {file: read_heading(file) for file in files}
+    if not allow_copies:
+        _refuse_copies(files)
+    if not is_pool:
+        _refuse_different(headings)
+    _refuse_unlike(headings)
+    surveys = {one.fingerprint: one for heading in headings.values() for one in heading.surveys}
+    rows = sum((heading.rows for heading in headings.values()), Account())
+    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows)
+    with _connection(MEMORY) as connection, _merging_explained():
+        for file, heading in headings.items():
+            _refuse_unsound(file, heading, connection)
+        query = _sum_query(headings, merged, list(surveys))
+        write_counts(output, connection.sql(query).to_arrow_reader(BATCH_ROWS), merged)
+    return merged
+
+
+@contextlib.contextmanager
+def _merging_explained() -> Iterator[None]:
+    try:
+        with _interruptible():
+            yield
+    except require("duckdb").Error as error:
+        sentence = str(error).strip().partition("\n")[0].removesuffix(".")
+        raise DataFileError(f"The counts cannot be added up: {sentence}.") from None
+
+
+def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
+    """Read a file once before anything is added up, and refuse what cannot have been counted."""
+    for _ in checked_batches(file, heading):
+        pass
+    names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
+    repeated = f"SELECT COUNT(*) FROM {_read(file)} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
+    if connection.execute(repeated).fetchone() is not None:
+        raise DataFileError(f"{file} holds a report more than once. {AGAIN}")
+
+
+def _refuse_copies(files: Sequence[str]) -> None:
+    """Refuse a copy of another file: merged, its people would be counted twice."""
+    known: dict[str, str] = {}
+    for file in files:
+        with Path(file).open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        other = known.setdefault(digest, file)
+        if other != file:
+            raise DataFileError(
+                f"{file} is byte for byte the same as {other}; its people would be counted twice. Leave one out, or "
+                f"add --allow-copies if these are the counts of different people."
+            )
+
+
+def _key(name: str, heading: Heading) -> str:
+    """Return the column of a group or a report; a group without a name may be empty or nothing."""
+    return f"NULLIF({DUCK.quoted(name)}, '')" if name in heading.by else DUCK.quoted(name)
+
+
+def _read(file: str) -> str:
+    return f"read_parquet({path_literal(file)})"
+
+
+def _sum_query(headings: dict[str, Heading], merged: Heading, marks: list[str]) -> str:
+    """Return SQL that adds up; of each file the survey's number becomes its number among all surveys."""
+    names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
+    selects = " UNION ALL ".join(_select(file, heading, merged, marks) for file, heading in headings.items())
+    order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
+    count = DUCK.quoted(COUNT_COLUMN)
+    return f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names} ORDER BY {order}"
+
+
+def _select(file: str, heading: Heading, merged: Heading, marks: list[str]) -> str:
+    own = [marks.index(survey.fingerprint) for survey in heading.surveys]
+    number = str(own[0])
+    if heading.is_pooled:
+        cases = " ".join(f"WHEN {old} THEN {new}" for old, new in enumerate(own))
+        number = f"CASE {DUCK.quoted(SURVEY_COLUMN)} {cases} END"
+    columns = [
+        f"{number if name == SURVEY_COLUMN else _key(name, merged)} AS {DUCK.quoted(name)}" for name in merged.columns
+    ]
+    return f"SELECT {', '.join(columns)} FROM {_read(file)}"
+
+
+def _refuse_different(headings: dict[str, Heading]) -> None:
+    (first, one), *others = headings.items()
+    for path, other in others:
+        if _marks(other) != _marks(one):
+            raise DataFileError(
+                f"{first} and {path} were counted under different surveys ({_describe(one)}; {_describe(other)}), and "
+                f"such counts do not add up. To keep them side by side, for one estimate from all of them, add --pool."
+            )
+
+
+def _refuse_unlike(headings: dict[str, Heading]) -> None:
+    (first, one), *others = headings.items()
+    for path, other in others:
+        if other.by != one.by:
+            raise DataFileError(f"{first} is counted {_by(one)} and {path} {_by(other)}. Count both in the same way.")
+        if other.survey.alphabet != one.survey.alphabet:
+            raise DataFileError(
+                f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "
+                f"Only counts over one alphabet can be put together."
+            )
+        if shape_of(other.survey) != shape_of(one.survey):
+            raise DataFileError(
+                f"Reports of {first} and of {path} have other columns, so that they do not fit into one "
+                f"file. In Python: confide.estimate_pool([(counts, mechanism), (other_counts, other_mechanism)])."
+            )
+
+
+def _marks(heading: Heading) -> set[str]:
+    return {survey.fingerprint for survey in heading.surveys}
+
+
+def _describe(heading: Heading) -> str:
+    return " and ".join(repr(survey.mechanism) for survey in heading.surveys)
+
+
+def _by(heading: Heading) -> str:
+    return f"by {', '.join(heading.by)}" if heading.by else "without groups"

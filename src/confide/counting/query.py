@@ -18,8 +18,10 @@ from typing import Literal
 
 from confide.alphabets import Alphabet, Grid, Pairs
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
-from confide.counting.fields import REAL_LIMIT, Field, fields_of
-from confide.tables import LARGEST_COUNT, REPORT_COLUMN, Reason
+from confide.files.counts_files import Field, fields_of
+from confide.files.reading import COUNT_LIMIT
+from confide.files.rows import Reason
+from confide.files.sheets import REPORT_COLUMN
 
 Kind = Literal["text", "integer", "real"]
 """What a column of the source holds: anything else is handed over as text."""
@@ -31,6 +33,9 @@ BROKEN_SQL = "(CHR(26) || CHR(26))"
 """What stands in every part of a line that is no JSON: substitutes, as ASCII calls them, which no report is."""
 
 LARGEST_DOUBLE = "1.7976931348623157e308"
+
+REAL_LIMIT = 2**52
+"""Real reports lie fewer than this many steps of their resolution from zero."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ class Query:
         if self.weight is None:
             yield "1 AS people"
         else:
-            is_count = f"counted BETWEEN 0 AND {LARGEST_COUNT} AND {_is_whole('counted')}"
+            is_count = f"counted BETWEEN 0 AND {COUNT_LIMIT - 1} AND {_is_whole('counted')}"
             yield f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people"
 
     def _outcome(self) -> str:
@@ -229,7 +234,7 @@ def _is_read(field: Field, kind: Kind, place: int) -> str:
     if kind == "text":
         return f"numeral{place} IS NOT NULL"
     return (
-        "TRUE" if kind == "integer" else f"(ABS({part}) >= {LARGEST_COUNT} OR {_is_whole(part)}) AND {_is_finite(part)}"
+        "TRUE" if kind == "integer" else f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)}) AND {_is_finite(part)}"
     )
 
 

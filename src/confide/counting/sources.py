@@ -1,82 +1,203 @@
-"""Where reports come from: files of several formats, each looked at before it is counted."""
+"""Sources of reports: the files that paths, folders, patterns and pipes stand for, each looked at before it is read."""
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import gzip
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+import shutil
+import stat
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 
-from confide.alphabets import Alphabet
-from confide.counting.extras import parquet_explained, require_parquet
-from confide.tables import PARQUET, REPORT_COLUMN, Layout, explained, open_sheet, opened
+from confide.errors import DataFileError
+from confide.files import sheets
+from confide.files.counts_files import is_counts_file
+from confide.files.sheets import (
+    PARQUET,
+    STANDARD_STREAM,
+    Places,
+    Request,
+    explained,
+    open_sheet,
+    opened,
+    parquet_explained,
+    require,
+)
+from confide.wording import counted
+
+PathLike = str | Path
 
 Format = Literal["csv", "parquet", "json"]
 
 JSON = (".jsonl", ".ndjson", ".json")
 """How the names of files with one JSON object a line end, before .gz."""
 
-BLOCK = 2**22
+TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
+
+ENDINGS = (*TEXTS, *(f"{ending}.gz" for ending in TEXTS), *PARQUET)
+"""How the names of files end that are taken from a folder, where notes and marks of other tools lie as well."""
+
+SHOWN_NAMES = 5
 
 
 @dataclass(frozen=True)
-class Request:
-    """Which columns to read, in every file.
+class Found:
+    """Files that were found.
 
     Attributes
     ----------
-    alphabet
-        What a report may be.
-    columns
-        The columns of a report, if a person named them.
-    by
-        The columns that name a group.
+    files
+        The files to count.
+    skipped
+        Files in folders whose names do not end as those of reports do.
+    counted
+        Files in folders that hold counts already.
     """
 
-    alphabet: Alphabet
-    columns: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-
-    def layout(self, source: str) -> Layout:
-        """Return what to look for in one file."""
-        return Layout(source, self.alphabet, REPORT_COLUMN, self.columns)
-
-    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> Choice:
-        """Find the columns in a header, or say which there are instead."""
-        layout = self.layout(source)
-        places = layout.choose(header, self.by, has_lines=has_lines)
-        count = layout.find_count(header, places)
-        parts = len(self.alphabet.field_names)
-        return Choice(tuple(header), places[:parts], places[parts:], count)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Where the columns stand in a header: the parts of a report, what names its group, and the count if any."""
-
-    header: tuple[str, ...]
-    parts: tuple[int, ...]
-    by: tuple[int, ...]
-    count: int | None
+    files: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     @property
-    def places(self) -> tuple[int, ...]:
-        """All of them, groups first, as the query has them."""
-        return (*self.by, *self.parts, *(() if self.count is None else (self.count,)))
+    def notes(self) -> tuple[str, ...]:
+        """What to tell of the files that are left alone."""
+        notes = []
+        if self.skipped:
+            notes.append(f"skipped {counted(len(self.skipped), 'file')}: {name_some(self.skipped)}")
+        if self.counted:
+            already = "already counted; add counts up with confide merge"
+            notes.append(f"skipped {counted(len(self.counted), 'file')} ({already}): {name_some(self.counted)}")
+        return tuple(notes)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What these columns are called."""
-        return tuple(self.header[place] for place in self.places)
 
-    @property
-    def report_names(self) -> tuple[str, ...]:
-        """What the columns of the report are called."""
-        return tuple(self.header[place] for place in self.parts)
+def search(paths: Iterable[PathLike]) -> Found:
+    """Find the files that paths, folders and patterns stand for, and refuse what would be counted twice."""
+    found = [_expand(str(path)) for path in paths]
+    files, skipped, done = (
+        tuple(itertools.chain.from_iterable(parts))
+        for parts in ([one.files for one in found], [one.skipped for one in found], [one.counted for one in found])
+    )
+    if not files:
+        raise DataFileError("There is no file to count. Name files, folders or patterns such as 'reports/*.parquet'.")
+    refuse_repeated(files)
+    return Found(files, skipped, done)
+
+
+def name_some(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are.
+
+    >>> name_some(["a.txt", "b.txt"])
+    'a.txt, b.txt'
+    """
+    left = len(names) - SHOWN_NAMES
+    return ", ".join([*names[:SHOWN_NAMES], *([f"and {left:,} more"] if left > 0 else [])])
+
+
+def expand(path: str) -> list[str]:
+    """Return the file of this name; only where there is none is the name a pattern, and the files are what matches."""
+    if Path(path).exists() or not any(mark in path for mark in "*?["):
+        return [path]
+    matches = sorted(one for one in glob.glob(path, recursive=True) if Path(one).is_file())  # noqa: PTH207
+    if not matches:
+        raise DataFileError(f"No file matches {path!r}.")
+    return matches
+
+
+def refuse_repeated(files: Sequence[str]) -> None:
+    """Refuse a file that is named twice, by whatever name."""
+    for path, times in Counter(Path(file).resolve() for file in files).items():
+        if times > 1:
+            raise DataFileError(f"{path} is named {times} times; its people would be counted as often. Name it once.")
+
+
+def _expand(path: str) -> Found:
+    if Path(path).is_dir():
+        return _look_into(path)
+    files = tuple(expand(path))
+    for one in files:
+        if _is_counted(one):
+            raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
+    return Found(files)
+
+
+def _look_into(folder: str) -> Found:
+    """Take the reports out of a folder. Names that begin with a dot or an underscore are set aside, as Spark does."""
+    inside = sorted(one for one in Path(folder).rglob("*") if one.is_file())
+    if not inside:
+        raise DataFileError(f"The folder {folder!r} has no files in it.")
+    ours = [one for one in inside if one.name.lower().endswith(ENDINGS) and one.name[0] not in "._"]
+    done = tuple(str(one) for one in ours if _is_counted(str(one)))
+    files = tuple(str(one) for one in ours if str(one) not in done)
+    found = Found(files, tuple(str(one) for one in inside if one not in ours), done)
+    if not files:
+        raise DataFileError(
+            f"The folder {folder!r} has no reports in it: {'; '.join(found.notes)}. Reports end in "
+            f"{', '.join(ENDINGS)}; files that are named one by one may end otherwise."
+        )
+    return found
+
+
+def _is_counted(path: str) -> bool:
+    return Path(path).is_file() and Path(path).stat().st_size > 0 and is_counts_file(path)
+
+
+@contextlib.contextmanager
+def set_down(paths: Iterable[PathLike]) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Set standard input and pipes down in temporary files, for rejected rows have to be looked at twice.
+
+    Returns the paths as they can be read, and what those that were set down are called in messages.
+    """
+    given = [str(path) for path in paths]
+    if not any(map(_is_stream, given)):
+        yield given, {}
+        return
+    with tempfile.TemporaryDirectory(prefix="confide-") as folder:
+        places = [_set_down(path, Path(folder) / str(number)) for number, path in enumerate(given)]
+        yield places, {place: sheets.name_of(path) for place, path in zip(places, given, strict=True) if place != path}
+
+
+def _is_stream(path: str) -> bool:
+    if path == STANDARD_STREAM:
+        return True
+    with contextlib.suppress(OSError):  # what is not there is told of later
+        mode = Path(path).stat().st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+    return False
+
+
+def _set_down(path: str, target: Path) -> str:
+    if not _is_stream(path):
+        return path
+    with explained(sheets.name_of(path)), _bytes_of(path) as source, target.open("wb") as stream:
+        shutil.copyfileobj(source, stream)
+    return str(target.rename(target.with_name(target.name + _ending(target))))
+
+
+@contextlib.contextmanager
+def _bytes_of(path: str) -> Iterator[BinaryIO]:
+    if path == STANDARD_STREAM:
+        yield sys.stdin.buffer
+    else:
+        with Path(path).open("rb") as stream:
+            yield stream
+
+
+def _ending(path: Path) -> str:
+    """Return the ending that the first bytes of a file call for."""
+    with path.open("rb") as stream:
+        first = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    marks = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
+    return next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
 
 
 @dataclass(frozen=True)
@@ -85,12 +206,12 @@ class Shard:
 
     Attributes
     ----------
-    path
-        Where it is.
-    format
-        What it is.
-    choice
+    path, format
+        Where it is, and what it is.
+    places
         Where its columns are.
+    name
+        What it is called in messages.
     rows
         How many rows it has by a count of its own; None where that takes a full reading.
     delimiter, lines_above
@@ -99,24 +220,17 @@ class Shard:
         Of a CSV file: whether every line is a row of as many fields as the header has, without quotation marks.
     types
         Of a Parquet file: the types of its columns.
-    title
-        What it is called in messages, if not by its path.
     """
 
     path: str
     format: Format
-    choice: Choice
+    places: Places
+    name: str
     rows: int | None = None
     delimiter: str = ","
     lines_above: int = 0
     is_plain: bool = False
     types: tuple[str, ...] = ()
-    title: str = ""
-
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-        return self.title or self.path
 
 
 def format_of(path: str) -> Format:
@@ -133,40 +247,74 @@ def format_of(path: str) -> Format:
     return "csv"
 
 
-def look_at(path: str, request: Request) -> Shard | None:
+def look_at(path: str, request: Request, name: str) -> Shard | None:
     """Look at a file: which columns it has and, where that is quick, how many rows; None where it is empty."""
-    with explained(path):
+    with explained(name):
         if Path(path).stat().st_size == 0:
             return None
     if format_of(path) == "parquet":
-        return _look_at_parquet(path, request)
+        with parquet_explained(name), require("pyarrow.parquet").ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+        places = request.choose(name, schema.names, has_lines=False)
+        return Shard(path, "parquet", places, name, rows, types=tuple(str(schema.types[place]) for place in places.all))
     if format_of(path) == "json":
-        return Shard(path, "json", _json_choice(path, request))
+        return Shard(path, "json", _json_places(path, request, name), name)
     lines = _survey_lines(path)
     with open_sheet(path) as sheet:
-        choice = request.choose(path, sheet.header)
+        places = request.choose(name, sheet.header)
     is_plain = lines.is_plain(len(sheet.header), sheet.delimiter)
     rows = lines.lines - sheet.lines_above if is_plain else None
-    return Shard(path, "csv", choice, rows, sheet.delimiter, sheet.lines_above, is_plain)
+    return Shard(path, "csv", places, name, rows, sheet.delimiter, sheet.lines_above, is_plain)
 
 
-def _json_choice(path: str, request: Request) -> Choice:
+def look_at_all(paths: Sequence[str], request: Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
+    """Look at every file; empty ones among others are passed over."""
+    known = titles or {}
+    found = [look_at(path, request, known.get(path, path)) for path in paths]
+    shards = [shard for shard in found if shard is not None]
+    if not shards:
+        what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
+        raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
+    _refuse_other_columns(shards, request)
+    return shards
+
+
+def _refuse_other_columns(shards: Sequence[Shard], request: Request) -> None:
+    """Refuse files that do not call the report alike: what stands in the other column may be the true values."""
+    wanted = request.candidates[0]
+    first = next((shard for shard in shards if shard.places.names == wanted), shards[0])
+    for shard in shards:
+        if shard.places.names != first.places.names:
+            raise DataFileError(
+                f"The reports of {first.name} stand in {_quote(first)}, but {shard.name} has no such column; its "
+                f"{_quote(shard)} may hold something else. Name the column that all files have, with --column on the "
+                f"command line, or leave this file out."
+            )
+
+
+def _quote(shard: Shard) -> str:
+    names = shard.places.names
+    return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(map(repr, names))}"
+
+
+def note_empty(paths: Sequence[str], shards: Sequence[Shard]) -> list[str]:
+    """Say which of several files have no rows."""
+    filled = {shard.path for shard in shards if shard.rows != 0}
+    empty = [path for path in paths if path not in filled]
+    return (
+        [f"{len(empty):,} of {len(paths):,} files held no rows: {name_some(empty)}"] if len(paths) > 1 and empty else []
+    )
+
+
+def _json_places(path: str, request: Request, name: str) -> Places:
     """Take the names of the first object for a header; where that cannot be read, the names that it should have."""
-    with explained(path), opened(path) as stream:
+    with explained(name), opened(path) as stream:
         first = next((line for line in iter(stream.readline, "") if line.strip()), "")
     try:
         header = tuple(json.loads(first))
     except (ValueError, TypeError):
-        names = request.columns or request.layout(path).candidates[0]
-        header = (*names, *request.by)
-    return request.choose(path, header, has_lines=False)
-
-
-def _look_at_parquet(path: str, request: Request) -> Shard:
-    with parquet_explained(path), require_parquet().ParquetFile(path) as file:
-        schema, rows = file.schema_arrow, file.metadata.num_rows
-    choice = request.choose(path, schema.names, has_lines=False)
-    return Shard(path, "parquet", choice, rows, types=tuple(str(schema.types[place]) for place in choice.places))
+        header = (*request.candidates[0], *request.by)
+    return request.choose(name, header, has_lines=False)
 
 
 @dataclass(frozen=True)
@@ -216,5 +364,5 @@ def _survey_lines(path: str) -> _Lines:
 
 def _byte_blocks(path: str) -> Iterator[bytes]:
     with explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
-        while block := stream.read(BLOCK):
+        while block := stream.read(sheets.BLOCK):
             yield block

@@ -6,23 +6,28 @@ import contextlib
 import csv
 import os
 import secrets
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from confide.counting.extras import require_pyarrow, require_pyspark
-from confide.counting.findings import Findings, search
 from confide.counting.query import ACCEPTED, BROKEN_SQL, Kind, Query, shown_text
-from confide.counting.rejects import Reject, RowTotals
-from confide.counting.relations import Relation, common_kinds, text_relation
-from confide.counting.sources import Choice, Request, format_of
+from confide.counting.relations import Dialect, Relation, common_kinds, text_relation, typed_relation
+from confide.counting.sources import format_of, search, set_down
 from confide.errors import DataFileError, InvalidParameterError
-from confide.tables import Reason, describe_misfit, find_fault
+from confide.files.reading import find_fault
+from confide.files.rows import Account, Reason, Reject
+from confide.files.sheets import Places, Request, describe_misfit, require
 
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
-REALS = ("float", "double")
-TEXTS = ("string", "boolean", "decimal", "char", "varchar")
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    **dict.fromkeys(("float", "double"), "real"),
+    **dict.fromkeys(("string", "boolean", "decimal", "char", "varchar"), "text"),
+}
+"""What Spark's types hold."""
+
+SPARK = Dialect("`", KINDS)
 
 LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -51,7 +56,7 @@ class SparkLedger:
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
-        self._totals = RowTotals(0)
+        self._account = Account()
         self.report_names: tuple[str, ...] = ()
         self.notes: list[str] = []
 
@@ -63,89 +68,87 @@ class SparkLedger:
 
     def count(self, source: Any) -> None:
         """Count a frame of Spark's, or files that Spark can reach."""
-        if hasattr(source, "createOrReplaceTempView"):
-            found = [self._typed(source, "the frame")]
-        else:
-            paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
-            found = self._files(self._expanded(paths))
-        kinds, parts = common_kinds(found), len(self._request.alphabet.field_names)
+        with _explained():
+            if hasattr(source, "createOrReplaceTempView"):
+                found = [self._typed(source, "the frame")]
+            else:
+                paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
+                found = self._files(self._expanded(paths))
+            self._count(found)
+
+    def _count(self, found: Sequence[Relation]) -> None:
+        kinds = common_kinds(found)
+        parts = len(self._request.alphabet.field_names)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
         views = " UNION ALL ".join(relation.select(kinds) for relation in found)
         # The rows come first as a query of their own, so that no view of the session's is called reports.
         text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
-        with _explained():
-            self._counted = self._session.sql(text).persist()
-            self._closing.callback(self._counted.unpersist)
-            self._totals = self._add_up()
+        self._counted = self._session.sql(text).persist()
+        self._closing.callback(self._counted.unpersist)
+        found_rows = self._counted.groupBy("outcome").agg({"row_total": "sum"}).collect()
+        rows = Counter({outcome: int(number) for outcome, number in found_rows})
+        rows.update(reason for _, reason in self._strays)
+        rejected = {reason: rows[reason] for reason in Reason if rows[reason]}
+        self._account = Account(rows[ACCEPTED], rejected, columns=self.report_names, is_counted=weight is not None)
 
     @property
-    def totals(self) -> RowTotals:
-        """What became of the rows."""
-        return self._totals
-
-    def _add_up(self) -> RowTotals:
-        found = self._counted.groupBy("outcome").agg({"row_total": "sum"}).collect()
-        rows = Counter({outcome: int(number) for outcome, number in found})
-        rows.update(reason for _, reason in self._strays)
-        return RowTotals(rows[ACCEPTED], {reason: rows[reason] for reason in Reason if rows[reason]})
+    def account(self) -> Account:
+        """The account of the rows."""
+        return self._account
 
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
         columns = [*self.query.group_columns, *self.query.value_columns]
         accepted = self._counted.where(f"outcome = '{ACCEPTED}'").select(*columns, "people").orderBy(*columns)
-        return _to_arrow(accepted).to_reader()
+        with _explained():
+            return _to_arrow(accepted).to_reader()
 
     def rejects(self) -> Iterator[Reject]:
         """Return the rows that cannot be used, each as often as it stands there."""
         refused = self._counted.where(f"outcome <> '{ACCEPTED}'").select(
             "outcome", *self.query.part_columns, "row_total"
         )
-        for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
-            text = shown_text(texts, Reason(outcome))
-            yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
+        with _explained():
+            for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
+                text = shown_text(texts, Reason(outcome))
+                yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
         yield from (Reject(CLUSTER, None, text, reason) for text, reason in self._strays)
 
     def _expanded(self, paths: Sequence[str]) -> list[str]:
         """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
         local = [path for path in paths if "://" not in path]
-        found = search(local) if local else Findings(())
+        far = [path for path in paths if "://" in path]
+        if not local:
+            return far
+        readable, _ = self._closing.enter_context(set_down(local))
+        found = search(readable)
         self.notes += found.notes
-        return [*(path for path in paths if "://" in path), *found.files]
+        return [*far, *found.files]
 
     def _files(self, paths: Sequence[str]) -> list[Relation]:
         found = []
         for path_format in ("parquet", "json", "csv"):
             chosen = [path for path in paths if format_of(path) == path_format]
+            places = list(map(_without_patterns, chosen))
             if chosen and path_format == "parquet":
-                with _explained():
-                    found.append(self._typed(self._session.read.parquet(*chosen), chosen[0]))
+                found.append(self._typed(self._session.read.parquet(*places), chosen[0]))
             elif chosen:
-                with _explained():
-                    lines = self._session.read.text(chosen)
-                    found.append(self._json(lines) if path_format == "json" else self._csv(lines, chosen))
+                lines = self._session.read.text(places)
+                found.append(self._json(lines) if path_format == "json" else self._csv(lines, chosen))
         return found
 
     def _typed(self, frame: Any, name: str) -> Relation:
-        types = dict(frame.dtypes)
-        choice = self._choose(name, list(frame.columns), has_lines=False)
-        places = (*choice.parts, *(() if choice.count is None else (choice.count,)))
-        kinds = tuple(_kind(choice.header[place], types[choice.header[place]], name) for place in places)
-        columns = [
-            _quoted(choice.header[place]) if kind != "text" else f"CAST({_quoted(choice.header[place])} AS STRING)"
-            for place, kind in zip(places, kinds, strict=True)
-        ]
-        by = tuple(f"CAST({_quoted(choice.header[place])} AS STRING)" for place in choice.by)
-        count = None if choice.count is None else columns.pop()
-        return Relation(self._view(frame), by, tuple(columns), count, kinds)
+        places = self._choose(name, list(frame.columns), has_lines=False)
+        return typed_relation(self._view(frame), name, places, dict(frame.dtypes), "NULL", SPARK)
 
     def _json(self, lines: Any) -> Relation:
         filled = lines.where("trim(value) <> ''")
         first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
         if first is None:
             raise DataFileError("The files have no line that holds a JSON object.")
-        choice = self._choose("the JSON lines", list(first.names), has_lines=False)
-        return text_relation(self._view(filled), choice, _json_field, "NULL")
+        places = self._choose("the JSON lines", list(first.names), has_lines=False)
+        return text_relation(self._view(filled), places, _json_field, "NULL")
 
     def _csv(self, lines: Any, paths: Sequence[str]) -> Relation:
         """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
@@ -154,16 +157,16 @@ class SparkLedger:
             raise DataFileError(f"{paths[0]} is empty; it should hold a header line and one row a report.")
         delimiter = next((mark for mark in ",;\t" if mark in head), ",")
         header = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
-        choice = self._choose(paths[0], header)
+        places = self._choose(paths[0], header)
         rows = lines.where("value <> " + _literal(head))
-        self._refuse_what_cannot_be_split(lines, head, choice, paths)
+        self._refuse_what_cannot_be_split(lines, head, places, paths)
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
         is_odd = f"(value = '' OR {width} <> {len(header) - 1})"
         self._set_aside(rows.where(is_odd), paths, delimiter, len(header))
         sound = self._view(rows.where(f"NOT {is_odd}"))
-        return text_relation(sound, choice, _csv_field(header, delimiter), "NULL")
+        return text_relation(sound, places, _csv_field(header, delimiter), "NULL")
 
-    def _refuse_what_cannot_be_split(self, lines: Any, head: str, choice: Choice, paths: Sequence[str]) -> None:
+    def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: Places, paths: Sequence[str]) -> None:
         quotes, heads, files = (
             lines.selectExpr("value", "_metadata.file_path AS file")
             .selectExpr(
@@ -181,8 +184,8 @@ class SparkLedger:
         if heads < files:
             raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
         # A header that stands in the middle of a file again is a row like any other, and cannot be used.
-        names = choice.names[len(choice.by) :]
-        reason = find_fault(self._request.alphabet, names[: len(choice.parts)])
+        names = [places.header[place] for place in (*places.parts, *places.counts)]
+        reason = find_fault(self._request.alphabet, places.names)
         self._strays += [(",".join(names), reason)] * (heads - files)
 
     def _set_aside(self, rows: Any, paths: Sequence[str], delimiter: str, width: int) -> None:
@@ -194,15 +197,15 @@ class SparkLedger:
             (describe_misfit(text.count(delimiter) + 1, width), Reason.MISSHAPEN) for text in texts if text
         ]
 
-    def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Choice:
-        choice = self._request.choose(name, header, has_lines=has_lines)
-        if self.report_names not in ((), choice.report_names):
+    def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Places:
+        places = self._request.choose(name, header, has_lines=has_lines)
+        if self.report_names not in ((), places.names):
             raise DataFileError(
-                f"{name} has its reports in {' and '.join(choice.report_names)}, other files in "
+                f"{name} has its reports in {' and '.join(places.names)}, other files in "
                 f"{' and '.join(self.report_names)}. Name the column that all files have, with --column."
             )
-        self.report_names = choice.report_names
-        return choice
+        self.report_names = places.names
+        return places
 
     def _view(self, frame: Any) -> str:
         name = f"confide_{secrets.token_hex(6)}"
@@ -213,7 +216,7 @@ class SparkLedger:
 
 @contextlib.contextmanager
 def _session() -> Iterator[Any]:
-    builder = require_pyspark().SparkSession
+    builder = _require_pyspark().SparkSession
     running = builder.getActiveSession()
     if running is not None:
         yield running
@@ -233,28 +236,46 @@ def _session() -> Iterator[Any]:
         session.stop()
 
 
+def _require_pyspark() -> Any:
+    with warnings.catch_warnings():
+        # It warns of the pandas that happens to be installed, which counting does not use.
+        warnings.simplefilter("ignore")
+        return require("pyspark.sql", "Counting on Spark", "spark")
+
+
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what Spark says into a sentence."""
-    require_pyspark()
+    """Turn what Spark and Java say into a sentence; a damaged file fails when it is read, long after it is named."""
+    _require_pyspark()
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
-        sentence = str(error).strip().splitlines()[0].removesuffix(".")
-        raise DataFileError(f"The reports cannot be counted: {sentence}.") from None
+    except (PySparkException, Py4JError) as error:
+        raise DataFileError(f"The reports cannot be counted: {_innermost(error)}. Are the files whole?") from None
+
+
+def _innermost(error: Exception) -> str:
+    """Return the cause behind what Spark says, without the names of Java's classes."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    told = str(error)
+    with contextlib.suppress(Exception):  # the other side may be gone
+        while java is not None and java.getCause() is not None:
+            java = java.getCause()
+        told = told if java is None else java.getMessage() or told
+    return told.strip().partition("\n")[0].removesuffix(".")
 
 
 def _to_arrow(frame: Any) -> Any:
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
-    pyarrow = require_pyarrow()
+    pyarrow = require("pyarrow")
     rows = frame.collect()
     return pyarrow.table({name: [row[name] for row in rows] for name in frame.columns})
 
 
-def _csv_field(header: list[str], delimiter: str) -> Any:
+def _csv_field(header: list[str], delimiter: str) -> Callable[[str], str]:
     return lambda name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})"
 
 
@@ -276,16 +297,8 @@ def _literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _kind(name: str, kind: str, source: str) -> Kind:
-    plain = kind.partition("(")[0]
-    for names, found in ((INTEGERS, "integer"), (REALS, "real"), (TEXTS, "text")):
-        if plain in names:
-            return found  # type: ignore[return-value]  # one of the three
-    raise DataFileError(
-        f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
-        f"Name another column, with --column on the command line."
-    )
+def _without_patterns(path: str) -> str:
+    """Return a local path whose brackets, braces and stars mean themselves; elsewhere Spark finds the files itself."""
+    if "://" in path:
+        return path
+    return "".join(f"\\{mark}" if mark in "[]{}*?\\" else mark for mark in path)

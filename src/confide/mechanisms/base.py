@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, BitVectors, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
+from confide.counts import Counts, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
 from confide.mechanisms.facts import Facts
-from confide.reports import Counts, as_histogram, tally
 from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
 
 LARGEST_SIMULATED = 20_000_000

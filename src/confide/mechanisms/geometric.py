@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Indices, Integers
 from confide.channels import TwoSidedExponential
+from confide.counts import Counts, tally
 from confide.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, Bound, Facts, Premise, Proof
 from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
-from confide.reports import Counts, tally
 from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
 
 LARGEST_BOUNDED_RATE = 0.94

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices, Integers, Line
 from confide.channels import ScatteredExponential, TwoSidedExponential
+from confide.counts import Counts
 from confide.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE, TruncatedLineMechanism, UnboundedLineMechanism
-from confide.reports import Counts
 from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
 

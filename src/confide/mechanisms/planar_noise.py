@@ -21,6 +21,7 @@ from confide.channels import (
     PlanarConvolution,
     RowStack,
 )
+from confide.counts import Counts
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Premise, Proof
@@ -36,7 +37,6 @@ from confide.mechanisms.planar import (
     shaded,
     too_scattered,
 )
-from confide.reports import Counts
 from confide.sampling import Bits, PlanarGeometricNoise, TableNoise, as_integers
 
 LARGEST_WINDOW = 4_000_000

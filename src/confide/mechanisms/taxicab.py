@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
 from confide.channels import Embedded, Kronecker, ScatteredExponential
+from confide.counts import Counts, tally
 from confide.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, Bound, Facts, Premise, Proof
 from confide.mechanisms.geometric import (
@@ -25,7 +26,6 @@ from confide.mechanisms.geometric import (
 )
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
-from confide.reports import Counts, tally
 from confide.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
 
 LARGEST_BOUNDED_RATE = 1.09

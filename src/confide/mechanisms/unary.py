@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, BitVectors, Indices
 from confide.channels import BitChannel, Channel
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import LocalDP
 from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
 from confide.mechanisms.facts import Facts, Proof
-from confide.reports import Counts
 from confide.sampling import Bits, PowerCoin, log_of, ratio_above
 
 CHUNK = 2**22

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 import confide
 from confide.comparisons import Outcome
+from confide.counts import Counts
 from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_choices, explain_guarantee
 from confide.guarantees import LocalDP
 from confide.intervals import Band, Interval
@@ -20,7 +21,6 @@ from confide.pages.pictures import show_distributions, show_path
 from confide.pages.provenance import survey_text
 from confide.pages.story import Story, gather
 from confide.pages.tables import show_certainty, show_methods, show_shares
-from confide.reports import Counts
 from confide.surveys import Survey
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import confide
-from confide.counting import Key, label_group
-from confide.counting.estimating import GroupEstimates
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
 from confide.figures import Panel, Role, style
+from confide.files import GroupEstimates, Key, label_group
 from confide.pages.identification import remark_open, warn_not_identified
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
 from confide.pages.pictures import arrange

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from confide.alphabets import Alphabet, BitVectors, Grid, Indices, Integers, LineAlphabet, PlaneAlphabet, Selection
 from confide.checks import as_distribution
+from confide.counts import Counts
 from confide.figures.panels import FloatArray
 from confide.mechanisms.planar import nearest_cells
-from confide.reports import Counts
 from confide.surveys import Survey
 
 CHUNK = 10_000

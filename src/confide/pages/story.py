@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from confide.alphabets import Alphabet, Categories, Pairs
 from confide.checks import as_distribution
 from confide.comparisons import Outcome
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
 from confide.intervals import Band, Interval
 from confide.methods import Method
 from confide.pages.noisy import Noisy, summarise_reports
-from confide.reports import Counts
 from confide.surveys import Survey
 
 

@@ -150,10 +150,10 @@ def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
     elif _holds_estimate(path, alphabet, name):
         values, shares = _read_csv(path, alphabet)
     else:
-        from confide.tables import read_values  # only where a file is read: import confide stays quick
+        from confide.files import read_values  # only where a file is read: import confide stays quick
 
         people = read_values(path, Survey(mechanism, name))
-        people.require_usable("A guess needs all of them to lie in the alphabet.")
+        people.account.require_usable("A guess needs all of them to lie in the alphabet.")
         return Guess(path.name, alphabet, people.distribution())
     return Guess(path.name, alphabet, _lay_out(path, values, shares, alphabet))
 
@@ -173,7 +173,7 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
     Read as values, such a table would count every value once, and be taken for uniform without a word.
     """
-    from confide.tables.sheets import open_sheet
+    from confide.files.sheets import open_sheet
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
@@ -190,13 +190,14 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
 def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
     """Return the values and the probabilities of an estimate."""
-    from confide.tables.sheets import open_sheet
+    from confide.files.sheets import open_sheet
+    from confide.files.writing import as_meant
 
     values, shares = list[Any](), list[Any]()
     with open_sheet(str(path)) as sheet:
         for chunk in sheet.chunks(range(alphabet.parts + 1)):
             for place, row in enumerate(chunk.keys):
-                value = None if place in chunk.strays else alphabet.parse(list(row[:-1]))
+                value = None if place in chunk.strays else alphabet.parse([as_meant(part) for part in row[:-1]])
                 if value is None:
                     raise DataFileError(
                         f"{path} has the row {','.join(row)!r} in line {chunk.lines[place]}, which is no value of "

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from confide.alphabets import Categories
+from confide.files import alphabet_record, csv_text
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise, with_epsilon
-from confide.tables import alphabet_record, csv_text
 from confide.theory.identification import pool_identification
 from confide.theory.words import remark_on
 from confide.wording import counted, plural, with_unit
@@ -224,7 +224,7 @@ def trouble_of(rival: Rival) -> str:
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
-    """Return everything that a plan says, ready for :func:`confide.tables.to_json`."""
+    """Return everything that a plan says, ready for :func:`confide.files.to_json`."""
     slope, halving = plan.by_people.slope(float(plan.people)), plan.halving
     return {
         "sentence": headline(plan),

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from confide.channels.base import FloatArray
+from confide.counts import Counts, tally
 from confide.estimates import recover
 from confide.mechanisms import Mechanism
 from confide.methods import Method
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction
 from confide.plans.rivals import has_matrix, promise
-from confide.reports import Counts, tally
 from confide.wording import digest
 
 Follow = Callable[[str, int, int], None]

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray, Indices
 from confide.checks import SUM_TOLERANCE, check_count
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
-from confide.reports import Counts
 from confide.sampling import log_of
 from confide.theory.identification import Identification, identification
 from confide.theory.maximum_set import MaximumSet, maximum_set

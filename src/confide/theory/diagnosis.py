@@ -16,10 +16,10 @@ from functools import cached_property
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
+from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
-from confide.reports import Counts, require_counts
 from confide.theory.concavity import (
     Concavity,
     concavity_chance,

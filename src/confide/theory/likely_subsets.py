@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers, Lattice, Selection, Values
+from confide.counts import Counts, require_counts, tally
 from confide.errors import InvalidCountsError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.reports import Counts, require_counts, tally
 
 Groups = Mapping[Mechanism, Counts]
 """Counts by mechanism: the reports of people with one mechanism each, over one alphabet."""

@@ -27,12 +27,12 @@ from numpy.typing import ArrayLike
 from confide.alphabets import Alphabet, Indices
 from confide.channels.base import FloatArray
 from confide.checks import as_distribution, read_only
+from confide.counts import Counts
 from confide.errors import InvalidParameterError, SolverError
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.methods import MLE
 from confide.queries import Query, as_weights
-from confide.reports import Counts
 from confide.theory.flat_directions import DUST, FlatDirections, flat_directions, is_trusted, without_dust
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum

@@ -18,12 +18,12 @@ from confide.alphabets import Alphabet, Categories, Indices, unbounded
 from confide.channels import Embedded
 from confide.channels.base import Channel, FloatArray
 from confide.checks import as_distribution, read_only
+from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import FromMatrix, Mechanism
 from confide.mechanisms.base import require_mechanism
 from confide.methods import MLE
-from confide.reports import Counts
 from confide.theory.identification import Identification, channel_identification, identification
 from confide.theory.spectra import find_classes, is_storable
 

@@ -3,65 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Values
+from confide.alphabets import Values
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.reading import Rows, read_value_batches
+from confide.files.rows import Account
+from confide.files.sheets import PARQUET, name_of
+from confide.files.writing import reject_file, report_sink
 from confide.surveys import Survey
-from confide.tables.reading import PARQUET, SHOWN_REJECTIONS, Account, Rejection, Rows, read_value_batches
-from confide.tables.sheets import name_of
-from confide.tables.streaming import report_sink
-from confide.tables.writing import REJECTION_COLUMNS, whole_file
 
 LARGEST_PART = 2**20
 """People that are blurred at a time."""
+
+MOST_PEOPLE = 10**9
+"""People that one file may stand for: their reports take some gigabytes and minutes. A count beyond it is an error in
+the file more often than a population, and would fill the disk before anybody looks."""
 
 OUTPUTS = (".csv", ".csv.gz", *PARQUET)
 """How the names of files of reports may end."""
 
 INPUTS = (*OUTPUTS, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 """How the names of files of values may end: what stands between fields is found out."""
-
-Keep = Callable[[Sequence[Rejection]], None]
-
-
-class RunningAccount(Account):
-    """What has become of the rows so far; of those that are rejected, the first few are remembered."""
-
-    def __init__(self, source: str, alphabet: Alphabet) -> None:
-        self.source, self.alphabet = source, alphabet
-        self.columns: tuple[str, ...] = ()
-        self.read, self.people = 0, 0
-        self.rejected: list[Rejection] = []
-        self._accepted, self._is_counted = 0, False
-
-    @property
-    def accepted(self) -> int:
-        """See :attr:`Account.accepted`."""
-        return self._accepted
-
-    @property
-    def total_rejected(self) -> int:
-        """See :attr:`Account.total_rejected`."""
-        return self.read - self._accepted
-
-    @property
-    def is_counted(self) -> bool:
-        """See :attr:`Account.is_counted`."""
-        return self._is_counted
-
-    def add(self, rows: Rows) -> None:
-        """Take account of a batch."""
-        self.columns, self._is_counted = rows.columns, rows.is_counted
-        self.read += rows.read
-        self._accepted += rows.accepted
-        self.people += rows.people
-        self.rejected += rows.rejected[: SHOWN_REJECTIONS - len(self.rejected)]
 
 
 def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
@@ -73,7 +39,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     seed: int | None = None,
     rejects: str | Path | None = None,
     cure: str = "Nothing was written. Correct these rows.",
-) -> RunningAccount:
+) -> Account:
     """Blur a file of values into a file of reports, in the order of the rows.
 
     Parameters
@@ -93,22 +59,28 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     """
     _require_ending(values, INPUTS)
     _require_ending(output, OUTPUTS)
-    account = RunningAccount(name_of(str(values)), survey.alphabet)
+    account = Account(source=name_of(str(values)))
     generator = None if seed is None else np.random.default_rng(seed)
-    with _kept(rejects) as keep, contextlib.suppress(_NoneUsableError), report_sink(output, survey) as sink:
+    with contextlib.ExitStack() as closing:
+        keep = None if rejects is None else closing.enter_context(reject_file(rejects))
+        # Without one usable row there is no output, but the rows that were set aside are kept all the same.
+        closing.enter_context(contextlib.suppress(_NoneUsableError))
+        sink = closing.enter_context(report_sink(output, survey))
         for rows in read_value_batches(values, survey, columns):
-            account.add(rows)
-            keep(rows.rejected)
-            if rejects is None and account.total_rejected:
+            account += rows.account
+            _refuse_crowd(account)
+            if keep is not None:
+                keep(rows.rejected)
+            elif account.total_rejected:
                 continue  # only to count: nothing of it will be kept
             for part in _parts(rows):
                 sink.write(survey.mechanism.privatize(part, rng=generator))
         account.require_rows()
-        if rejects is None:
+        if keep is None:
             account.require_usable(cure)
         if not account.accepted:
-            raise _NoneUsableError  # the rows that were set aside are kept all the same
-    account.require_any()
+            raise _NoneUsableError
+    account.require_any(survey.alphabet, "Values")
     return account
 
 
@@ -117,6 +89,14 @@ def _require_ending(path: str | Path, endings: Sequence[str]) -> None:
     name = Path(path).name.lower()
     if Path(name).suffix and not name.endswith(tuple(endings)):
         raise InvalidParameterError(f"{path} should end in {', '.join(endings)}: the ending names the format.")
+
+
+def _refuse_crowd(account: Account) -> None:
+    if account.people > MOST_PEOPLE:
+        raise DataFileError(
+            f"The counts of {account.source} stand for more than {MOST_PEOPLE:,} people, and every one of them gets a "
+            f"report of their own. Correct the counts, or split the file."
+        )
 
 
 class _NoneUsableError(DataFileError):
@@ -132,19 +112,5 @@ def _parts(rows: Rows) -> Iterator[Values]:
     total = int(ends[-1]) if ends.size else 0
     for start in range(0, total, LARGEST_PART):
         people = np.arange(start, min(start + LARGEST_PART, total))
+        # Person p belongs to the first row whose end lies beyond p: to the right of every end that is p itself.
         yield rows.distinct[rows.numbers[np.searchsorted(ends, people, side="right")]]
-
-
-@contextlib.contextmanager
-def _kept(path: str | Path | None) -> Iterator[Keep]:
-    """Open a file for rejected rows, if one is wanted."""
-    if path is None:
-        yield lambda rejections: None  # noqa: ARG005 - there is nothing to keep them in
-        return
-    with whole_file(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(REJECTION_COLUMNS)
-        yield lambda rejections: writer.writerows((one.line, one.text, one.reason) for one in rejections)
-        text.flush()
-        text.detach()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.errors import DataFileError
-from confide.tables import privatize_file, read_values, sheets
-from confide.tables.privatizing import LARGEST_PART
-from confide.tables.streaming import as_lines
+from confide.files import privatize_file, read_values, sheets
+from confide.files.privatizing import LARGEST_PART
+from confide.files.writing import as_lines
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")
 """So sharp that hardly any value moves: what comes out is what went in."""
@@ -50,7 +50,7 @@ def read_values_or_none(path: Path) -> object:
         rows = read_values(path, AGES)
     except DataFileError as error:
         return str(error)
-    return rows.values.tolist(), rows.read, rows.rejected
+    return rows.values.tolist(), rows.account.read, rows.rejected
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz"])
@@ -68,16 +68,16 @@ def test_batches_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_a_bad_row_in_the_last_batch_leaves_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "BLOCK", 100)
     (tmp_path / "v.csv").write_text("age\n" + "3\n" * 1000 + "x\n")
-    with pytest.raises(DataFileError, match=r"1 of 1,001 rows .*\n  line 1,002: 'x'"):
+    with pytest.raises(DataFileError, match=r"1 of 1,001 rows .*\n  .*v.csv, line 1,002: 'x'"):
         privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES)
     assert [one.name for one in tmp_path.iterdir()] == ["v.csv"]
     account = privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES, rejects=tmp_path / "x.csv")
     assert str(account) == "1,001 rows read = 1,000 accepted + 1 rejected"
-    assert (tmp_path / "x.csv").read_text() == "line,text,reason\n1002,x,not a number\n"
+    assert (tmp_path / "x.csv").read_text() == f"file,line,text,reason\n{tmp_path}/v.csv,1002,x,not a number\n"
 
 
 def test_counts_are_spread_over_bounded_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.tables.privatizing.LARGEST_PART", 7)
+    monkeypatch.setattr("confide.files.privatizing.LARGEST_PART", 7)
     (tmp_path / "v.csv").write_text("age,count\n3,20\n4,0\n5,3\n")
     assert privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES).people == 23
     assert (tmp_path / "r.csv").read_text() == "report\n" + "3\n" * 20 + "5\n" * 3
@@ -87,7 +87,7 @@ def test_counts_are_spread_over_bounded_parts(tmp_path: Path, monkeypatch: pytes
 def test_parquet_goes_through_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("confide.tables.parquet.BATCH_ROWS", 100)
+    monkeypatch.setattr("confide.files.reading.PARQUET_ROWS", 100)
     values = np.random.default_rng(1).integers(10, size=1000)
     parquet.write_table(pyarrow.table({"age": values, "who": ["x"] * 1000}), tmp_path / "v.parquet")
     account = privatize_file(tmp_path / "v.parquet", tmp_path / "r.parquet", AGES)

@@ -14,12 +14,12 @@ from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
 
 import confide as cf
 from confide.alphabets import BitVectors, Plane
-from confide.tables import (
+from confide.files import (
     Reason,
     alphabet_record,
     estimate_csv,
     estimate_record,
-    read_reports,
+    read_report_rows,
     read_values,
     to_json,
     write_reports,
@@ -59,7 +59,7 @@ def test_ways_to_write_the_same_values(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     rows = read_values(file, AGES)
     assert rows.values.tolist() == [3, 5]
-    assert (rows.read, rows.accepted, rows.rejected) == (2, 2, ())
+    assert (rows.account.read, rows.account.accepted, rows.rejected) == (2, 2, ())
 
 
 def test_lines_are_counted_as_an_editor_counts_them(file: Path) -> None:
@@ -113,7 +113,7 @@ def test_cells(file: Path) -> None:
     rows = read_values(file, CELLS)
     assert rows.values.tolist() == [[0, 0]] * 2 + [[1, 2]] * 3
     assert [one.reason for one in rows.rejected] == [Reason.OUTSIDE, Reason.MISSING, Reason.NOT_A_NUMBER]
-    assert rows.people == 5
+    assert rows.account.people == 5
     assert rows.tally() == cf.tally([(0, 0), (1, 2)], [2, 3])
     assert rows.distribution().tolist() == [0.4, 0, 0, 0, 0, 0.6]
 
@@ -128,7 +128,7 @@ def test_a_column_called_count_can_be_the_value_itself(file: Path) -> None:
 def test_reports_stand_in_a_column_of_that_name(file: Path) -> None:
     file.write_text("age,report\n3,4\n")
     assert read_values(file, AGES).values.tolist() == [3]
-    assert read_reports(file, AGES).values.tolist() == [4]
+    assert read_report_rows(file, AGES).values.tolist() == [4]
 
 
 def test_one_name_for_each_part(file: Path) -> None:
@@ -150,7 +150,7 @@ def test_every_row_is_accepted_or_rejected(tmp_path_factory: pytest.TempPathFact
     path = tmp_path_factory.mktemp("rows") / "file.csv"
     path.write_text("age,end\n" + "".join(f"{text},.\n" for text in texts), encoding="utf-8", newline="")
     rows = read_values(path, AGES)
-    assert rows.read == len(texts) == rows.accepted + len(rows.rejected)
+    assert rows.account.read == len(texts) == rows.account.accepted + len(rows.rejected)
     assert [one.line for one in rows.rejected] == [
         line for line, text in enumerate(texts, start=2) if not _is_age(text)
     ]
@@ -173,7 +173,7 @@ def _as_int(text: str) -> int | None:
 def test_reports_come_back_as_they_were_written(tmp_path: Path, survey: cf.Survey, name: str) -> None:
     reports = survey.alphabet.decode(np.random.default_rng(1).integers(survey.alphabet.size, size=50))
     write_reports(tmp_path / name, reports, survey)
-    np.testing.assert_array_equal(read_reports(tmp_path / name, survey).values, reports)
+    np.testing.assert_array_equal(read_report_rows(tmp_path / name, survey).values, reports)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_every_mechanism_has_reports_that_come_back(file: Path, text: str) -> No
     contract = survey(text)
     reports = contract.mechanism.privatize(some_values(contract.alphabet), rng=1)
     write_reports(file, reports, contract)
-    rows = read_reports(file, contract)
+    rows = read_report_rows(file, contract)
     np.testing.assert_array_equal(rows.values, reports)
-    assert (rows.read, rows.accepted, rows.rejected) == (300, 300, ())
+    assert (rows.account.read, rows.account.accepted, rows.rejected) == (300, 300, ())
     assert rows.tally() == cf.tally(reports)
 
 
@@ -238,4 +238,4 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
 def test_a_million_rows_keep_nothing_but_distinct_texts(file: Path) -> None:
     file.write_text("age\n" + "3\n4\n70\n" * 100_000)
     rows = read_values(file, AGES)
-    assert (rows.read, rows.accepted, len(rows.rejected)) == (300_000, 200_000, 100_000)
+    assert (rows.account.read, rows.account.accepted, len(rows.rejected)) == (300_000, 200_000, 100_000)

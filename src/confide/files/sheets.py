@@ -1,10 +1,11 @@
-"""CSV files as they stand: opened, their header understood, their rows handed out chunk by chunk."""
+"""Files opened, the columns that are asked for found in their headers, CSV rows handed out chunk by chunk."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
 import difflib
+import importlib
 import io
 import itertools
 import sys
@@ -18,11 +19,17 @@ from typing import Any, TextIO
 import numpy as np
 
 from confide.alphabets import Alphabet, Indices
-from confide.errors import DataFileError
+from confide.errors import DataFileError, MissingExtraError
 from confide.wording import counted
+
+REPORT_COLUMN = "report"
+"""What the column of a file of reports is called, unless a report has several parts."""
 
 COUNT_COLUMN = "count"
 """A column of this name says how often a row's value occurs."""
+
+PARQUET = (".parquet", ".pq")
+"""How the names of Parquet files end."""
 
 STANDARD_STREAM = "-"
 """In place of a path: standard input, or standard output."""
@@ -32,7 +39,7 @@ COLUMN_CURE = "Name the one to read, with --column on the command line."
 BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
 
 BLOCK = 2**22
-"""Characters that are read at a time."""
+"""Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory."""
 
 CHUNK_ROWS = 2**11
 """Rows at a time where they have to be taken one by one; with many more lists alive, Python keeps searching them."""
@@ -42,78 +49,66 @@ Key = str | tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What to look for in a file: the columns to try, one after the other.
+class Request:
+    """The columns to read, in every file: those of a value or report, those that name a group, and the count.
 
     Attributes
     ----------
-    source
-        The file, for messages.
     alphabet
-        What its values should be.
-    name
-        What the column is called.
-    asked
+        What a value or report may be.
+    columns
         The columns that a person named, if any.
+    by
+        The columns that name a group.
+    name
+        What the column is called if nobody named one.
     """
 
-    source: str
     alphabet: Alphabet
-    name: str
-    asked: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    name: str = REPORT_COLUMN
 
     def __post_init__(self) -> None:
         parts = self.alphabet.field_names
-        if self.asked and len(self.asked) != len(parts):
+        if self.columns and len(self.columns) != len(parts):
             raise DataFileError(
                 f"A value of {self.alphabet!r} stands in {counted(len(parts), 'column')}, {' and '.join(parts)}; got "
-                f"{counted(len(self.asked), 'name')}, {', '.join(self.asked)}. Name one for each part of a value."
+                f"{counted(len(self.columns), 'name')}, {', '.join(self.columns)}. Name one for each part of a value."
             )
 
     @property
     def candidates(self) -> list[tuple[str, ...]]:
-        """The columns to try."""
-        if self.asked:
-            return [self.asked]
+        """The columns to try, one after the other."""
+        if self.columns:
+            return [self.columns]
         parts = self.alphabet.field_names
         return [(self.name,), parts] if len(parts) == 1 else [parts]
 
-    def choose(self, header: Sequence[str], others: Sequence[str] = (), *, has_lines: bool = True) -> tuple[int, ...]:
-        """Return where the parts of a value stand, then where the `others` do, or say which columns there are."""
-        return (
-            *self._choose_parts(header, has_lines=has_lines),
-            *(self._find(name, header, BY_CURE) for name in others),
-        )
+    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> Places:
+        """Find the columns in a header, or say which there are instead."""
+        parts = self._choose_parts(source, header, has_lines=has_lines)
+        by = tuple(_find(source, name, header, BY_CURE) for name in self.by)
+        counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
+        return Places(tuple(header), parts, by, counts[0] if counts else None)
 
-    def find_count(self, header: Sequence[str], taken: Sequence[int]) -> int | None:
-        """Return where the column of counts stands, if there is one that is not taken for something else."""
-        places = [place for place, name in enumerate(header) if name == COUNT_COLUMN and place not in taken]
-        return places[0] if places else None
-
-    def _choose_parts(self, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
+    def _choose_parts(self, source: str, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
         for names in self.candidates:
             if all(name in header for name in names):
-                return tuple(self._find(name, header) for name in names)
+                return tuple(_find(source, name, header) for name in names)
         if has_lines:
-            self._refuse_headless(header)
+            self._refuse_headless(source, header)
         others = [place for place, one in enumerate(header) if one != COUNT_COLUMN]
-        if self.asked or len(others) != 1 or len(self.alphabet.field_names) > 1:
-            raise DataFileError(self._no_column(header, self.candidates))
+        if self.columns or len(others) != 1 or len(self.alphabet.field_names) > 1:
+            raise DataFileError(_no_column(source, header, self.candidates))
         return (others[0],)
 
-    def _find(self, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
-        if list(header).count(name) > 1:
-            raise DataFileError(f"{self.source} has several columns called {name!r}. Rename all but one.")
-        if name not in header:
-            raise DataFileError(self._no_column(header, [(name,)], cure))
-        return list(header).index(name)
-
-    def _refuse_headless(self, header: Sequence[str]) -> None:
+    def _refuse_headless(self, source: str, header: Sequence[str]) -> None:
         """Refuse a first line of values: taken for names, it would be a row lost in silence."""
         first = next((text for text in header if self._looks_like_a_value(text)), None)
         if first is not None:
             raise DataFileError(
-                f"{self.source} needs a header line of column names; its first line holds the value {first!r}. "
+                f"{source} needs a header line of column names; its first line holds the value {first!r}. "
                 f"Put {','.join(self.candidates[0])!r} on a line above it."
             )
 
@@ -122,18 +117,55 @@ class Layout:
             return True
         with contextlib.suppress(ValueError):
             return float(text) is not None
-        return len(self.alphabet.field_names) == 1 and self._is_value(text)
-
-    def _is_value(self, text: str) -> bool:
+        if len(self.alphabet.field_names) > 1:
+            return False
         value = self.alphabet.parse((text,))
         return value is not None and bool(self.alphabet.contains(np.array([value])).all())
 
-    def _no_column(self, header: Sequence[str], candidates: Sequence[tuple[str, ...]], cure: str = COLUMN_CURE) -> str:
-        wanted = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in candidates))
-        names = [name for candidate in candidates for name in candidate]
-        close = [match for name in names for match in difflib.get_close_matches(name, header, n=1)]
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        return f"{self.source} has no column {wanted}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
+
+@dataclass(frozen=True)
+class Places:
+    """Places of columns in a header: the parts of a value, what names its group, and the count if there is one."""
+
+    header: tuple[str, ...]
+    parts: tuple[int, ...]
+    by: tuple[int, ...]
+    count: int | None
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The place of the count, if there is one."""
+        return () if self.count is None else (self.count,)
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All of them, groups first and the count last, as the query has them."""
+        return (*self.by, *self.parts, *self.counts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of the value are called."""
+        return tuple(self.header[place] for place in self.parts)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The columns that the file has besides."""
+        return tuple(name for place, name in enumerate(self.header) if place not in self.all)
+
+
+def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
+    if list(header).count(name) > 1:
+        raise DataFileError(f"{source} has several columns called {name!r}. Rename all but one.")
+    if name not in header:
+        raise DataFileError(_no_column(source, header, [(name,)], cure))
+    return list(header).index(name)
+
+
+def _no_column(source: str, header: Sequence[str], wanted: Sequence[tuple[str, ...]], cure: str = COLUMN_CURE) -> str:
+    told = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in wanted))
+    close = [one for names in wanted for name in names for one in difflib.get_close_matches(name, header, n=1)]
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"{source} has no column {told}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +189,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class CsvSheet:
     """A CSV file opened past its header.
 
     Attributes
@@ -243,7 +275,7 @@ class Sheet:
 
 
 @contextlib.contextmanager
-def open_sheet(path: str) -> Iterator[Sheet]:
+def open_sheet(path: str) -> Iterator[CsvSheet]:
     """Open a CSV file, ``.gz`` or not, or standard input, and read its header; failures are told in a sentence."""
     source = name_of(path)
     with explained(source), opened(path) as stream:
@@ -259,7 +291,7 @@ def open_sheet(path: str) -> Iterator[Sheet]:
         lines = itertools.chain([first], iter(stream.readline, "") if '"' in first else ())
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(reader)]
-        yield Sheet(header, delimiter, above + reader.line_num, text_blocks(stream))
+        yield CsvSheet(header, delimiter, above + reader.line_num, text_blocks(stream))
 
 
 def name_of(path: str) -> str:
@@ -301,6 +333,26 @@ def explained(source: str) -> Iterator[None]:
         raise DataFileError(f"{source} is not a whole gzip file: {error}. Copy it again.") from None
     except OSError as error:
         raise DataFileError(f"{source} cannot be read: {error.strerror or error}.") from None
+
+
+@contextlib.contextmanager
+def parquet_explained(path: str) -> Iterator[None]:
+    """Turn what can go wrong with a Parquet file into one sentence."""
+    arrow_error = require("pyarrow").ArrowException
+    try:
+        with explained(path):
+            yield
+    except arrow_error as error:
+        reason = str(error).partition("\n")[0].removesuffix(".")
+        raise DataFileError(f"{path} is not a whole Parquet file: {reason}. Was it cut off? Copy it again.") from None
+
+
+def require(module: str, purpose: str = "Reading and counting such files", extra: str = "counting") -> Any:
+    """Return a module of an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(module.partition(".")[0], purpose, extra) from None
 
 
 def text_blocks(stream: TextIO) -> Iterator[str]:

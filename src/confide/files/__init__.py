@@ -1,0 +1,104 @@
+r"""Files of values, reports and counts in; files of reports, counts and estimates out.
+
+A file of values or reports is CSV with a header line: one row a person or, where a column is called ``count``, one row
+a value and how often it occurs. Every row that is read is either accepted, or rejected with its line and a reason.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from confide import Integers, Survey, TruncatedGeometric
+>>> survey = Survey(TruncatedGeometric(Integers(0, 99), epsilon=0.05), name="age")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     write_text(Path(folder) / "people.csv", "age,town\n30,Oslo\n140,Rome\n35,Bern\n")
+...     rows = read_values(Path(folder) / "people.csv", survey)
+>>> rows.values.tolist(), [(one.line, one.text, str(one.reason)) for one in rows.rejected]
+([30, 35], [(3, '140', 'outside the alphabet')])
+>>> print(rows.account)
+3 rows read = 2 accepted + 1 rejected
+"""
+
+from confide.files.counts_files import (
+    CountsFile,
+    Heading,
+    is_counts_file,
+    load_counts,
+    read_counts,
+    read_heading,
+    save_counts,
+    write_counts,
+)
+from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
+from confide.files.privatizing import privatize_file
+from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
+from confide.files.records import (
+    alphabet_record,
+    diagnosis_record,
+    estimate_csv,
+    estimate_record,
+    finding_record,
+    groups_csv,
+    groups_record,
+    to_json,
+)
+from confide.files.rows import Account, Reason, Reject, name_columns
+from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.writing import (
+    as_meant,
+    as_shown,
+    check_writable,
+    csv_text,
+    report_columns,
+    report_sink,
+    whole_file,
+    write_rejects,
+    write_reports,
+    write_text,
+    write_values,
+)
+
+__all__ = [
+    "COUNT_COLUMN",
+    "REPORT_COLUMN",
+    "STANDARD_STREAM",
+    "Account",
+    "CountedReports",
+    "CountsFile",
+    "GroupEstimates",
+    "GroupedCounts",
+    "Heading",
+    "Key",
+    "Reason",
+    "Reject",
+    "Rows",
+    "alphabet_record",
+    "as_meant",
+    "as_shown",
+    "check_writable",
+    "csv_text",
+    "diagnosis_record",
+    "estimate_csv",
+    "estimate_file",
+    "estimate_record",
+    "finding_record",
+    "groups_csv",
+    "groups_record",
+    "is_counts_file",
+    "label_group",
+    "load_counts",
+    "name_columns",
+    "privatize_file",
+    "read_counts",
+    "read_heading",
+    "read_report_rows",
+    "read_value_batches",
+    "read_values",
+    "report_columns",
+    "report_sink",
+    "save_counts",
+    "to_json",
+    "whole_file",
+    "write_counts",
+    "write_rejects",
+    "write_reports",
+    "write_text",
+    "write_values",
+]

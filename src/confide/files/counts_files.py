@@ -1,0 +1,459 @@
+"""Files of counts: Parquet with the survey in it, so that counts of different surveys cannot be mixed up by mistake.
+
+A file holds the columns that name a group, then the report, then ``count``. Where it keeps counts of several surveys, a
+column ``survey`` says which. Nothing else is in it: no times, no names, no rows. Whatever is read from one is checked:
+files are copied, cut off, edited and concatenated on their way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Line, Pairs, Plane, Values
+from confide.alphabets.base import LARGEST_INTEGER
+from confide.counts import Counts, merge, tally
+from confide.errors import DataFileError, InvalidParameterError
+from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order
+from confide.files.reading import COUNT_LIMIT
+from confide.files.rows import Account, Reason
+from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
+from confide.files.writing import report_columns, whole_file
+from confide.surveys import Survey, parse_survey
+from confide.wording import digest
+
+METADATA = b"confide.counts"
+"""Under which name a Parquet file carries what it is."""
+
+SURVEY_COLUMN = "survey"
+
+FORMATS = (".parquet", ".csv", ".csv.gz")
+
+AGAIN = "Was it edited or damaged? Count the reports again."
+
+
+@dataclass(frozen=True)
+class Field:
+    """One part of a report, in the few words that SQL and Arrow need.
+
+    Attributes
+    ----------
+    kind
+        A whole number, a real number on a fine lattice, or a text.
+    low, high
+        Between what a whole number lies.
+    members
+        The only whole numbers or texts that there are; None where all between low and high are.
+    resolution
+        Of how large a fraction of one real numbers are multiples.
+    """
+
+    kind: Literal["whole", "real", "text"]
+    low: int = -LARGEST_INTEGER
+    high: int = LARGEST_INTEGER
+    members: tuple[int, ...] | tuple[str, ...] | None = None
+    resolution: int = 1
+
+
+def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
+    """Return the parts of a report of this alphabet.
+
+    >>> from confide import Grid
+    >>> fields_of(Grid(2, 3))[1].high
+    2
+    """
+    if isinstance(alphabet, Pairs):
+        return fields_of(alphabet.first) + fields_of(alphabet.second)
+    if isinstance(alphabet, Grid):
+        return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
+    if isinstance(alphabet, BitVectors):
+        lengths = (min(63, alphabet.length - start) for start in range(0, alphabet.length, 63))
+        return tuple(_span(0, 2**length) for length in lengths)
+    return (_field_of(alphabet),) * alphabet.parts
+
+
+def _field_of(alphabet: Alphabet) -> Field:
+    """Return what every part of a report is, where all are alike."""
+    if isinstance(alphabet, Integers) and alphabet.is_finite:
+        return Field("whole", *alphabet.span)
+    if isinstance(alphabet, Integers | Lattice):
+        return Field("whole")
+    if isinstance(alphabet, Line | Plane):
+        return Field("real", resolution=alphabet.RESOLUTION)
+    if isinstance(alphabet, Categories):
+        members: Any = alphabet.values
+        return Field("text" if isinstance(members[0], str) else "whole", members=members)
+    raise InvalidParameterError(f"Reports of {alphabet!r} cannot be counted in SQL; tally them in Python.")
+
+
+def _span(first: int, size: int) -> Field:
+    return Field("whole", first, first + size - 1)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The metadata of a file of counts.
+
+    Attributes
+    ----------
+    surveys
+        The surveys that the reports were made under: one, unless counts of several were put together on purpose.
+    by
+        The columns that name a group.
+    rows
+        The account of the rows that were counted.
+    """
+
+    surveys: tuple[Survey, ...]
+    by: tuple[str, ...]
+    rows: Account
+
+    def __post_init__(self) -> None:
+        taken = {*report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
+        for place, name in enumerate(self.by):
+            if name in taken or name in self.by[:place]:
+                raise InvalidParameterError(f"Groups cannot be named by a column called {name!r}. Rename it.")
+
+    @property
+    def survey(self) -> Survey:
+        """The first survey, which names the alphabet."""
+        return self.surveys[0]
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether there are counts of several surveys."""
+        return len(self.surveys) > 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the file."""
+        middle = (SURVEY_COLUMN,) if self.is_pooled else ()
+        return (*self.by, *middle, *report_columns(self.survey), COUNT_COLUMN)
+
+    @property
+    def schema(self) -> Any:
+        """The columns with their types and the metadata, for Arrow."""
+        pyarrow = require("pyarrow")
+        kinds = {"whole": pyarrow.int64(), "real": pyarrow.float64(), "text": pyarrow.string()}
+        parts = [kinds[field.kind] for field in fields_of(self.survey.mechanism.report_alphabet)]
+        middle = [pyarrow.int64()] if self.is_pooled else []
+        types = [*(pyarrow.string() for _ in self.by), *middle, *parts, pyarrow.int64()]
+        return pyarrow.schema(
+            list(zip(self.columns, types, strict=True)), metadata={METADATA: self._to_json().encode()}
+        )
+
+    def require(self, survey: Survey, path: object) -> None:
+        """Refuse counts that were made under another survey than this one."""
+        if survey.fingerprint not in {one.fingerprint for one in self.surveys}:
+            known = " and ".join(repr(one.mechanism) for one in self.surveys)
+            raise DataFileError(
+                f"{path} was counted under another survey, with {known}; this one has {survey.mechanism!r}. "
+                f"Estimate with the survey that the reports were made with."
+            )
+
+    @classmethod
+    def from_json(cls, text: bytes, path: object) -> Heading:
+        """Read the metadata that :attr:`schema` carries, and check all of it."""
+        try:
+            return _parse_heading(json.loads(text.decode()), path)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            reason = str(error).partition("\n")[0].removesuffix(".")
+            raise DataFileError(f"{path} does not say soundly what it counts: {reason}. {AGAIN}") from None
+
+    def _to_json(self) -> str:
+        surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
+        rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
+        record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
+        return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
+
+
+def _parse_heading(record: dict[str, Any], path: object) -> Heading:
+    if record.pop("digest", None) != _digest(record):
+        raise ValueError("its digest is another one")
+    surveys = tuple(parse_survey(one["text"]) for one in record["surveys"])
+    if [one.fingerprint for one in surveys] != [one["fingerprint"] for one in record["surveys"]]:
+        raise ValueError("a fingerprint is not that of its survey")
+    alike = {shape_of(one) for one in surveys}
+    if len(alike) != 1 or any(one.alphabet != surveys[0].alphabet for one in surveys):
+        raise ValueError("its surveys do not fit together")
+    rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
+    by = tuple(record["by"])
+    if not all(isinstance(name, str) for name in by):
+        raise ValueError("a group is not named by a text")
+    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)))
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    """Return a checksum: a guard against accidents and careless edits, not against anybody who means harm."""
+    return digest(json.dumps(record, sort_keys=True))
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int or not 0 <= number < COUNT_LIMIT:
+        raise ValueError(f"{number!r} is no number of rows")
+    return number
+
+
+def shape_of(survey: Survey) -> tuple[Any, ...]:
+    """Return the columns of a report and what they hold: what counts of several surveys must have in common."""
+    return report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
+
+
+@dataclass(frozen=True, eq=False)
+class CountsFile:
+    """Contents of a file of counts: for each group, the counts under each survey."""
+
+    heading: Heading
+    groups: dict[Key, dict[int, Counts]]
+
+    @property
+    def pools(self) -> dict[Key, Pool]:
+        """For each group its counts, each with the mechanism of its survey; groups without a report are left out."""
+        mechanisms = [survey.mechanism for survey in self.heading.surveys]
+        pools = {
+            key: [(part, mechanisms[number]) for number, part in sorted(parts.items()) if part.total > 0]
+            for key, parts in self.groups.items()
+        }
+        return {key: pools[key] for key in natural_order(key for key, pool in pools.items() if pool)}
+
+    @property
+    def counted(self) -> CountedReports | GroupedCounts:
+        """The counts of one survey, of each group where there are groups."""
+        if self.heading.by:
+            groups = {key: parts[0] for key, parts in self.groups.items()}
+            return GroupedCounts(self.heading.by, groups, self.heading.rows)
+        one = next(iter(self.groups.values()), {0: tally([])})[0]
+        return CountedReports(one.reports, one.counts, self.heading.rows)
+
+
+def is_counts_file(path: str | Path) -> bool:
+    """Whether this is a Parquet file that :func:`write_counts` made."""
+    if not str(path).lower().endswith(PARQUET) or not Path(path).is_file():
+        return False
+    return METADATA in (_schema(str(path)).metadata or {})
+
+
+def read_heading(path: str | Path) -> Heading:
+    """Read the metadata of a file of counts."""
+    if str(path).lower().endswith((".csv", ".csv.gz")) and Path(path).is_file():
+        raise DataFileError(f"{path} is CSV, and such counts carry no survey. Count again with -o counts.parquet.")
+    metadata = _schema(str(path)).metadata or {}
+    if METADATA not in metadata:
+        raise DataFileError(
+            f"{path} is no file of counts. Make one with: confide count SURVEY REPORTS -o counts.parquet"
+        )
+    return Heading.from_json(metadata[METADATA], path)
+
+
+def read_counts(path: str | Path) -> CountsFile:
+    """Read a whole file of counts."""
+    heading = read_heading(path)
+    table = require("pyarrow").Table.from_batches(checked_batches(path, heading), heading.schema)
+    return CountsFile(heading, split_groups(table, heading, path))
+
+
+def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReports | GroupedCounts:
+    """Load the counts of one survey from a file that ``confide count`` or :func:`save_counts` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+    survey
+        The survey that the counts should have been made under; whichever the file names, if left out.
+    """
+    file = read_counts(path)
+    if survey is not None:
+        file.heading.require(survey, path)
+    if file.heading.is_pooled:
+        raise DataFileError(f"{path} holds counts of {len(file.heading.surveys)} surveys. Read it with read_counts.")
+    return file.counted
+
+
+def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey) -> None:
+    """Save counts as a file: Parquet, which carries the survey along, or CSV.
+
+    >>> import tempfile
+    >>> from confide import Integers, TruncatedGeometric
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_counts(f"{folder}/counts.parquet", tally([3, 3, 5]), survey)
+    ...     load_counts(f"{folder}/counts.parquet", survey)
+    Counts(3 reports, 2 distinct)
+    """
+    groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
+    people = int(sum(one.total for one in groups.values()))
+    rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
+    heading = Heading((survey,), counts.by if isinstance(counts, GroupedCounts) else (), rows)
+    for one in groups.values():
+        _refuse_unsound(one, survey)
+    write_counts(path, _as_batches(heading, groups), heading)
+
+
+def _refuse_unsound(counts: Counts, survey: Survey) -> None:
+    if (counts.counts != np.floor(counts.counts)).any():
+        raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
+    alphabet = survey.mechanism.report_alphabet
+    if counts.reports.size and not alphabet.contains(alphabet.as_array(counts.reports)).all():
+        raise InvalidParameterError(f"Some of these reports lie outside {alphabet!r}. Are they of another survey?")
+
+
+def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]:
+    pyarrow = require("pyarrow")
+    for key, one in groups.items():
+        size = one.counts.size
+        if size:
+            columns = [*([part] * size for part in key), *(part.tolist() for part in one.reports.reshape(size, -1).T)]
+            yield pyarrow.record_batch([*columns, one.counts.astype(np.int64).tolist()], schema=heading.schema)
+
+
+def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> None:
+    """Write counts batch by batch: a whole file, or none."""
+    name = str(path).lower()
+    if not name.endswith(FORMATS):
+        raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
+    with whole_file(path) as stream:
+        if name.endswith(".parquet"):
+            _write_parquet(stream, _bounded(batches), heading)
+        else:
+            _write_csv(stream, _bounded(batches), heading, is_packed=name.endswith(".gz"))
+
+
+def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
+    """Read a file of counts batch by batch, and refuse whatever cannot have been counted."""
+    schema, parquet = heading.schema, require("pyarrow.parquet")
+    with parquet_explained(str(path)), parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
+            told = ", ".join(f"{field.name} ({field.type})" for field in schema)
+            raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
+        for batch in file.iter_batches():
+            fault = _find_batch_fault(batch, heading)
+            if fault:
+                raise DataFileError(f"{path} cannot be used: {fault}. {AGAIN}")
+            yield batch
+
+
+def _find_batch_fault(batch: Any, heading: Heading) -> str:
+    """Return what is wrong with a batch of counts, or nothing."""
+    depth, columns = len(heading.by), batch.columns
+    empty = [name for name, column in zip(heading.columns[depth:], columns[depth:], strict=True) if column.null_count]
+    if empty:
+        return f"its column {empty[0]!r} has rows without a value"
+    counts = columns[-1].to_numpy()
+    if ((counts < 0) | (counts >= COUNT_LIMIT)).any():
+        return f"counts lie between 0 and 2**53; got {counts[(counts < 0) | (counts >= COUNT_LIMIT)][0]}"
+    parts = columns[depth + heading.is_pooled : -1]
+    numbers = columns[depth].to_numpy() if heading.is_pooled else np.zeros(len(counts), dtype=np.int64)
+    for number in np.unique(numbers).tolist():
+        if not 0 <= number < len(heading.surveys):
+            return f"it has a survey number {number}, and {len(heading.surveys)} surveys"
+        alphabet = heading.surveys[number].mechanism.report_alphabet
+        reports = to_reports(parts, alphabet)[numbers == number]
+        inside = alphabet.contains(reports)
+        if not inside.all():
+            return f"the report {reports[~inside][0].tolist()!r} lies outside {alphabet!r}"
+    return ""
+
+
+def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
+    """Return the Arrow columns of reports as one array of the alphabet's shape."""
+    arrays = [_as_array(column) for column in columns]
+    if len(arrays) == 1:
+        return arrays[0]
+    if isinstance(alphabet, Pairs) and len({array.dtype.kind for array in arrays}) > 1:
+        arrays = [array.astype(object) for array in arrays]
+    return np.stack(arrays, axis=-1)
+
+
+def _as_array(column: Any) -> Values:
+    array: Values = column.to_numpy(zero_copy_only=False)
+    return array.astype(str) if array.dtype.kind == "O" else array
+
+
+def split_groups(table: Any, heading: Heading, path: object = "The source") -> dict[Key, dict[int, Counts]]:
+    """Cut a table into groups and surveys, where these change; a report that stands twice in one is refused."""
+    alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by)
+    columns = [table.column(place).combine_chunks() for place in range(table.num_columns)]
+    names = depth + heading.is_pooled
+    keys = [
+        column.fill_null("").to_pylist() if place < depth else column.to_pylist()
+        for place, column in enumerate(columns[:names])
+    ]
+    groups: dict[Key, dict[int, Counts]] = {}
+    distinct = 0
+    for start, end in _runs(keys, table.num_rows):
+        parts = [column.slice(start, end - start) for column in columns[names:]]
+        counts = tally_columns(parts[:-1], parts[-1], alphabet)
+        of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
+        number = keys[depth][start] if heading.is_pooled else 0
+        distinct -= 0 if number not in of_key else of_key[number].counts.size
+        of_key[number] = counts if number not in of_key else merge([of_key[number], counts])
+        distinct += of_key[number].counts.size
+    if distinct != table.num_rows:
+        raise DataFileError(
+            f"{path} holds {table.num_rows - distinct:,} of its {table.num_rows:,} counts more than once. Were files "
+            f"put behind one another? Add files of counts up with confide merge."
+        )
+    return groups
+
+
+def tally_columns(columns: list[Any], counts: Any, alphabet: Alphabet) -> Counts:
+    """Return columns that are in order as counts."""
+    reports, numbers = to_reports(columns, alphabet), counts.to_numpy().astype(np.float64)
+    # Parts of different types are put in an order of their own, which SQL does not know.
+    return tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
+
+
+def _runs(keys: list[list[Any]], rows: int) -> Iterator[tuple[int, int]]:
+    """Return where runs of rows with the same key start and end."""
+    changes = np.zeros(rows, dtype=bool)
+    changes[:1] = True
+    for column in keys:
+        array = np.array(column, dtype=object)
+        changes[1:] |= array[1:] != array[:-1]
+    starts = [*np.flatnonzero(changes).tolist(), rows]
+    return itertools.pairwise(starts)
+
+
+def _schema(path: str) -> Any:
+    with parquet_explained(path):
+        return require("pyarrow.parquet").read_schema(path)
+
+
+def _bounded(batches: Iterable[Any]) -> Iterator[Any]:
+    """Refuse sums that a file of counts cannot hold."""
+    for batch in batches:
+        counts = batch.column(batch.num_columns - 1).to_numpy()
+        if counts.size and counts.max() >= COUNT_LIMIT:
+            raise DataFileError(f"A report was counted {counts.max():,} times, more than 2**53. Correct the counts.")
+        yield batch
+
+
+def _write_parquet(stream: BinaryIO, batches: Iterable[Any], heading: Heading) -> None:
+    parquet, schema = require("pyarrow.parquet"), heading.schema
+    # With a checksum a page that was damaged on its way is an error and not another number.
+    with parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
+        for batch in batches:
+            writer.write_batch(batch.rename_columns(list(heading.columns)).cast(schema))
+
+
+def _write_csv(stream: BinaryIO, batches: Iterable[Any], heading: Heading, *, is_packed: bool) -> None:
+    with contextlib.ExitStack() as closing:
+        packed: Any = closing.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", mtime=0)) if is_packed else stream
+        text = io.TextIOWrapper(packed, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(heading.columns)
+        for batch in batches:
+            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        text.flush()
+        text.detach()

@@ -1,0 +1,357 @@
+"""Files of values and reports read row by row in Python: CSV, gzipped or not, and Parquet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
+from confide.alphabets.numerals import looks_like_a_number, parse_real
+from confide.counts import Counts, tally
+from confide.errors import DataFileError
+from confide.files.rows import Account, Reason, Reject, first_few
+from confide.files.sheets import (
+    COLUMN_CURE,
+    PARQUET,
+    Chunk,
+    CsvSheet,
+    Places,
+    Request,
+    name_of,
+    open_sheet,
+    parquet_explained,
+    require,
+)
+from confide.surveys import Survey
+
+COUNT_LIMIT = 2**53
+"""Counts lie below it: from here on a float64, which counts are added up in, skips numbers."""
+
+PARQUET_ROWS = 2**20
+"""Rows of a Parquet file that are read at a time."""
+
+Entry = tuple[str, ...]
+"""The texts of one row: the parts of its value and, in a counted file, its count."""
+
+_NO_ROWS: Indices = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a file of values or reports.
+
+    Attributes
+    ----------
+    account
+        How many rows there are, how many were accepted, and where they stand.
+    alphabet
+        What the values were checked against.
+    distinct
+        The values that were accepted, each text once: a million rows of a hundred ages hold a hundred.
+    numbers
+        Which of these each accepted row holds, in the order of the file.
+    counts
+        How many people each accepted row stands for, where the file has a column ``count``; None otherwise.
+    rejected
+        The rows that cannot be used.
+    unused
+        The columns that the file has besides.
+    """
+
+    account: Account
+    alphabet: Alphabet
+    distinct: Values
+    numbers: Indices
+    counts: NDArray[np.int64] | None
+    rejected: tuple[Reject, ...]
+    unused: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> Values:
+        """One value a person, in the order of the file."""
+        numbers = self.numbers if self.counts is None else np.repeat(self.numbers, self.counts)
+        values: Values = self.distinct[numbers]
+        return values
+
+    def tally(self) -> Counts:
+        """Count the values, as :func:`confide.tally` does."""
+        return tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
+
+    def histogram(self) -> NDArray[np.float64]:
+        """Return how many people have each value of the alphabet."""
+        counts, size = self.tally(), self.alphabet.size
+        return np.bincount(self.alphabet.encode(counts.reports), counts.counts, minlength=size).astype(np.float64)
+
+    def distribution(self) -> NDArray[np.float64]:
+        """Return the share of people that have each value of the alphabet."""
+        if self.account.people == 0:
+            source = self.account.source
+            raise DataFileError(f"The counts of {source} add up to 0; a distribution needs at least one person.")
+        return self.histogram() / self.account.people
+
+
+def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
+    """Read a CSV file of true values.
+
+    Parameters
+    ----------
+    path
+        The file, ``.gz`` or not; ``-`` for standard input.
+    survey
+        What the values must be, and by its ``name`` which column they stand in.
+    columns
+        The column to read, or the columns where a value has several parts. If left out: the column named like the
+        survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
+    """
+    return _read(str(path), _values_of(survey, columns))
+
+
+def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
+    """Read a CSV file of reports; as :func:`read_values`, with ``report`` for the name of the column.
+
+    Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
+    spreadsheets and databases round the last digits away.
+    """
+    return _read(str(path), Request(survey.mechanism.report_alphabet, tuple(columns)))
+
+
+def read_value_batches(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Iterator[Rows]:
+    """Read a file of true values as :func:`read_values` does, batch by batch, so that it need not fit into memory.
+
+    Parquet files are read too, with the package pyarrow.
+    """
+    request = _values_of(survey, columns)
+    if str(path).lower().endswith(PARQUET):
+        return _parquet_batches(str(path), request)
+    return csv_batches(str(path), request)
+
+
+def csv_batches(path: str, request: Request) -> Iterator[Rows]:
+    """Read a CSV file batch by batch."""
+    with open_sheet(path) as sheet:
+        places = _choose(sheet, path, request)
+        for chunk in sheet.chunks(_ordered(places)):
+            yield _judge(_scan([chunk]), request.alphabet, places, name_of(path))
+
+
+def _values_of(survey: Survey, columns: Sequence[str]) -> Request:
+    return Request(survey.alphabet, tuple(columns), name=survey.name)
+
+
+def _read(path: str, request: Request) -> Rows:
+    with open_sheet(path) as sheet:
+        places = _choose(sheet, path, request)
+        rows = _judge(_scan(sheet.chunks(_ordered(places))), request.alphabet, places, name_of(path))
+    rows.account.require_rows()
+    return rows
+
+
+def _choose(sheet: CsvSheet, path: str, request: Request) -> Places:
+    return request.choose(name_of(path), sheet.header)
+
+
+def _ordered(places: Places) -> tuple[int, ...]:
+    """Return the parts of a value, and behind them the count: the last text of an entry."""
+    return (*places.parts, *places.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Rows of a file as they stand there, each distinct entry kept once.
+
+    Attributes
+    ----------
+    entries
+        The distinct entries.
+    codes
+        Which entry each row is; -1 for a row with too few or too many fields.
+    lines
+        Where each row starts.
+    strays
+        What is wrong with rows of too few or too many fields; nothing of blank ones.
+    """
+
+    entries: list[Entry]
+    codes: Indices
+    lines: Indices
+    strays: dict[int, str]
+
+
+class _Numbering(dict[Any, int]):
+    """Gives each new key the next number."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+def _scan(chunks: Iterable[Chunk]) -> Scan:
+    known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+    for chunk in chunks:
+        codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
+        codes[-1][list(chunk.strays)] = -1
+        lines.append(chunk.lines)
+        strays |= {read + place: text for place, text in chunk.strays.items()}
+        read += len(chunk.keys)
+    entries = [key if isinstance(key, tuple) else (key,) for key in known]
+    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays)
+
+
+def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
+    is_counted = places.count is not None
+    fields = [entry[: len(places.parts)] for entry in scan.entries]
+    counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
+    parsed = [alphabet.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+    distinct, is_good = _select(alphabet, parsed)
+    # One place past the end stands for rows with the wrong number of fields, whose code is -1.
+    usable = np.append(is_good, False)[scan.codes]
+    chosen = scan.codes[usable]
+    rejected = _reject(scan, np.flatnonzero(~usable).tolist(), alphabet, fields, source)
+    weights = counts[chosen] if is_counted else None
+    account = Account(
+        accepted=chosen.size,
+        rejected=dict(Counter(one.reason for one in rejected)),
+        first=first_few(rejected),
+        source=source,
+        columns=places.names,
+        people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
+        is_counted=is_counted,
+    )
+    return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused)
+
+
+def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry], source: str) -> tuple[Reject, ...]:
+    codes = set(scan.codes[rows].tolist()) - {-1}
+    faults = {code: find_fault(alphabet, values[code]) for code in codes}
+    rejects = []
+    for row in rows:
+        line, stray = int(scan.lines[row]), scan.strays.get(row)
+        if stray is not None:
+            rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
+        else:
+            code = int(scan.codes[row])
+            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code]))
+    return tuple(rejects)
+
+
+def find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
+    """Return why the texts of a row are no value of the alphabet; or, if they are one, that its count is none."""
+    if _is_value(alphabet, fields):
+        return Reason.BAD_COUNT
+    if not all(text.strip() for text in fields):
+        return Reason.MISSING
+    if isinstance(alphabet, Pairs):
+        parts = zip((alphabet.first, alphabet.second), fields, strict=True)
+        return next(find_fault(part, (text,)) for part, text in parts if not _is_value(part, (text,)))
+    if alphabet.parse(fields) is not None:
+        return Reason.OUTSIDE
+    if isinstance(alphabet, Line | Plane):
+        return Reason.NOT_A_NUMBER
+    return Reason.NOT_WHOLE if all(map(looks_like_a_number, fields)) else Reason.NOT_A_NUMBER
+
+
+def _is_value(alphabet: Alphabet, fields: Entry) -> bool:
+    return bool(_select(alphabet, [alphabet.parse(fields)])[1][0])
+
+
+def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
+    """Return the values of the alphabet among what was parsed, and a mark on each thing that is one."""
+    places = [place for place, value in enumerate(parsed) if _fits(value)]
+    is_good = np.zeros(len(parsed), dtype=bool)
+    if not places:
+        return alphabet.as_array([]), is_good
+    values = _as_array(alphabet, [parsed[place] for place in places])
+    inside = alphabet.contains(values)
+    is_good[places] = inside
+    return values[inside], is_good
+
+
+def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
+    """Return parsed values as numpy best holds them: a number and a category in one pair as objects."""
+    first = values[0]
+    is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
+    array: Values = np.array(values, dtype=object if is_mixed else None)
+    if isinstance(alphabet, Line | Plane):
+        with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
+            array = np.rint(array * alphabet.RESOLUTION) / alphabet.RESOLUTION
+    return array
+
+
+def _fits(value: Any) -> bool:
+    """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
+
+
+def _parse_count(text: str) -> int:
+    """Return a count, or -1 for what is none."""
+    number = parse_real(text)
+    if number is None or not 0 <= number < COUNT_LIMIT or not number.is_integer():
+        return -1
+    return int(number)
+
+
+def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
+    """Read a Parquet file as the texts that a CSV file would hold."""
+    with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
+        header = file.schema_arrow.names
+        places = request.choose(path, header, has_lines=False)
+        names, read = [header[place] for place in _ordered(places)], 0
+        for batch in file.iter_batches(PARQUET_ROWS, columns=names):
+            columns = [_as_entries(batch.column(name), name, path) for name in names]
+            yield _judge(_combine(columns, read), request.alphabet, places, path)
+            read += batch.num_rows
+
+
+def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
+    """Return the distinct texts of a column, and which of them each row holds."""
+    try:
+        encoded = column.dictionary_encode(null_encoding="encode")
+    except (TypeError, NotImplementedError):
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+        ) from None
+    values = encoded.dictionary.to_pylist()
+    strange = next((value for value in values if not isinstance(value, str | int | float | Decimal | None)), None)
+    if strange is not None:
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+        )
+    return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a CSV file would hold it; whole numbers as such, also where they are stored as decimals."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return str(int(value))
+    return str(value)
+
+
+def _combine(columns: list[tuple[list[str], Indices]], read: int) -> Scan:
+    """Return the distinct rows of several columns, and which of them each row is."""
+    codes = np.zeros(columns[0][1].size, dtype=np.int64)
+    for texts, numbers in columns:
+        codes = codes * len(texts) + numbers
+    distinct, codes = np.unique(codes, return_inverse=True)
+    entries = [_entry(int(code), columns) for code in distinct]
+    return Scan(entries, codes.reshape(-1), np.arange(read + 1, read + 1 + codes.size), {})
+
+
+def _entry(code: int, columns: list[tuple[list[str], Indices]]) -> tuple[str, ...]:
+    parts: list[str] = []
+    for texts, _ in reversed(columns):
+        code, place = divmod(code, len(texts))
+        parts.append(texts[place])
+    return tuple(reversed(parts))

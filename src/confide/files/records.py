@@ -1,0 +1,288 @@
+"""Estimates, diagnoses and estimates of groups as CSV for people and as JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from confide.alphabets import Alphabet
+from confide.comparisons import Outcome
+from confide.counts import Counts
+from confide.estimates import Estimate
+from confide.files.groups import GroupEstimates, Key
+from confide.files.writing import as_lists, as_shown, column_names, csv_text
+from confide.intervals import Band, Interval
+from confide.surveys import ALPHABETS, Survey
+from confide.theory.diagnosis import Diagnosis, QueryAnswer
+from confide.theory.inversion_error import InversionError
+from confide.theory.likely_subsets import LikelySubset
+from confide.theory.maximum_set import MaximumSet
+from confide.theory.verdicts import Finding
+from confide.theory.words import verdict_in_words
+
+
+def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
+    """Return an estimate as CSV: each value, its probability and, with a band, its low and high end."""
+    values = _shown_values(estimate.alphabet)
+    columns = {"probability": estimate.distribution} | ({} if band is None else {"low": band.low, "high": band.high})
+    header = (*value_columns(survey, ("low", "high")), *columns)
+    numbers = np.column_stack(list(columns.values())).tolist()
+    return csv_text(map(as_shown, header), ([*value, *row] for value, row in zip(values, numbers, strict=True)))
+
+
+def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what the columns of a value are called beside its probability and other columns."""
+    return column_names(
+        survey.alphabet, survey.name if survey.name not in ("probability", "reports", *taken) else "value"
+    )
+
+
+def estimate_record(
+    survey: Survey, counts: Counts, outcome: Outcome, band: Band | None = None, answers: Sequence[Interval] = ()
+) -> dict[str, Any]:
+    """Return everything that is known about an estimate, ready for :func:`to_json`."""
+    answer = outcome.estimate
+    return {
+        "survey": {"name": survey.name, "title": survey.title},
+        "alphabet": alphabet_record(answer.alphabet)
+        | {"values": answer.alphabet.decode(np.arange(answer.alphabet.size)).tolist()},
+        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        "guarantee": str(survey.mechanism.guarantee),
+        "reports": counts.total,
+        "method": answer.method.name,
+        "settings": repr(answer.method),
+        "status": str(answer.status),
+        "explanation": answer.explanation,
+        "choices": [asdict(choice) for choice in answer.choices],
+        "iterations": answer.iterations,
+        "seconds": answer.seconds,
+        "log_likelihood": answer.log_likelihood,
+        "certificate": answer.certificate,
+        "identification": finding_record(answer.identification),
+        "emd": outcome.emd,
+        "total_variation": outcome.total_variation,
+        "distribution": answer.distribution.tolist(),
+        "considered": None if answer.considered is None else _considered_record(answer.considered),
+        "interval": None if band is None else _band_record(band),
+        "queries": [_answer_record(one) for one in answers],
+    }
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """Return a verdict, its reason and what it rests on, ready for :func:`to_json`."""
+    return {
+        "verdict": str(finding.verdict),
+        "reason": finding.reason,
+        "source": finding.source,
+        "numbers": dict(finding.numbers),
+    }
+
+
+def _band_record(band: Band) -> dict[str, Any]:
+    return {
+        "level": band.level,
+        "low": band.low.tolist(),
+        "high": band.high.tolist(),
+        "rests_on": band.rests_on,
+        "undetermined": None if band.undetermined is None else [ends.tolist() for ends in band.undetermined],
+    }
+
+
+def _answer_record(answer: Interval) -> dict[str, Any]:
+    return {
+        "query": answer.question,
+        "estimate": answer.estimate,
+        "low": answer.low,
+        "high": answer.high,
+        "level": answer.level,
+        "rests_on": answer.rests_on,
+        "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+    }
+
+
+def _considered_record(subset: LikelySubset) -> dict[str, Any]:
+    return {
+        "values": subset.alphabet.size,
+        "of": repr(subset.whole),
+        "proof": subset.proof,
+        "reason": subset.reason,
+    }
+
+
+def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
+    """Return what an alphabet is, ready for :func:`to_json`."""
+    kinds = [name for name, kind in ALPHABETS.items() if kind is type(alphabet)]
+    return {
+        "kind": kinds[0] if kinds else _hyphenated(type(alphabet).__name__),
+        "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
+        "unit": alphabet.unit or None,
+        "fields": list(alphabet.field_names),
+        "description": repr(alphabet),
+    }
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """Return a record as strict JSON, where what is not a finite number is null.
+
+    >>> to_json({"certificate": float("inf")})
+    '{"certificate": null}'
+    """
+    return json.dumps(_finite(record), allow_nan=False, ensure_ascii=False)
+
+
+def groups_csv(groups: GroupEstimates) -> str:
+    """Return one tidy table: a row for each group and value, with its probability and the reports of the group."""
+    header = (*groups.by, *value_columns(groups.survey, (*groups.by, "reports")), "probability", "reports")
+    return csv_text(map(as_shown, header), _group_rows(groups))
+
+
+def _group_rows(groups: GroupEstimates) -> Iterator[tuple[Any, ...]]:
+    values = _shown_values(groups.survey.alphabet)
+    for key, one in groups.estimates.items():
+        shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
+        for value, share in zip(values, one.distribution.tolist(), strict=True):
+            yield (*shown, *value, share, reports)
+
+
+def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
+    """Return all values for a spreadsheet; numbers need no second look."""
+    values = as_lists(alphabet.decode(np.arange(alphabet.size)))
+    has_texts = bool(values) and any(isinstance(part, str) for part in values[0])
+    return [list(map(as_shown, value)) for value in values] if has_texts else values
+
+
+def groups_record(groups: GroupEstimates) -> dict[str, Any]:
+    """Return everything that is known about the estimates, ready for :func:`confide.files.to_json`."""
+    survey, first = groups.survey, next(iter(groups.estimates.values()))
+    return {
+        "survey": {"name": survey.name, "title": survey.title},
+        "alphabet": alphabet_record(survey.alphabet)
+        | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
+        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        "guarantee": str(survey.mechanism.guarantee),
+        "reports": groups.total,
+        "method": first.method.name,
+        "settings": repr(first.method),
+        "identification": finding_record(groups.identification),
+        "by": list(groups.by),
+        "groups": [_group_record(groups, key, one) for key, one in groups.estimates.items()],
+    }
+
+
+def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, Any]:
+    return {
+        "group": dict(zip(groups.by, key, strict=True)),
+        "reports": groups.reports[key],
+        "status": str(one.status),
+        "explanation": one.ending,
+        "identified": str(one.identification.verdict),
+        "iterations": one.iterations,
+        "log_likelihood": one.log_likelihood,
+        "certificate": one.certificate,
+        "distribution": one.distribution.tolist(),
+    }
+
+
+def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
+    """Return everything that a diagnosis found, ready for :func:`confide.files.to_json`."""
+    return {
+        "survey": {"name": survey.name, "title": survey.title},
+        "alphabet": alphabet_record(survey.alphabet),
+        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        "reports": None if diagnosis.counts is None else diagnosis.counts.total,
+        "words": verdict_in_words(diagnosis),
+        "identification": _finding(diagnosis.identification),
+        "consistency": {
+            "verdict": str(diagnosis.consistency.verdict),
+            "continuity": _finding(diagnosis.consistency.continuity),
+            "dominance": _finding(diagnosis.consistency.dominance),
+        },
+        "partition": _partition(diagnosis),
+        "strict_concavity": _finding(diagnosis.concavity),
+        "uniqueness": _finding(diagnosis.uniqueness),
+        "maximum_set": _maximum_set(diagnosis),
+        "inversion": _inversion(diagnosis.inversion),
+        "chance": None if diagnosis.chance is None else vars(diagnosis.chance),
+        "queries": [_answer(answer) for answer in answers],
+    }
+
+
+def _finding(finding: Finding | None) -> dict[str, Any] | None:
+    return None if finding is None else finding_record(finding)
+
+
+def _partition(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    parts, shares = diagnosis.partition, diagnosis.class_shares
+    if parts is None:
+        return None
+    return {
+        "size": parts.size,
+        "is_trivial": parts.is_trivial,
+        "classes": None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes],
+        "shares": None if shares is None else shares.tolist(),
+        "identification": _finding(parts.identification),
+    }
+
+
+def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """Return the bounds of every value; None where the estimate is unique without them, or there are no reports."""
+    best = diagnosis.known_maximum
+    if best is None:
+        return None
+    record = {"dimension": best.dimension, "certificate": best.certificate, "point": best.point.tolist()}
+    return record | ({"is_exact": best.is_exact} | _bounds(best) if best.is_small else {})
+
+
+def _bounds(best: MaximumSet) -> dict[str, Any]:
+    values = best.alphabet.decode(np.arange(best.alphabet.size)).tolist()
+    return {"values": values, "lowest": best.lowest.tolist(), "highest": best.highest.tolist()}
+
+
+def _inversion(error: InversionError) -> dict[str, Any]:
+    bound = error.bound
+    return {
+        "mean_squared_error_times_reports": error.per_report,
+        "mean_squared_error": error.mean_squared,
+        "reason": error.reason or None,
+        "bound": None
+        if bound is None
+        else {
+            "kind": bound.kind,
+            "times_reports": bound.per_report,
+            "proposition": bound.proposition,
+            "holds": bound.holds,
+            "condition": bound.condition,
+        },
+    }
+
+
+def _answer(answer: QueryAnswer) -> dict[str, Any]:
+    return {
+        "query": answer.query,
+        "identification": _finding(answer.identification),
+        "lowest": answer.lowest,
+        "highest": answer.highest,
+        "is_outer": answer.is_outer,
+    }
+
+
+def _hyphenated(name: str) -> str:
+    """Return the name of a class as names are written in a survey.
+
+    >>> _hyphenated("BitVectors")
+    'bit-vectors'
+    """
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+def _finite(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return {key: _finite(value) for key, value in thing.items()}
+    if isinstance(thing, list):
+        return [_finite(value) for value in thing]
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing

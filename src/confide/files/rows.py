@@ -1,0 +1,181 @@
+"""The account of rows: every row of a source is accepted, or rejected with its file, its line and a reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+from confide.alphabets import Alphabet
+from confide.errors import DataFileError
+from confide.wording import counted
+
+SHOWN_REJECTS = 10
+"""Rejected rows that a message names; a file of them names all."""
+
+
+class Reason(StrEnum):
+    """Why a row was rejected."""
+
+    MISSING = "missing"
+    NOT_A_NUMBER = "not a number"
+    NOT_WHOLE = "not a whole number"
+    OUTSIDE = "outside the alphabet"
+    BAD_COUNT = "bad count"
+    MISSHAPEN = "wrong number of fields"
+    NOT_JSON = "not JSON"
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that cannot be used.
+
+    Attributes
+    ----------
+    file
+        The file that it stands in.
+    line
+        The line where it starts; in a format without lines the row, counted from 1; None where rows have no order.
+    text
+        What it says in the columns that were read.
+    reason
+        What is wrong with it.
+    """
+
+    file: str
+    line: int | None
+    text: str
+    reason: Reason
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
+        return f"{place}: {self.text!r} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Rows of a source, accepted or rejected; accounts of batches and of files add up.
+
+    >>> print(Account(7, {Reason.MISSING: 1}) + Account(2))
+    10 rows read = 9 accepted + 1 rejected
+
+    Attributes
+    ----------
+    accepted
+        How many rows can be used.
+    rejected
+        How many cannot, by the reason.
+    first
+        The first few of those, for messages.
+    source, columns
+        Where the rows stand, and in which columns.
+    people
+        How many people stand behind the accepted rows: more than rows where a row has a count.
+    is_counted
+        Whether the rows have counts.
+    """
+
+    accepted: int = 0
+    rejected: Mapping[Reason, int] = field(default_factory=dict)
+    first: tuple[Reject, ...] = field(default=(), compare=False)
+    source: str = field(default="The source", compare=False)
+    columns: tuple[str, ...] = field(default=(), compare=False)
+    people: int = field(default=0, compare=False)
+    is_counted: bool = field(default=False, compare=False)
+
+    @property
+    def read(self) -> int:
+        """The number of rows."""
+        return self.accepted + self.total_rejected
+
+    @property
+    def total_rejected(self) -> int:
+        """The number of rows that cannot be used."""
+        return sum(self.rejected.values())
+
+    @property
+    def reasons(self) -> str:
+        """The reasons in words, each with how many rows it holds for, the most frequent first."""
+        ordered = sorted(self.rejected.items(), key=lambda one: (-one[1], one[0]))
+        return ", ".join(f"{number:,} {reason}" for reason, number in ordered)
+
+    @property
+    def listing(self) -> str:
+        """The first rejected rows, one a line, and how many more there are."""
+        shown = [f"  {reject}" for reject in self.first]
+        left = self.total_rejected - len(shown)
+        return "\n".join([*shown, f"  ... and {left:,} more"] if left > 0 else shown)
+
+    @property
+    def description(self) -> str:
+        """Where the rows came from and what became of them, in words."""
+        often = ", each as often as its count says" if self.is_counted else ""
+        outcome = str(self) if self.total_rejected else f"{counted(self.read, 'row')}, all accepted"
+        return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Where the rows came from and what became of them, ready for JSON."""
+        return {
+            "source": self.source,
+            "columns": list(self.columns),
+            "is_counted": self.is_counted,
+            "read": self.read,
+            "accepted": self.accepted,
+            "rejected": self.total_rejected,
+        }
+
+    def require_rows(self) -> None:
+        """Refuse a source without a row."""
+        if not self.read:
+            raise DataFileError(f"{self.source} has no rows; it should hold one row a person.")
+
+    def require_usable(self, cure: str = "Correct or remove them.") -> None:
+        """Refuse rejected rows, naming the first ten, with a cure."""
+        if self.total_rejected:
+            rows = f"{self.total_rejected:,} of {counted(self.read, 'row')}"
+            raise DataFileError(f"{rows} of {self.source} cannot be used:\n{self.listing}\n{cure}")
+
+    def require_any(self, alphabet: Alphabet, what: str = "Reports") -> None:
+        """Refuse a source of which no row could be used."""
+        self.require_rows()
+        if not self.accepted:
+            rows = f"None of the {self.read:,} rows of {self.source} can"
+            told = rows if self.read > 1 else f"The only row of {self.source} cannot"
+            listing = f":\n{self.listing}\n" if self.first else f" ({self.reasons}). "
+            raise DataFileError(
+                f"{told} be used{listing}Do the data and the survey belong together? {what} must lie in {alphabet!r}."
+            )
+
+    def __add__(self, other: Account) -> Account:
+        return Account(
+            self.accepted + other.accepted,
+            dict(Counter(self.rejected) + Counter(other.rejected)),
+            (*self.first, *other.first)[:SHOWN_REJECTS],
+            other.source if self.read == 0 else self.source,
+            other.columns or self.columns,
+            self.people + other.people,
+            self.is_counted or other.is_counted,
+        )
+
+    def __str__(self) -> str:
+        rows = counted(self.read, "row")
+        return f"{rows} read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+
+
+def first_few(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
+    """Return as many rejected rows as a message names."""
+    return tuple(islice(rejects, SHOWN_REJECTS))
+
+
+def name_columns(names: Iterable[str]) -> str:
+    """Return columns as they are named in a sentence.
+
+    >>> name_columns(["row", "column"])
+    'columns row and column'
+    """
+    listed = list(names)
+    return f"{'column' if len(listed) == 1 else 'columns'} {' and '.join(listed)}"
