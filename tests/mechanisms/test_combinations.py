@@ -86,6 +86,30 @@ def test_what_are_no_pairs_is_refused(values: list[Any]) -> None:
         PAIR.privatize(values, rng=1)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        PAIR,
+        Product(SEX, SEX),
+        Product(TruncatedGeometric(Integers(0, 3), 1.0), TruncatedGeometric(Integers(0, 4), 1.0)),
+    ],
+    ids=repr,
+)
+def test_reports_of_pairs_drawn_one_by_one_are_counted_like_those_drawn_together(mechanism: Product) -> None:
+    """A list of pairs of a number and a category became texts, which no alphabet holds."""
+    values = mechanism.alphabet.decode(np.arange(30) % mechanism.alphabet.size).tolist()
+    single = [mechanism.privatize(tuple(value), rng=seed) for seed, value in enumerate(values)]
+    counts = tally(single)
+    assert counts.total == 30
+    numbers = mechanism.report_alphabet.encode(single)
+    np.testing.assert_array_equal(
+        mechanism.lay_out(counts), np.bincount(numbers, minlength=mechanism.report_alphabet.size)
+    )
+    together = tally(mechanism.report_alphabet.decode(numbers))
+    assert counts == together
+    assert mechanism.observe(counts).total == 30
+
+
 def test_parts_without_end_make_no_product() -> None:
     with pytest.raises(InvalidParameterError, match=r"Product needs a finite alphabet; .* is unbounded"):
         Product(Geometric(Integers(0, 9), 1.0), SEX)
