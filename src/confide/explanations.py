@@ -19,7 +19,7 @@ from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, Pla
 from confide.guarantees import LocalDP
 from confide.mechanisms import Mechanism
 from confide.methods import Choice
-from confide.methods.candidates import HEAD_START
+from confide.methods.stacked import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
 from confide.wording import quote_value, with_unit
