@@ -147,7 +147,7 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
         return (
             f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
         )
-    places = np.flatnonzero(reports.unpack([output])[0]).tolist()
+    places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
     values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
 
