@@ -207,6 +207,13 @@ def test_the_diagnosis_is_that_of_the_matrix(mechanism: cf.Mechanism) -> None:
         assert word not in str(answer)
 
 
+def test_stored_weights_know_which_values_are_neighbours() -> None:
+    layout = OWN["square wave"].channel.layout
+    assert layout is not None
+    assert layout.shape == (30,)
+    assert OWN["unary encoding by weights"].channel.layout is None
+
+
 def test_a_diagnosis_counts_bit_vectors() -> None:
     words = str(cf.diagnose(None, OWN["unary encoding"]))
     assert "1,024 outputs" in words
