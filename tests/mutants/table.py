@@ -30,5 +30,5 @@ class Fault:
 
 def read_faults() -> list[Fault]:
     """Read the table."""
-    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["fault"]
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8")).get("fault", [])
     return [Fault(**{**row, "tests": tuple(row["tests"])}) for row in rows]
