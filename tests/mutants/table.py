@@ -1,4 +1,4 @@
-"""The table of planted faults, faults.toml: each a text of a source file, what to write instead, and who must notice."""
+"""The table of planted faults, faults.toml: a text of a source file, what to write instead, and who must notice."""
 
 from __future__ import annotations
 
