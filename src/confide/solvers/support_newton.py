@@ -49,6 +49,9 @@ CORRECTED = 0.03
 TOLERATED = 0.02
 """The share of weights that the first of these steps may leave on the wrong side of their bound; the next ones less."""
 
+SPOILT = 0.3
+"""A step of which the exact curvature leaves less than this share is worth nothing: 0.5 to 1 is left of sound ones."""
+
 MOST_REPEATS = 3
 MUCH_NEARER = 0.1
 """A curvature is used again if what the last step promised is at most this share of what the one before did."""
@@ -255,7 +258,10 @@ def _corrected_step(
         length = min(1.0, promise / bend) if bend > 0 else 1.0
         step, bent, change = step + length * move, bent + length * curved, change + length * pushed
         gained = length * promise - length**2 * bend / 2
-        first, tolerated = max(first, gained), tolerated / 10
-        if gained <= CORRECTED * first:
+        # A step that has to be cut short was spoilt by weights on the wrong side: near the maximum so few are left to
+        # move that the tolerated share is all of them, and nothing is gained until none is tolerated.
+        is_spoilt = length < SPOILT and tolerated > 0
+        first, tolerated = max(first, gained), 0.0 if is_spoilt else tolerated / 10
+        if gained <= CORRECTED * first and not is_spoilt:
             break
     return step, change
