@@ -123,11 +123,15 @@ class Evidence:
 
         Not below what float64 can resolve, and infinite where g is not a number.
         """
-        highest = float(gain.max())
-        return max(self.total * math.log(highest), self.resolution) if highest > 0 else math.inf
+        return certificate_bound(float(gain.max()), self.total, self.resolution)
 
     @property
     def resolution(self) -> float:
         """The smallest certificate that float64 can tell from 0 for so many reports."""
         # g itself is known to 4e-16 at best, and M as well as its entries are.
         return (4e-16 + self.channel.entry_error) * self.total
+
+
+def certificate_bound(highest: float, total: float, resolution: float) -> float:
+    """Return n log max g, but not less than float64 resolves; infinite where g is not a positive number."""
+    return max(total * math.log(highest), resolution) if highest > 0 else math.inf

@@ -19,7 +19,7 @@ from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, Pla
 from confide.guarantees import LocalDP
 from confide.mechanisms import Mechanism
 from confide.methods import Choice
-from confide.methods.candidates import HEAD_START
+from confide.methods.stacked import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
 from confide.wording import quote_value, with_unit
@@ -147,7 +147,7 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
         return (
             f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
         )
-    places = np.flatnonzero(reports.unpack([output])[0]).tolist()
+    places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
     values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
 

@@ -38,6 +38,7 @@ from confide import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
     estimate,
+    estimate_pool,
     likely_subset,
     tally,
 )
@@ -321,13 +322,14 @@ def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     counts = [far_and_near(one, 40 + 3 * place) for place, one in enumerate(pool)]
     everything = np.concatenate([one.reports for one in counts])
     wide = [(one, bounded(mechanism, everything)) for one, mechanism in zip(counts, pool, strict=True)]
-    expected = estimate(wide, MLE(tolerance=1e-9))
+    expected = estimate_pool(wide, MLE(tolerance=1e-9))
     endless = list(zip(counts, pool, strict=True))
-    assert estimate(endless, MLE(tolerance=1e-9)).log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+    found = estimate_pool(endless, MLE(tolerance=1e-9))
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
     for module, name in ((likely_subsets, "LONGEST_RANGE"), (likely_cells, "LARGEST_BOX")):
         monkeypatch.setattr(module, name, 0)
         monkeypatch.setattr(module, "SPARSEST", 1)
-    few = estimate(endless, MLE(tolerance=1e-9))
+    few = estimate_pool(endless, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from confide.files import to_json
-from confide.methods import Monitor
-from confide.methods.base import Progress
+from confide.methods import Monitor, Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
