@@ -23,14 +23,12 @@ from confide.mechanisms import (
     TruncatedTaxicab,
 )
 from confide.methods import MLE
-from confide.solvers import curvature, dispatch
+from confide.solvers import hessian, maximum
 from confide.solvers.accelerated_em import climb
-from confide.solvers.clock import Clock
-from confide.solvers.curvature import FromPlane, FromRows, choose_curvature, curvature_of
-from confide.solvers.landscape import overlap
+from confide.solvers.hessian import FromPlane, FromRows, StationaryPlane, choose_curvature, curvature_of
 from confide.solvers.newton_cg import newton_cg
-from confide.solvers.quadratic import NonnegativeProgramme
-from confide.solvers.stationary import StationaryPlane
+from confide.solvers.quadratic_programme import NonnegativeProgramme
+from confide.solvers.search import Clock, overlap
 from confide.solvers.support_newton import Support, _corrected_step, support_newton
 
 PLANES: dict[str, Mechanism] = {
@@ -47,7 +45,7 @@ every_plane = pytest.mark.parametrize("mechanism", PLANES.values(), ids=PLANES.k
 
 @pytest.fixture(autouse=True)
 def _small_planes_count_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curvature, "LARGE_PLANE", 100)
+    monkeypatch.setattr(hessian, "LARGE_PLANE", 100)
 
 
 def hills(shape: tuple[int, int]) -> Array:
@@ -119,14 +117,14 @@ def test_only_planes_that_are_wide_enough_have_a_model() -> None:
 @every_plane
 def test_planes_are_certified_and_agree_with_the_interior_point(mechanism: Mechanism) -> None:
     evidence = city(mechanism)
-    answers = [run(solver, evidence, tolerance=1e-6) for solver in (support_newton, newton_cg, dispatch.follow_path)]
+    answers = [run(solver, evidence, tolerance=1e-6) for solver in (support_newton, newton_cg, maximum.follow_path)]
     assert max(found.certificate for found in answers) <= 1e-6
     assert np.ptp([evidence.log_likelihood(found.distribution) for found in answers]) <= 2e-6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", [support_newton, newton_cg])
-def test_neither_lowers_the_likelihood(solver: dispatch.Solver) -> None:
+def test_neither_lowers_the_likelihood(solver: maximum.Solver) -> None:
     evidence, path = city(PLANES["laplace"]), []
     solver(
         evidence,
@@ -151,7 +149,7 @@ def test_rows_take_over_when_the_model_does_not_help(monkeypatch: pytest.MonkeyP
 def test_a_support_too_wide_for_a_matrix_goes_on_in_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = city(TruncatedPlanarLaplace(Grid(27, 27), 1.5))
     monkeypatch.setattr("confide.solvers.support_newton.WIDEST_SUPPORT", 20)
-    monkeypatch.setattr("confide.solvers.dispatch.can_follow_path", lambda _: False)
+    monkeypatch.setattr("confide.solvers.maximum.can_follow_path", lambda _: False)
     assert run(support_newton, evidence, tolerance=1e-6).certificate > 1
     answer = MLE().solve(evidence)
     assert answer.status == "certified"
