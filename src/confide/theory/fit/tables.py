@@ -280,6 +280,7 @@ class Look:
     def is_loud(self) -> bool:
         """Whether one of the statistics is such that replicates are worth their time."""
         p_value, score, residual = LOUD
+        score = max(score, 0.37 * math.sqrt(self.degrees))  # on Manhattan good surveys have 3.3 to 4.4 on average
         loudest = max(np.abs(self.scores).max(initial=0.0) / score, np.abs(self.residuals).max() / residual)
         return self.p_value < p_value or bool(loudest > 1)
 

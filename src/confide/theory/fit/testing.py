@@ -87,13 +87,23 @@ def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed:
     All groups together get half the level, and each group its part of the other half, by Holm's procedure. Many groups
     are first screened side by side; the whole test is run for those that are not quiet.
     """
-    if not groups:
+    return fit_pools({key: [(one, mechanism)] for key, one in groups.items()}, seed=seed)
+
+
+def fit_pools(pools: Mapping[GroupKey, Sequence[Group]], *, seed: int = 0) -> GroupFits:
+    """Do as :func:`fit_groups`, where the people of a group went through several mechanisms."""
+    if not pools:
         raise InvalidCountsError("There are no groups to test; give at least one.")
-    together = fit(merge(groups.values()), mechanism, seed=seed)
-    if len(groups) == 1:
-        return GroupFits(together, dict.fromkeys(groups, together))
-    exams = {key: examine([(one, mechanism)]) for key, one in groups.items()}
-    quiet = _screen(exams) if len(groups) >= MANY else {}
+    if len(pools) == 1:
+        together = fit_pool(next(iter(pools.values())), seed=seed)
+        return GroupFits(together, dict.fromkeys(pools, together))
+    parts: dict[Mechanism, list[Counts]] = {}
+    for pool in pools.values():
+        for counts, mechanism in pool:
+            parts.setdefault(mechanism, []).append(counts)
+    together = fit_pool([(merge(counts), mechanism) for mechanism, counts in parts.items()], seed=seed)
+    exams = {key: examine(pool) for key, pool in pools.items()}
+    quiet = _screen(exams) if len(pools) >= MANY else {}
     alone = {key: quiet[key] if key in quiet else one.test(seed) for key, one in exams.items()}
     order = sorted(alone, key=lambda key: alone[key].p_value)
     left, fits = len(order), {}
@@ -101,14 +111,24 @@ def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed:
         is_bad = left == len(order) - place and alone[key].p_value * left <= LEVEL / 2
         fits[key] = alone[key] if is_bad else alone[key].forgiven()
         left -= is_bad
-    return GroupFits(together.judged(LEVEL / 2), {key: fits[key] for key in groups})
+    return GroupFits(together.judged(LEVEL / 2), {key: fits[key] for key in pools})
+
+
+def misfits(groups: Mapping[GroupKey, Counts], mechanism: Mechanism) -> GroupFits | None:
+    """Do as :func:`fit_groups`, but only where screening leaves a doubt; None where it leaves none."""
+    if len(groups) < MANY:
+        parts = [*groups.values(), *([merge(groups.values())] if len(groups) > 1 else [])]
+        if not any(examine([(one, mechanism)]).is_loud for one in parts):
+            return None
+    found = fit_groups(groups, mechanism)
+    return found if found.is_bad else None
 
 
 def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
     """Return the fit of those groups that nothing stands out in, found by EM on all groups of one layout at once."""
     layouts: dict[bytes, list[tuple[GroupKey, Tables]]] = {}
     for key, exam in exams.items():
-        if exam.tables is not None:
+        if exam.tables is not None and len(exam.tables.parts) == 1 and not exam.bits:
             layouts.setdefault(exam.tables.parts[0].cells.tobytes(), []).append((key, exam.tables))
     # Of many groups only a p-value of some 1 in their number can matter.
     quiet, suspicious = {}, min(UNSUSPICIOUS, 10 / len(exams))
