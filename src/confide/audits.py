@@ -196,7 +196,8 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
         return _compare_parts(*facts.parts)
     if facts.origin is not None:
         return _compare_origin(*facts.origin)
-    return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local else None
+    is_listed = mechanism.report_alphabet.is_listable
+    return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local and is_listed else None
 
 
 def _is_lattice_promise(guarantee: Guarantee) -> bool:
