@@ -367,7 +367,10 @@ def _own_output(mechanism: Mechanism, value: int) -> int:
 
 def _probed(values: Alphabet, worst: WorstRatio) -> Indices:
     last = values.size - 1 if values.is_finite else 10**6  # far from the first, for noise that depends on the value
-    return np.unique(np.array([0, last, last // 2, worst.left, worst.right]))
+    middle = min(
+        last, last // 2 + math.isqrt(last) // 2
+    )  # half a row further: the middle of a square, not of its border
+    return np.unique(np.array([0, last, middle, worst.left, worst.right]))
 
 
 def _draws_from_weights(mechanism: Mechanism, worst: WorstRatio) -> bool:
