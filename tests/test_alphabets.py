@@ -549,3 +549,14 @@ def test_a_grid_beyond_what_float64_can_count_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"The last row must be below 2\*\*53; got"):
         Grid(2, 2, first_row=2**60)
     assert Grid(2, 2, first_row=2**40).encode([(2**40, 1)]).tolist() == [1]
+
+
+def test_a_grid_without_holes_may_be_larger_than_any_array() -> None:
+    grid = Grid(100_000, 100_000, first_row=5, first_column=-3)
+    cells = np.array([[5, -3], [5, -2], [100_004, 99_996], [4, 0], [5, 99_997]])
+    assert grid.locate(cells).tolist() == [0, 1, 10**10 - 1, -1, -1]
+    assert grid.decode([0, 1, 10**10 - 1]).tolist() == cells[:3].tolist()
+    small, holed = Grid(7, 9, first_row=2), Grid(7, 9, first_row=2, holes=[(3, 4)])
+    assert small.decode(np.arange(63)).tolist() == [[row, column] for row in range(2, 9) for column in range(9)]
+    assert (np.delete(small.decode(np.arange(63)), 13, axis=0) == holed.decode(np.arange(62))).all()
+    assert Grid(100_000, 100_000, holes=[(0, 0)]).decode([0]).tolist() == [[0, 1]]
