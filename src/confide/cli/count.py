@@ -11,7 +11,7 @@ import typer
 from confide.cli.inputs import check_outputs, warn_of_values
 from confide.cli.options import AsJson, Columns, SurveyPath
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
-from confide.counting import ENGINES, Ledger, Request, open_ledger, plan_query, refuse_rejects
+from confide.counting import ENGINES, Ledger, Request, name_source, open_ledger, plan_query, refuse_rejects
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
 from confide.files.rows import first_few
@@ -92,7 +92,7 @@ def count(  # noqa: PLR0913 - one argument an option
     with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine) as ledger:
         if strict:
             refuse_rejects(ledger)
-        account = replace(ledger.account, source=_describe(paths))
+        account = replace(ledger.account, source=name_source(paths))
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
@@ -142,10 +142,6 @@ def _left_out(account: Account, ledger: Ledger) -> str:
     return (
         f":\n{replace(account, first=first_few(ledger.rejects())).listing}\nKeep them all with --rejects rejects.csv."
     )
-
-
-def _describe(paths: list[str]) -> str:
-    return "standard input" if paths == ["-"] else paths[0] if len(paths) == 1 else f"{len(paths):,} files"
 
 
 def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as_json: bool) -> None:

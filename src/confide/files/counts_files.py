@@ -35,6 +35,9 @@ from confide.wording import digest
 METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""
 
+SUMS = b"confide.sums"
+"""Under which name it carries how many rows it has, and to what its counts add up."""
+
 SURVEY_COLUMN = "survey"
 
 FORMATS = (".parquet", ".csv", ".csv.gz")
@@ -336,11 +339,16 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
         if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
             told = ", ".join(f"{field.name} ({field.type})" for field in schema)
             raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
+        sums = Sums()
         for batch in file.iter_batches():
             fault = _find_batch_fault(batch, heading)
             if fault:
                 raise DataFileError(f"{path} cannot be used: {fault}. {AGAIN}")
+            sums.add(batch)
             yield batch
+        # Another program that wrote the file again may have left the sums out.
+        if (file.metadata.metadata or {}).get(SUMS, sums.text) != sums.text:
+            raise DataFileError(f"{path} cannot be used: its counts do not add up to what it says. {AGAIN}")
 
 
 def _find_batch_fault(batch: Any, heading: Heading) -> str:
@@ -439,12 +447,32 @@ def _bounded(batches: Iterable[Any]) -> Iterator[Any]:
         yield batch
 
 
+class Sums:
+    """The number of rows of a file of counts and the sum of its counts, taken while batches go by."""
+
+    def __init__(self) -> None:
+        self.rows, self.people = 0, 0
+
+    def add(self, batch: Any) -> None:
+        """Take a batch into account."""
+        self.rows += batch.num_rows
+        self.people += sum(batch.column(batch.num_columns - 1).to_pylist())  # exact, where int64 could overflow
+
+    @property
+    def text(self) -> bytes:
+        """The sums as the file carries them."""
+        return f"{self.rows} {self.people}".encode()
+
+
 def _write_parquet(stream: BinaryIO, batches: Iterable[Any], heading: Heading) -> None:
     parquet, schema = require("pyarrow.parquet"), heading.schema
     # With a checksum a page that was damaged on its way is an error and not another number.
+    sums = Sums()
     with parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
         for batch in batches:
+            sums.add(batch)
             writer.write_batch(batch.rename_columns(list(heading.columns)).cast(schema))
+        writer.add_key_value_metadata({SUMS: sums.text})
 
 
 def _write_csv(stream: BinaryIO, batches: Iterable[Any], heading: Heading, *, is_packed: bool) -> None:
