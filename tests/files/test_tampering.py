@@ -306,7 +306,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     ):
         with pytest.raises(InvalidParameterError, match=message):
             save_counts(path, counts, AGES)
-    with pytest.raises(DataFileError, match=r"more than 2\*\*53"):
+    with pytest.raises(DataFileError, match=r"add up to 2\*\*53 or more"):
         save_counts(path, cf.tally([3], [2.0**53]), AGES)
     save_counts(path, COUNTS, AGES)
     with pytest.raises(DataFileError, match="another survey"):

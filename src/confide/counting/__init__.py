@@ -21,10 +21,10 @@ from confide.counting.query import Kind, Query
 from confide.counting.sources import PathLike, format_of, look_at_all, note_empty, search, set_down
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files.counts_files import CountsFile, Heading, fields_of, is_counts_file, read_counts, split_groups
+from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts, split_groups
 from confide.files.groups import CountedReports, GroupedCounts, Pool
 from confide.files.reading import read_report_rows
-from confide.files.rows import Account, Reject, first_few
+from confide.files.rows import Account, Reject, fields_of, first_few
 from confide.files.sheets import REPORT_COLUMN, STANDARD_STREAM, Request, name_of
 from confide.files.writing import write_rejects
 from confide.mechanisms import Mechanism
