@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import confide
 from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
-from confide.pages.words import describe_seconds, listed
-from confide.wording import counted
+from confide.pages.story import describe_seconds
+from confide.wording import counted, listed
 from reproduction.claims import Claim, Ruling, tally
 from reproduction.experiments import Comparison, Experiment, Picture
 from reproduction.folder import Folder, Run, claims_of

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -17,23 +20,60 @@ from confide import (
     Geometric,
     Grid,
     Integers,
+    Laplace,
+    Lattice,
     LocalDP,
     Mechanism,
     MetricPrivacy,
+    PlanarGeometric,
+    PlanarLaplace,
     Product,
     RandomizedResponse,
     Rappor,
     Remapped,
+    Taxicab,
     TruncatedGeometric,
+    TruncatedLaplace,
     TruncatedPlanarGeometric,
+    TruncatedPlanarLaplace,
     TruncatedTaxicab,
     audit,
 )
-from confide.audits import LARGEST_AUDIT
+from confide.alphabets import Alphabet, Indices
+from confide.audits import Extent
+from confide.channels import Embedded, TwoSidedExponential
 from confide.errors import BrokenPromiseError, InvalidParameterError
+from confide.guarantees import Guarantee
+from confide.mechanisms import Facts
+from confide.mechanisms.draws import chi_square
 from confide.mechanisms.promises import worst_ratio
+from confide.metrics import Discrete
+from confide.sampling import Bits, WeightRows, ratio_above
 
 AUDITED = [example for example in EXAMPLES if example.alphabet.size <= 300]
+
+
+UNBOUNDED = [
+    Geometric(Integers(), 1.0),
+    Geometric(Integers(-3, 8, spacing=0.5), 0.7),
+    Laplace(Integers(0, 9), 0.3),
+    Taxicab(Lattice(spacing=0.5), 1.0),
+    Taxicab(Grid(3, 5, holes=[(0, 1), (1, 1)]), 0.4),
+    PlanarGeometric(Lattice(), 0.3),
+    PlanarLaplace(Grid(4, 4), 2.0),
+    Rappor(Integers(0, 16), 1.0),
+    Rappor(Integers(0, 99), 4.0),
+]
+
+LARGE = [
+    TruncatedGeometric(Integers(0, 5000), 0.1),
+    TruncatedLaplace(Integers(0, 5000), 0.1, Integers(10, 4000)),
+    Exponential(Integers(0, 5000), 0.1),
+    TruncatedTaxicab(Grid(60, 60), 0.3),
+    RandomizedResponse(Integers(0, 49_999), 3.0),
+    Product(TruncatedGeometric(Integers(0, 99), 0.05), RandomizedResponse(Categories(["f", "m"]), 1.0)),
+    Remapped(TruncatedGeometric(Integers(0, 5000), 0.1), Integers(10, 4000)),
+]
 
 
 def log_ratios(mechanism: Mechanism) -> NDArray[np.float64]:
@@ -130,18 +170,312 @@ def test_matrices_without_a_promise_of_their_own_are_measured() -> None:
     assert audit(FromMatrix(Integers(0, 2), [[0.1, 0.2, 0.7]] * 3)).holds  # it promises everything
 
 
+@pytest.mark.parametrize("mechanism", UNBOUNDED + LARGE, ids=label)
+def test_what_cannot_be_listed_is_audited_by_its_structure(mechanism: Mechanism) -> None:
+    found = audit(mechanism)
+    assert found.holds
+    assert found.extent is Extent.STRUCTURE
+    assert found.worst.relative == pytest.approx(1, abs=1e-9)
+    assert len(found.compared.split()) > 10
+
+
+def test_a_large_mechanism_without_structure_is_sampled_and_says_so() -> None:
+    found = audit(TruncatedPlanarLaplace(Grid(50, 50), 0.3))
+    assert found.holds
+    assert found.extent is Extent.SAMPLE
+    assert found.compared.startswith("8,128 of 3,123,750 pairs of values were compared under all 2,500 outputs, as")
+    assert found.compared.endswith("The other 3,115,622 were not.")
+
+
+def test_what_declares_no_structure_and_cannot_be_listed_is_refused() -> None:
+    class Silent(Geometric):
+        facts = Facts()
+
+    with pytest.raises(InvalidParameterError, match=r"cannot be audited.*declares no structure.*noise, bits, parts or"):
+        audit(Silent(Integers(), 1.0))
+
+
+# A mechanism of somebody else's, known by its weights alone.
+
+
+@dataclass(frozen=True, repr=False)
+class Weighted(Mechanism):
+    """Rows of integers, and a promise."""
+
+    alphabet: Alphabet
+    rows: tuple[tuple[int, ...], ...]
+    promised: Guarantee
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.promised
+
+    def weights(self, index: int) -> tuple[int, ...]:
+        return self.rows[index]
+
+
+PRECISE = ratio_above(Fraction(1))
+OWN, OTHER = PRECISE.denominator, PRECISE.numerator
+
+
+def response(own: int, other: int, size: int = 3) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of randomized response."""
+    return tuple(tuple(own if x == z else other for z in range(size)) for x in range(size))
+
+
+def test_weights_alone_are_audited_in_full() -> None:
+    found = audit(Weighted(Integers(0, 2), response(OWN, OTHER), LocalDP(1.0)))
+    assert found.holds
+    assert found.extent is Extent.ALL_PAIRS
+    assert found.compared == "All 3 pairs of values were compared under all 3 outputs, as integers."
+    assert found.channel_error == 0
+    assert found.worst.relative == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize("promise", [LocalDP(1.0), MetricPrivacy(1.0, Discrete())], ids=repr)
+@pytest.mark.parametrize("own", [OWN + 10, OWN + OWN // 10**9, 3 * OWN], ids=["units", "1e-9", "tripled"])
+def test_weights_over_the_promise_are_found_by_however_little(promise: Guarantee, own: int) -> None:
+    found = audit(Weighted(Integers(0, 2), response(own, OTHER), promise))
+    assert found.worst.exceeds
+    assert not found.holds
+    # p / q = own / other, so the excess is log(own / OWN) up to the margin of the ratio, 2 parts in 2^64.
+    assert found.worst.excess == pytest.approx(math.log1p((own - OWN) / OWN), abs=2**-62)
+    assert str(found).startswith("THE PROMISE IS BROKEN: output ")
+
+
+def test_one_unit_less_is_found() -> None:
+    # The ratio is the smallest dyadic fraction above e^-1: one unit less lies below it.
+    assert audit(Weighted(Integers(0, 2), response(OWN, OTHER), LocalDP(1.0))).holds
+    assert not audit(Weighted(Integers(0, 2), response(OWN, OTHER - 1), LocalDP(1.0))).holds
+    assert not audit(Weighted(Integers(0, 2), response(OWN, OTHER - 1), MetricPrivacy(1.0, Discrete()))).holds
+
+
+def test_one_weight_of_a_line_is_found_in_any_column() -> None:
+    honest = TruncatedGeometric(Integers(0, 5), 0.5)
+    for value, output in ((0, 0), (2, 5), (5, 1), (3, 3)):
+        rows = [list(honest.weights(number)) for number in range(6)]
+        rows[value][output] *= 3
+        found = audit(Weighted(Integers(0, 5), tuple(map(tuple, rows)), MetricPrivacy(0.5)))
+        assert found.worst.exceeds
+        assert value in (found.worst.left, found.worst.right)
+
+
 @pytest.mark.parametrize(
-    "mechanism", [Geometric(Integers(), 1.0), TruncatedGeometric(Integers(0, LARGEST_AUDIT), 0.1)], ids=repr
+    ("grid", "distance"),
+    [
+        (Grid(2, 3, holes=[(0, 1), (0, 2), (1, 0), (1, 1)]), math.sqrt(5)),  # a knight's move apart
+        (Grid(1, 3, holes=[(0, 1)]), 2.0),  # with a hole between
+    ],
 )
-def test_what_cannot_be_audited_is_answered(mechanism: Mechanism) -> None:
-    with pytest.raises(InvalidParameterError, match=r"too many to compare; at most 2,048 values. Audit the same mech"):
-        audit(mechanism)
+def test_pairs_between_which_there_is_no_other_cell_are_compared(grid: Grid, distance: float) -> None:
+    tight = math.log(3) / distance
+    for factor, is_kept in ((1 + 1e-12, True), (1 - 1e-12, False)):
+        promise = MetricPrivacy(factor * tight, grid.metric)
+        assert audit(Weighted(grid, ((3, 1), (1, 3)), promise)).holds is is_kept
 
 
-@pytest.mark.parametrize("mechanism", [Geometric(Integers(0, 9), 1.0), Rappor(Integers(0, 29), 1.0)], ids=repr)
-def test_endless_reports_cannot_be_audited(mechanism: Mechanism) -> None:
-    with pytest.raises(InvalidParameterError, match=r"unbounded|too many to list"):
-        audit(mechanism)
+def test_zeros_are_no_small_probabilities() -> None:
+    found = audit(Weighted(Integers(0, 1), ((1, 0), (1, 1)), LocalDP(100.0)))
+    assert not found.holds
+    assert math.isinf(found.worst.log_ratio)
+    assert "by e^inf" in str(found)
+
+
+@pytest.mark.parametrize("rows", [((1, -1), (1, 1)), ((0, 0), (1, 1)), ((1, 2, 3), (1, 1, 1))])
+def test_weights_that_are_none_are_refused(rows: tuple[tuple[int, ...], ...]) -> None:
+    with pytest.raises(
+        InvalidParameterError, match=r"Row 0 has (weights that are negative|3 weights, but there are 2)"
+    ):
+        audit(Weighted(Integers(0, 1), rows, LocalDP(1.0)))
+
+
+# What is drawn, and what estimates assume, must be the weights.
+
+
+class Truthful(TruncatedGeometric):
+    def _draw(self, indices: Indices, _: Bits) -> Indices:
+        return indices
+
+
+class Mixed(TruncatedGeometric):
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        return super()._draw(self.alphabet.size - 1 - indices, bits)
+
+
+class Sorted(TruncatedGeometric):
+    """Right as a whole, and wrong for each person."""
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        return np.sort(super()._draw(indices, bits))
+
+
+class Sharp(Geometric):
+    """Draws with half the noise that it declares."""
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
+        return replace(Geometric(self.alphabet, 2 * self.epsilon))._report(indices, bits)
+
+
+class Loud(Rappor):
+    """Flips all bits but one together."""
+
+    def _draw_vectors(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
+        vectors = self.report_alphabet.unpack(super()._draw_vectors(indices, bits))
+        own = vectors[np.arange(indices.size), indices]
+        vectors[:] = vectors[:, :1] & (indices != 0)[:, None]
+        vectors[np.arange(indices.size), indices] = own
+        return self.report_alphabet.pack(vectors)
+
+
+class Tilted(PlanarGeometric):
+    """Moves up where it should move either way."""
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        down, along = super()._noise(count, bits)
+        return np.abs(down), along
+
+
+class Coupled(Taxicab):
+    """Moves by the same number of rows and columns."""
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        down, _ = super()._noise(count, bits)
+        return down, down
+
+
+class Tripled(TruncatedGeometric):
+    """Draws one output three times as often as the weights say."""
+
+    @cached_property
+    def _rows(self) -> WeightRows:
+        rows = [list(self.weights(number)) for number in range(self.alphabet.size)]
+        rows[0][3] *= 3
+        return WeightRows.of(rows)
+
+
+class Swapped(Product):
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        drawn = super()._draw(indices, bits)
+        left, right = np.divmod(drawn, self.second.report_alphabet.size)
+        return right * self.second.report_alphabet.size + left
+
+
+LINE = TruncatedGeometric(Integers(0, 5), 0.5)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Truthful(Integers(0, 9), 1.0),
+        Mixed(Integers(0, 9), 1.0),
+        Sorted(Integers(0, 9), 1.0),
+        Sharp(Integers(0, 9), 1.0),
+        Sharp(Integers(), 1.0),
+        Loud(Integers(0, 29), 1.0),
+        Tilted(Grid(3, 3), 0.5),
+        Tilted(Lattice(), 0.005),
+        Coupled(Lattice(), 0.5),
+        Tripled(Integers(0, 9), 1.0),
+        Swapped(LINE, replace(LINE, epsilon=1.0)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_sampler_that_draws_something_else_is_found(mechanism: Mechanism) -> None:
+    found = audit(mechanism)
+    assert not found.worst.exceeds
+    assert not found.draws.agree
+    assert not found.holds
+    assert "THE SAMPLER DRAWS SOMETHING ELSE" in str(found)
+
+
+def test_one_unit_in_the_rows_that_are_drawn_from_is_found() -> None:
+    class OneMore(Weighted):
+        @cached_property
+        def _rows(self) -> WeightRows:
+            return WeightRows.of([[*self.rows[0][:-1], self.rows[0][-1] + 1], *self.rows[1:]])
+
+    assert not audit(OneMore(Integers(0, 2), response(OWN, OTHER), LocalDP(1.0))).draws.agree
+
+
+def test_a_report_that_is_no_output_is_found() -> None:
+    class Stray(TruncatedGeometric):
+        def _report(self, indices: Indices, _: Bits) -> NDArray[np.int64]:
+            return np.full(indices.shape, 77)
+
+    assert not audit(Stray(Integers(0, 9), 1.0)).holds
+
+
+def test_a_channel_that_is_another_is_found() -> None:
+    class Blurred(TruncatedGeometric):
+        @cached_property
+        def channel(self) -> TwoSidedExponential | Embedded:
+            return TruncatedGeometric(self.alphabet, 0.999 * self.epsilon).channel
+
+    found = audit(Blurred(Integers(0, 9), 1.0))
+    assert found.draws.agree
+    assert found.channel_error is not None
+    assert found.channel_error > 1e-4
+    assert not found.holds
+    assert "THE CHANNEL DIFFERS" in str(found)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [Geometric(Integers(), 1.0), Laplace(Integers(0, 9), 0.3), Taxicab(Lattice(), 1.0)], ids=label
+)
+def test_noise_over_its_promise_is_found(mechanism: Mechanism) -> None:
+    noise = mechanism.facts.noise
+    assert noise is not None
+    assert noise.ratio is not None
+
+    def declare(ratio: Fraction) -> Mechanism:
+        facts = property(lambda _: replace(mechanism.facts, noise=replace(noise, ratio=ratio)))
+        kind = type("Declared", (type(mechanism),), {"facts": facts})
+        return kind(mechanism.alphabet, mechanism.epsilon)  # type: ignore[attr-defined, no-any-return]
+
+    assert not audit(declare(noise.ratio)).worst.exceeds
+    assert audit(declare(noise.ratio * (1 - Fraction(1, 10**15)))).worst.exceeds
+
+
+def test_planar_noise_over_its_promise_is_found() -> None:
+    class Faster(PlanarGeometric):
+        @property
+        def _rate(self) -> Fraction:
+            return super()._rate * (1 + Fraction(1, 10**9))
+
+    found = audit(Faster(Grid(3, 3), 0.5))
+    assert found.worst.exceeds
+    assert found.draws.agree
+
+
+def test_bits_over_their_promise_are_found() -> None:
+    class Eager(Rappor):
+        @property
+        def keep(self) -> Fraction:
+            return super().keep + Fraction(1, 10**12)
+
+    found = audit(Eager(Integers(0, 29), 1.0))
+    assert found.extent is Extent.STRUCTURE
+    assert found.worst.exceeds
+
+
+def test_parts_over_their_promise_are_found_in_either_place() -> None:
+    wrong = Weighted(Integers(0, 2), response(OWN + 10, OTHER), LocalDP(1.0))
+    line = TruncatedGeometric(Integers(0, 99), 0.05)
+    for pair in (Product(wrong, line), Product(line, wrong)):
+        found = audit(pair)
+        assert found.extent is Extent.STRUCTURE
+        assert found.worst.exceeds
+        left, right = pair.alphabet.decode([found.worst.left, found.worst.right]).tolist()
+        assert sum(one != other for one, other in zip(left, right, strict=True)) == 1
+
+
+def test_false_alarms_are_rare() -> None:
+    # 2,000 tests of what is true: p-values are about uniform, and none is near the level.
+    generator = np.random.default_rng(1)
+    row = np.array([0.5, 0.3, 0.1, 0.06, 0.03, 0.01])
+    p_values = [chi_square(generator.multinomial(20_000, row), row) for _ in range(2000)]
+    assert min(p_values) > 1e-5
+    assert 0.03 < np.mean(np.array(p_values) < 0.05) < 0.07
 
 
 # A mechanism that breaks its promise cannot be made.

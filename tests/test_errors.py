@@ -88,19 +88,25 @@ CASES: list[tuple[str, Callable[[], object], type[Exception], str]] = [
     ),
     (
         "reports where counts belong",
-        lambda: cf.estimate([1, 2], KRR, cf.IBU()),  # type: ignore[call-overload]
+        lambda: cf.estimate([1, 2], KRR, cf.IBU()),  # type: ignore[arg-type]
         errors.InvalidParameterError,
         r"counts must be Counts; got list. Call confide.tally\(reports\) first",
     ),
     (
+        "pairs where counts belong",
+        lambda: cf.estimate([(cf.tally([1]), KRR)], KRR),  # type: ignore[arg-type]
+        errors.InvalidParameterError,
+        r"counts must be Counts; got list. confide.estimate_pool\(pairs\) takes pairs \(counts, mechanism\)",
+    ),
+    (
         "an alphabet where a mechanism belongs",
-        lambda: cf.estimate(cf.tally([1]), cf.Integers(0, 2), cf.IBU()),  # type: ignore[call-overload]
+        lambda: cf.estimate(cf.tally([1]), cf.Integers(0, 2), cf.IBU()),  # type: ignore[arg-type]
         errors.InvalidParameterError,
         "mechanism must be a Mechanism such as TruncatedGeometric; got Integers",
     ),
     (
         "a method's class",
-        lambda: cf.estimate(cf.tally([1]), KRR, cf.IBU),  # type: ignore[call-overload]
+        lambda: cf.estimate(cf.tally([1]), KRR, cf.IBU),  # type: ignore[arg-type]
         errors.InvalidParameterError,
         r"method must be a Method such as IBU\(\); got the class IBU",
     ),

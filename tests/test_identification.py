@@ -64,7 +64,7 @@ def test_intervals_and_diagnoses_are_quiet() -> None:
 @pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
 @pytest.mark.parametrize("order", [1, -1])
 def test_one_telling_mechanism_is_enough_for_a_pool(order: int) -> None:
-    answer = cf.estimate([(COUNTS, FEW), (TOLD, TELLING)][::order], cf.IBU())
+    answer = cf.estimate_pool([(COUNTS, FEW), (TOLD, TELLING)][::order], cf.IBU())
     assert answer.identification.is_yes
     assert "One of the 2 mechanisms is enough." in answer.identification.reason
     assert answer.explanation == answer.ending
@@ -72,15 +72,15 @@ def test_one_telling_mechanism_is_enough_for_a_pool(order: int) -> None:
 
 @pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
 def test_two_halves_may_tell_what_neither_does() -> None:
-    assert cf.estimate([(COUNTS, FEW), (COUNTS, OTHER)], cf.IBU()).identification.is_yes
+    assert cf.estimate_pool([(COUNTS, FEW), (COUNTS, OTHER)], cf.IBU()).identification.is_yes
 
 
 def test_two_of_a_kind_do_not() -> None:
     with pytest.warns(cf.NotIdentifiedWarning, match="All 2 mechanisms taken together"):
-        answer = cf.estimate([(COUNTS, FEW), (COUNTS, LIKE_FEW)], cf.IBU())
+        answer = cf.estimate_pool([(COUNTS, FEW), (COUNTS, LIKE_FEW)], cf.IBU())
     assert answer.identification.is_no
     with pytest.warns(cf.NotIdentifiedWarning, match="only 2 outputs"):
-        cf.estimate([(COUNTS, FEW), (COUNTS, FEW)], cf.IBU())
+        cf.estimate_pool([(COUNTS, FEW), (COUNTS, FEW)], cf.IBU())
 
 
 @pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")

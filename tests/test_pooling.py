@@ -24,6 +24,7 @@ from confide import (
     TruncatedLaplace,
     emd,
     estimate,
+    estimate_pool,
     tally,
 )
 from confide.errors import InvalidParameterError
@@ -48,7 +49,7 @@ every_method = pytest.mark.parametrize(
 @pytest.mark.parametrize("mechanism", [BOLD, RandomizedResponse(VALUES, 2.0), Rappor(VALUES, 2.0)], ids=repr)
 def test_one_group_is_no_group_at_all(mechanism: Mechanism, method: Method) -> None:
     counts = drawn_counts(mechanism)
-    alone, pooled = estimate(counts, mechanism, method), estimate([(counts, mechanism)], method)
+    alone, pooled = estimate(counts, mechanism, method), estimate_pool([(counts, mechanism)], method)
     np.testing.assert_array_equal(pooled.distribution, alone.distribution)
     assert pooled.log_likelihood == alone.log_likelihood
     assert pooled.certificate == alone.certificate
@@ -59,16 +60,16 @@ def test_one_group_is_no_group_at_all(mechanism: Mechanism, method: Method) -> N
 def test_splitting_a_group_changes_nothing(method: Method) -> None:
     first, second, third = (drawn_counts(BOLD, 300, seed) for seed in range(3))
     careful = drawn_counts(CAREFUL, 500, 3)
-    whole = estimate([(first + second + third, BOLD), (careful, CAREFUL)], method)
+    whole = estimate_pool([(first + second + third, BOLD), (careful, CAREFUL)], method)
     again = TruncatedGeometric(Integers(0, 19), 1.0)  # equal, but another object
-    split = estimate([(first, BOLD), (second, again), (careful, CAREFUL), (third, BOLD)], method)
+    split = estimate_pool([(first, BOLD), (second, again), (careful, CAREFUL), (third, BOLD)], method)
     np.testing.assert_array_equal(split.distribution, whole.distribution)
     assert split.log_likelihood == whole.log_likelihood
 
 
 def test_likelihoods_of_groups_add() -> None:
     groups = [(drawn_counts(mechanism, 200, seed), mechanism) for seed, mechanism in enumerate([BOLD, *OTHERS])]
-    answer = estimate(groups, IBU(1.0))
+    answer = estimate_pool(groups, IBU(1.0))
     apart = sum(mechanism.observe(counts).log_likelihood(answer.distribution) for counts, mechanism in groups)
     assert answer.log_likelihood == pytest.approx(apart, rel=1e-12)
 
@@ -80,17 +81,17 @@ def test_ibu_is_algorithm_1_on_the_columns_of_all_groups() -> None:
     theta, seen = np.full(20, 1 / 20), counts > 0
     for _ in range(30):
         theta = theta * (matrix[:, seen] @ (counts[seen] / counts.sum() / (theta @ matrix)[seen]))
-    answer = estimate(groups, IBU(1e-300, iteration_limit=30))
+    answer = estimate_pool(groups, IBU(1e-300, iteration_limit=30))
     np.testing.assert_allclose(answer.distribution, theta, rtol=1e-10)
 
 
 @pytest.mark.parametrize("solver", ["auto", "support-newton", "interior-point"])
 def test_the_certificate_holds_over_all_groups(solver: str) -> None:
     groups = [(drawn_counts(mechanism, 400, seed), mechanism) for seed, mechanism in enumerate([BOLD, *OTHERS])]
-    best = estimate(groups, MLE(solver=solver))
+    best = estimate_pool(groups, MLE(solver=solver))
     assert best.status is Status.CERTIFIED
     assert best.certificate <= 1e-6
-    early = estimate(groups, IBU(1.0))
+    early = estimate_pool(groups, IBU(1.0))
     assert early.log_likelihood + early.certificate >= best.log_likelihood - 1e-6
     pool = [mechanism.observe(counts) for counts, mechanism in groups]
     for rival in (*np.eye(20), *random_distributions(20, (50,), 1)):
@@ -103,7 +104,7 @@ def test_any_two_mechanisms_can_be_pooled() -> None:
     for seed, mechanism in enumerate(OTHERS):
         groups = [(drawn_counts(BOLD, 300, seed), BOLD), (drawn_counts(mechanism, 300, seed), mechanism)]
         for order in (groups, groups[::-1]):
-            assert estimate(order, MLE()).status is Status.CERTIFIED
+            assert estimate_pool(order, MLE()).status is Status.CERTIFIED
 
 
 def test_two_groups_know_more_than_either() -> None:
@@ -117,7 +118,7 @@ def test_two_groups_know_more_than_either() -> None:
             (mechanism.simulate_counts(half, rng=seed), mechanism)
             for half, mechanism in zip(halves, mechanisms, strict=True)
         ]
-        answers = [estimate(groups, IBU()), *(estimate([group], IBU()) for group in groups)]
+        answers = [estimate_pool(groups, IBU()), *(estimate_pool([group], IBU()) for group in groups)]
         errors.append([emd(answer.distribution, truth, VALUES) for answer in answers])
     pooled, bold, careful = np.mean(errors, axis=0)
     assert pooled < bold < careful
@@ -127,7 +128,7 @@ def test_groups_of_different_alphabets_are_refused() -> None:
     other = TruncatedGeometric(Integers(0, 9), 0.5)
     message = "All groups must have one alphabet; got Integers(0, 19) and Integers(0, 9)."
     with pytest.raises(InvalidParameterError, match=re.escape(message)):
-        estimate([(tally([1]), BOLD), (tally([1]), other)], IBU())
+        estimate_pool([(tally([1]), BOLD), (tally([1]), other)], IBU())
 
 
 @pytest.mark.parametrize(
@@ -142,9 +143,9 @@ def test_groups_of_different_alphabets_are_refused() -> None:
 )
 def test_what_is_no_group_is_refused(groups: list[tuple[object, object]], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=re.escape(message)):
-        estimate(groups, IBU())  # type: ignore[arg-type]  # the point of the test
+        estimate_pool(groups, IBU())  # type: ignore[arg-type]  # the point of the test
 
 
 def test_what_is_no_method_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"method must be a Method such as IBU\(\); got the class IBU"):
-        estimate([(tally([1]), BOLD)], IBU)  # type: ignore[call-overload]  # the point of the test
+        estimate_pool([(tally([1]), BOLD)], IBU)  # type: ignore[arg-type]  # the point of the test

@@ -10,7 +10,7 @@ from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning
-from confide.estimates import Estimate, estimate, estimate_groups
+from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, Interval, Likelihood
@@ -39,7 +39,19 @@ from confide.mechanisms import (
     UnaryEncoding,
     truncated,
 )
-from confide.methods import IBU, MLE, BitInversion, Choice, Inversion, Method, Smooth, Stacked, Status
+from confide.methods import (
+    IBU,
+    MLE,
+    BitInversion,
+    Choice,
+    EMMethod,
+    Inversion,
+    Method,
+    Smooth,
+    Solution,
+    Stacked,
+    Status,
+)
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -71,6 +83,7 @@ __all__ = [
     "Dense",
     "Diagnosis",
     "Discrete",
+    "EMMethod",
     "Estimate",
     "Euclidean",
     "Evidence",
@@ -107,6 +120,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Smooth",
+    "Solution",
     "Stacked",
     "Status",
     "Survey",
@@ -125,6 +139,7 @@ __all__ = [
     "emd",
     "estimate",
     "estimate_groups",
+    "estimate_pool",
     "hellinger",
     "kl_divergence",
     "likely_subset",

@@ -1,29 +1,67 @@
-"""Does a mechanism keep its promise? Every pair of values, every output, border columns included.
+"""Audits: whether a mechanism keeps its promise, by the integers it draws from, and whether it draws from them.
 
 >>> import confide as cf
 >>> result = audit(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0))
->>> result.holds, round(result.worst.relative, 6)
-(True, 1.0)
+>>> result.holds, round(result.worst.relative, 6), result.extent.value
+(True, 1.0, 'exact over all pairs')
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.alphabets import Alphabet, Indices, Pairs, Selection
+from confide.checks import check_count
 from confide.errors import InvalidParameterError
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.promises import WorstRatio, worst_ratio
+from confide.mechanisms.draws import SEED, Draws, count_draws
+from confide.mechanisms.facts import Noise, Premise
+from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
+from confide.metrics import Bracket, Euclidean, Manhattan
+from confide.sampling import log_of
+from confide.wording import counted
 
-LARGEST_AUDIT = 2048
-"""Values up to which all pairs are compared; larger mechanisms of a family are audited on a smaller alphabet."""
+LARGEST_COMPARED = 2**33
+"""Pairs of values times outputs up to which all are compared: 2,048 of each, which takes half a minute."""
+
+LARGEST_PRODUCT = 2**20
+"""The same for products, which are audited by their parts beyond."""
+
+LARGEST_BITS = 2**31
+"""Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
+
+LARGEST_SAMPLE = 2**20
+"""Outputs of all rows together that a sample may have; at least four rows are taken."""
+
+MOST_SAMPLED = 128
+"""Rows of a sample, hence 8,128 pairs."""
+
+REPORTS = 20_000
+"""Reports drawn for each of a few values: a tripled 0.01 is then 20 standard deviations off in either half."""
+
+ROUNDING = 1e-9, 1e-15
+"""Relative and absolute difference up to which a channel agrees with the weights: the FFT of planes leaves as much."""
+
+
+class Extent(Enum):
+    """How much of a promise was compared; always in exact arithmetic."""
+
+    ALL_PAIRS = "exact over all pairs"
+    STRUCTURE = "exact by structure"
+    SAMPLE = "exact on a sample of pairs"
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was measured of a mechanism's promise.
+    """Outcome of an audit.
 
     Attributes
     ----------
@@ -31,55 +69,360 @@ class Audit:
         The largest log-ratio relative to what is promised for its pair, with the pair and the output as numbers.
     left, right, output
         The pair of values that is told apart best, and the output that does so, in words.
+    extent
+        Whether all pairs were compared, their structure, or a sample.
+    compared
+        What was compared, and what was not, in a sentence.
+    draws
+        Reports drawn and counted.
+    channel_error
+        The largest relative difference between the channel that estimates use and the weights that reports are drawn
+        from, beyond rounding; 0 where they agree, None where there is no channel to compare.
     """
 
     worst: WorstRatio
     left: str
     right: str
     output: str
+    extent: Extent
+    compared: str
+    draws: Draws
+    channel_error: float | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is kept, to the rounding of the measurement."""
-        return not self.worst.exceeds
+        """Whether the promise is kept, reports are drawn as declared, and estimates assume the same."""
+        return not self.faults
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Everything that is wrong, a sentence each."""
+        found = []
+        if self.worst.exceeds:
+            found.append(f"THE PROMISE IS BROKEN: {self._ratio}, which is {_excess(self.worst)}.")
+        if not self.draws.agree:
+            found.append(
+                f"THE SAMPLER DRAWS SOMETHING ELSE: {counted(self.draws.reports, 'report')} of "
+                f"{counted(self.draws.values, 'value')} have p = {self.draws.p_value:.3g} under the declared "
+                f"probabilities; value number {self.draws.suspect} is off the most."
+            )
+        if self.channel_error:
+            found.append(
+                f"THE CHANNEL DIFFERS: it is off the weights that reports are drawn from by a relative "
+                f"{self.channel_error:.3g}, so that estimates are wrong."
+            )
+        return tuple(found)
 
     def __str__(self) -> str:
+        if self.faults:
+            return " ".join([*self.faults, self.compared])
         if self.worst.log_ratio == 0:
-            return "The promise holds: no output tells any two values apart."
-        verdict = "The promise holds" if self.holds else "THE PROMISE IS BROKEN"
-        rest = "and none does more" if self.holds else f"which is {self.worst.relative:.6g} times as much"
+            return f"The promise holds: no output tells any two values apart. {self.compared}"
+        return f"The promise holds: {self._ratio}, and none does more. {self.compared} {self._drawn}"
+
+    @property
+    def _ratio(self) -> str:
         return (
-            f"{verdict}: output {self.output} tells {self.left} from {self.right} by e^{self.worst.log_ratio:.6g}, "
-            f"of the e^{self.worst.bound:.6g} that is promised, {rest}."
+            f"output {self.output} tells {self.left} from {self.right} by e^{self.worst.log_ratio:.6g}, of the "
+            f"e^{self.worst.bound:.6g} that is promised"
+        )
+
+    @property
+    def _drawn(self) -> str:
+        return (
+            f"{counted(self.draws.reports, 'report')} drawn for {counted(self.draws.values, 'value')} are distributed "
+            f"as they should be."
         )
 
 
-def audit(mechanism: Mechanism) -> Audit:
-    """Measure the largest log-ratio over all pairs of values and all outputs, against what is promised for the pair.
+def audit(mechanism: Mechanism, *, reports: int = REPORTS) -> Audit:
+    """Compare the integer weights of a mechanism with its promise, exactly, and its reports with the weights.
+
+    All pairs of values and all outputs are compared where they are few enough. Unbounded mechanisms, and large ones,
+    are audited by what they declare of their structure (:class:`confide.mechanisms.Facts`): noise, bits, parts. Of a
+    large mechanism that declares nothing, a sample of pairs is compared, and the result says so.
+
+    Parameters
+    ----------
+    mechanism
+        Any mechanism; one that is defined by `alphabet`, `guarantee` and `weights` alone is audited in full.
+    reports
+        How many reports to draw for each of a few values, half of them from secure bits.
 
     >>> import confide as cf
     >>> audit(cf.TruncatedPlanarLaplace(cf.Grid(4, 4), epsilon=1.0)).holds
     True
     """
     require_mechanism("mechanism", mechanism)
-    if not mechanism.alphabet.is_finite or mechanism.alphabet.size > LARGEST_AUDIT:
-        raise InvalidParameterError(
-            f"All pairs of {mechanism.alphabet!r} are too many to compare; at most {LARGEST_AUDIT:,} values. "
-            f"Audit the same mechanism on a smaller alphabet."
-        )
-    worst = worst_ratio(_matrix(mechanism), mechanism.guarantee.bounds(mechanism.alphabet))
-    labels = mechanism.alphabet.labels()
-    return Audit(worst, labels[worst.left], labels[worst.right], _label(mechanism, worst.output))
+    check_count("reports", reports, 1)
+    worst, extent, compared, rows = _compare(mechanism)
+    left, right = (_label(mechanism.alphabet, number) for number in (worst.left, worst.right))
+    output = _label(mechanism.report_alphabet, worst.output)
+    draws = count_draws(mechanism, _probed(mechanism.alphabet, worst), reports)
+    if not _draws_from_weights(mechanism, worst):
+        draws = replace(draws, p_value=0.0)
+    return Audit(worst, left, right, output, extent, compared, draws, _channel_error(mechanism, rows))
 
 
-def _matrix(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Return P(output | value), from the channel where there is one and else from the exact weights."""
-    if mechanism.has_channel:
-        return mechanism.channel.dense()
-    rows = [mechanism.weights(index) for index in range(mechanism.alphabet.size)]
-    return np.array([[weight / sum(row) for weight in row] for row in rows])
+Rows = dict[int, Sequence[int]]
+"""Exact weights by number of the value."""
+
+Comparison = tuple[WorstRatio, Extent, str, Rows]
 
 
-def _label(mechanism: Mechanism, output: int) -> str:
-    reports = mechanism.report_alphabet
-    return reports.labels()[output] if mechanism.has_channel else str(output)
+def _compare(mechanism: Mechanism) -> Comparison:
+    """Compare as much as there is: all rows, else what the structure proves, else some rows."""
+    if _can_list_rows(mechanism):
+        return _compare_all(mechanism)
+    by_structure = _compare_structure(mechanism)
+    if by_structure is not None:
+        return by_structure
+    if mechanism.alphabet.is_listable and mechanism.report_alphabet.is_listable:
+        return _compare_sample(mechanism)
+    raise InvalidParameterError(
+        f"{mechanism!r} cannot be audited: it has too many values or outputs to compare, and declares no structure. "
+        f"Let its facts name its noise, bits, parts or origin, or audit it on a smaller alphabet."
+    )
+
+
+def _compare_structure(mechanism: Mechanism) -> Comparison | None:
+    """Compare what the declared facts reduce the promise to, or return None where they do not."""
+    facts, is_local = mechanism.facts, isinstance(mechanism.guarantee, LocalDP)
+    if facts.noise is not None and _is_lattice_promise(mechanism.guarantee):
+        return _compare_noise(mechanism, facts.noise)
+    if facts.bits is not None and is_local:
+        return _compare_bits(mechanism, *facts.bits)
+    if facts.parts is not None:
+        return _compare_parts(*facts.parts)
+    if facts.origin is not None:
+        return _compare_origin(*facts.origin)
+    return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local else None
+
+
+def _is_lattice_promise(guarantee: Guarantee) -> bool:
+    """Whether bounds grow with a distance that adds up along straight lines."""
+    return isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Euclidean | Manhattan)
+
+
+def _can_list_rows(mechanism: Mechanism) -> bool:
+    """Whether every row of weights can be made and compared with every other."""
+    values, outputs, facts = mechanism.alphabet, mechanism.report_alphabet, mechanism.facts
+    if not (values.is_listable and outputs.is_listable) or (facts.origin and not _can_list_rows(facts.origin[0])):
+        return False
+    entries = values.size * outputs.size
+    steps = entries if isinstance(mechanism.guarantee, LocalDP) else entries * values.size
+    # The parts of a product prove as much as the whole, whose ratios are all at their bounds and take exact arithmetic.
+    if steps > (LARGEST_COMPARED if facts.parts is None else LARGEST_PRODUCT) or entries > LARGEST_BITS // 64:
+        return False
+    # One row tells how long the weights are: those of noise grow with the number of values.
+    return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= LARGEST_BITS
+
+
+def _compare_all(mechanism: Mechanism) -> Comparison:
+    values, outputs = mechanism.alphabet, mechanism.report_alphabet
+    rows = {number: mechanism.weights(number) for number in range(values.size)}
+    _require_lengths(rows, outputs)
+    worst = worst_of_rows(rows.values(), values, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
+    pairs = math.comb(values.size, 2)
+    compared = f"{_count_pairs(pairs)} compared under {_all(outputs.size, 'output')}, as integers."
+    return worst, Extent.ALL_PAIRS, compared, rows
+
+
+def _compare_noise(mechanism: Mechanism, noise: Noise) -> Comparison:
+    """Compare the noise with the promise for neighbours, from which all other pairs follow.
+
+    A sum of value and noise has P(z | x) = c r^(steps from x to z). From another value it takes at most as many steps
+    more as the two lie apart, so no ratio exceeds r^-steps. Along a line, steps and bounds add up alike. On a plane
+    steps are at most sqrt 2 times the Euclidean distance, and just that on the diagonal.
+    """
+    values, guarantee = mechanism.alphabet, mechanism.guarantee
+    assert isinstance(guarantee, MetricPrivacy)  # noqa: S101 (for the type checker; the one caller has asked)
+    is_diagonal = values.parts > 1 and noise.ratio is not None and isinstance(guarantee.metric, Euclidean)
+    step = [1] * values.parts if is_diagonal or values.parts == 1 else [0, 1]
+    points = noise.resolution * sum(step) * (2 if noise.is_redrawn else 1)
+
+    def bracket(precision: int) -> Bracket:
+        low, high = guarantee.metric.bracket([0] * len(step), step, precision)
+        return Fraction(guarantee.epsilon) * low, Fraction(guarantee.epsilon) * high
+
+    if noise.ratio is not None:
+        exceeds, log_ratio = power_exceeds(noise.ratio, points, bracket), -points * log_of(noise.ratio)
+    else:
+        rate = (noise.rate or Fraction(0)) * points
+        exceeds, log_ratio = rate > bracket(MOST_BITS)[1], float(rate)
+    pair = _neighbours(values, step)
+    worst = WorstRatio(*pair, _own_output(mechanism, pair[0]), log_ratio, float(bracket(64)[1]), exceeds)
+    why = ["The noise is the same for every value, so that neighbours, compared as integers, stand for all pairs:"]
+    why.append("on a plane the promise is tightest on the diagonal." if is_diagonal else "distances add up.")
+    if noise.is_clamped:
+        why.append("Moving the sum to an output is post-processing, which tells nothing more.")
+    if noise.is_redrawn:
+        why.append("Drawing again until the sum is a value costs a second factor as large.")
+    return replace(worst, excess=worst.log_ratio - worst.bound if exceeds else 0.0), Extent.STRUCTURE, " ".join(why), {}
+
+
+def _compare_bits(mechanism: Mechanism, keep: Fraction, flip: Fraction) -> Comparison:
+    odds = keep * (1 - flip) / (flip * (1 - keep))
+    ratio = min(odds, 1 / odds)
+    epsilon = Fraction(getattr(mechanism.guarantee, "epsilon", 0.0))
+    exceeds = power_exceeds(ratio, 1, lambda _: (epsilon, epsilon))
+    log_ratio = -log_of(ratio)
+    excess = log_ratio - float(epsilon) if exceeds else 0.0
+    worst = WorstRatio(0, 1, 1, log_ratio, float(epsilon), exceeds, excess)
+    why = (
+        "Bits are independent, and two values differ in the probabilities of two bits alone: the odds of a kept bit "
+        "over those of a flipped one, in integers, are the largest ratio of any two values under any bit vector."
+    )
+    return worst, Extent.STRUCTURE, why, {}
+
+
+def _compare_parts(one: Mechanism, other: Mechanism) -> Comparison:
+    """Compare each part: ratios multiply and bounds add up, so the worst is that of one part, the other being equal."""
+    first, second = _compare(one), _compare(other)
+    sizes = other.alphabet.size, other.report_alphabet.size
+    is_first = (first[0].exceeds, first[0].relative) >= (second[0].exceeds, second[0].relative)
+    worst = first[0] if is_first else second[0]
+    if is_first:
+        numbers = worst.left * sizes[0], worst.right * sizes[0], worst.output * sizes[1]
+        worst = replace(worst, left=numbers[0], right=numbers[1], output=numbers[2])
+    extent = Extent.SAMPLE if Extent.SAMPLE in (first[1], second[1]) else Extent.STRUCTURE
+    why = (
+        f"The two parts are blurred independently, so their ratios multiply, and each was compared by itself. First: "
+        f"{first[2]} Second: {second[2]}"
+    )
+    return worst, extent, why, {}
+
+
+def _compare_origin(origin: Mechanism, remap: Indices) -> Comparison:
+    worst, extent, compared, _ = _compare(origin)
+    why = f"Reports are made from the outputs of another mechanism, which tells nothing more than they do. {compared}"
+    is_structure = Extent.STRUCTURE if extent is Extent.ALL_PAIRS else extent
+    return replace(worst, output=int(remap[worst.output])), is_structure, why, {}
+
+
+def _compare_own_values(mechanism: Mechanism) -> Comparison | None:
+    """Compare two rows of a mechanism whose rows are all alike: one weight for the value, one for every other."""
+    values = mechanism.alphabet
+    numbers = sorted({0, 1, values.size // 2, values.size - 1})
+    rows = {number: mechanism.weights(number) for number in numbers}
+    _require_lengths(rows, mechanism.report_alphabet)
+    shapes = {(row[number], *sorted(set(row[:number]) | set(row[number + 1 :]))) for number, row in rows.items()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 2:
+        return None  # they are not what they are declared to be
+    worst = worst_of_rows(rows.values(), Selection(values, values.decode(numbers)), mechanism.guarantee)
+    why = (
+        f"Every row has one weight for its own value and one for all others, as it declares, which was checked in "
+        f"{len(numbers)} rows; any two of them have the ratio of all."
+    )
+    worst = replace(worst, left=numbers[worst.left], right=numbers[worst.right])
+    return worst, Extent.STRUCTURE, why, rows
+
+
+def _compare_sample(mechanism: Mechanism) -> Comparison:
+    """Compare the ends, the middle and their neighbours, and values picked at random."""
+    values, outputs = mechanism.alphabet, mechanism.report_alphabet
+    count = min(MOST_SAMPLED, max(4, LARGEST_SAMPLE // outputs.size), values.size)
+    middle = values.size // 2
+    picked = [0, 1, values.size - 1, values.size - 2, middle, middle + 1]
+    picked += np.random.default_rng(SEED).choice(values.size, count, replace=False).tolist()
+    numbers = list(dict.fromkeys(picked))[:count]
+    rows = {number: mechanism.weights(number) for number in numbers}
+    _require_lengths(rows, outputs)
+    worst = worst_of_rows(
+        rows.values(),
+        Selection(values, values.decode(numbers)),
+        mechanism.guarantee,
+        given_as_floats=_is_rounded(mechanism),
+    )
+    pairs, every = math.comb(len(numbers), 2), math.comb(values.size, 2)
+    compared = (
+        f"{pairs:,} of {every:,} pairs of values were compared under {_all(outputs.size, 'output')}, as integers: of "
+        f"the ends, the middle, their neighbours and others picked at random. The other {every - pairs:,} were not."
+    )
+    worst = replace(worst, left=numbers[worst.left], right=numbers[worst.right])
+    return worst, Extent.SAMPLE, compared, rows
+
+
+def _is_rounded(mechanism: Mechanism) -> bool:
+    """Whether weights come from float64 numbers that were given, directly or through what is made of them."""
+    facts = mechanism.facts
+    behind = [*(facts.parts or ()), *(() if facts.origin is None else facts.origin[:1])]
+    return facts.is_rounded or any(map(_is_rounded, behind))
+
+
+def _neighbours(values: Alphabet, step: list[int]) -> tuple[int, int]:
+    """Return the numbers of two values that lie one step apart, or of the first two where none of the first do."""
+    first = np.arange(min(values.size, 64) if values.is_finite else 1)
+    there = values.locate(values.decode(first) + np.array(step if values.parts > 1 else step[0]))
+    found = np.flatnonzero(there >= 0)
+    return (int(first[found[0]]), int(there[found[0]])) if found.size else (0, min(1, values.size - 1))
+
+
+def _own_output(mechanism: Mechanism, value: int) -> int:
+    """Return the number of the report that names a value itself, or of the first report."""
+    outputs = mechanism.report_alphabet
+    return max(0, int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0]))
+
+
+def _probed(values: Alphabet, worst: WorstRatio) -> Indices:
+    last = values.size - 1 if values.is_finite else 10**6  # far from the first, for noise that depends on the value
+    return np.unique(np.array([0, last, last // 2, worst.left, worst.right]))
+
+
+def _draws_from_weights(mechanism: Mechanism, worst: WorstRatio) -> bool:
+    """Whether the rows that reports are drawn from, where that is how they are drawn, are the weights to the unit."""
+    kind = type(mechanism)
+    if kind._draw is not Mechanism._draw or kind._report is not Mechanism._report:
+        return True
+    drawn = mechanism._rows.cumulative
+    probed = _probed(mechanism.alphabet, worst).tolist()
+    return all(drawn[number] == tuple(accumulate(mechanism.weights(number))) for number in probed)
+
+
+def _channel_error(mechanism: Mechanism, rows: Rows) -> float | None:
+    """Return the largest relative difference between channel and weights, beyond rounding."""
+    if not rows or not mechanism.has_channel:
+        return None
+    relative, absolute = ROUNDING
+    largest = 0.0
+    for number, row in rows.items():
+        total = sum(row)
+        exact = np.array([weight / total for weight in row])
+        difference = np.abs(mechanism.channel.select(np.array([number]))[0] - exact)
+        off = difference > relative * exact + absolute
+        if off.any():
+            largest = max(largest, float((difference[off] / np.maximum(exact[off], absolute)).max()))
+    return largest
+
+
+def _require_lengths(rows: Rows, outputs: Alphabet) -> None:
+    for number, row in rows.items():
+        if len(row) != outputs.size:
+            raise InvalidParameterError(
+                f"Row {number} has {counted(len(row), 'weight')}, but there are {outputs.size:,} outputs."
+            )
+
+
+def _label(alphabet: Alphabet, number: int) -> str:
+    value = alphabet.decode([number]).tolist()[0]
+    if isinstance(alphabet, Pairs):
+        return f"({value[0]}, {value[1]})"
+    return str(tuple(value)) if isinstance(value, list) else str(value)
+
+
+def _excess(worst: WorstRatio) -> str:
+    """Say by how much a promise is exceeded; by the difference where the two look the same."""
+    if math.isinf(worst.relative) or worst.relative >= 1 + 1e-6:
+        return f"{worst.relative:.6g} times as much"
+    return f"more, by a relative {worst.excess:.2g}"
+
+
+def _count_pairs(pairs: int) -> str:
+    """Return the subject of a sentence, with its verb."""
+    if pairs < 2:
+        return "There is no pair of values to be" if pairs == 0 else "The one pair of values was"
+    return f"All {pairs:,} pairs of values were"
+
+
+def _all(count: int, noun: str) -> str:
+    return f"the one {noun}" if count == 1 else f"all {counted(count, noun)}"

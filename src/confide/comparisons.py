@@ -12,7 +12,7 @@ from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
 from confide.estimates import Estimate, Group, recover, warn_if_not_identified
 from confide.mechanisms.base import Mechanism
-from confide.methods.base import Method, Monitor
+from confide.methods import Method, Monitor
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Where mechanism and method meet."""
+"""Estimates: counts, a mechanism and a method in; a distribution out, with its certificate and its intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
+
+import numpy as np
 
 from confide.alphabets import Alphabet
 from confide.channels import ColumnStack
@@ -21,8 +23,7 @@ from confide.intervals import Band, Basis, Inference, Interval
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import Premise
-from confide.methods.base import Choice, Method, Monitor, Progress, Solution, Status
-from confide.methods.stacked import Stacked
+from confide.methods import Choice, Method, Monitor, Progress, Solution, Stacked, Status
 from confide.queries import Query
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
@@ -173,9 +174,8 @@ class Estimate:
         likely = Inference(
             alphabet=self.alphabet,
             parts=_observe(self.groups, None if is_whole else self.alphabet),
-            distribution=self.distribution,
+            solution=Solution(self.distribution, self.iterations, self.status, self.ending, self.choices),
             method=self.method,
-            iterations=self.iterations,
             channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
         )
         return likely if is_whole else replace(likely, wide=self._look_around(likely))
@@ -190,7 +190,7 @@ class Estimate:
             likely,
             alphabet=around.alphabet,
             parts=_observe(self.groups, around.alphabet),
-            distribution=around.spread(self.distribution),
+            solution=replace(likely.solution, distribution=around.spread(self.distribution)),
             surroundings=around,
         )
 
@@ -206,30 +206,15 @@ Group = tuple[Counts, Mechanism]
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
-@overload
 def estimate(
-    counts: Counts, mechanism: Mechanism, method: Method = ..., *, monitor: Monitor | None = None
-) -> Estimate: ...
-
-
-@overload
-def estimate(counts: Sequence[Group], mechanism: Method = ..., *, monitor: Monitor | None = None) -> Estimate: ...
-
-
-def estimate(
-    counts: Counts | Sequence[Group],
-    mechanism: Mechanism | Method | None = None,
-    method: Method | None = None,
-    *,
-    monitor: Monitor | None = None,
+    counts: Counts, mechanism: Mechanism, method: Method | None = None, *, monitor: Monitor | None = None
 ) -> Estimate:
     """Recover the distribution of the true values from counted reports.
 
     Parameters
     ----------
     counts
-        What :func:`tally` made of the reports. Where groups of people used different mechanisms, or different epsilons,
-        a list of pairs (counts, mechanism) over one alphabet; the method then comes second.
+        What :func:`tally` made of the reports.
     mechanism
         The mechanism that the reports went through.
     method
@@ -244,26 +229,39 @@ def estimate(
     >>> cf.estimate(counts, mechanism).distribution.argmax()
     np.int64(4)
 
-    Some people trust the collector less than others:
-
-    >>> careful = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.2)
-    >>> groups = [(counts, mechanism), (cf.tally(careful.privatize([4] * 500, rng=2)), careful)]
-    >>> cf.estimate(groups, cf.IBU()).distribution.argmax()
-    np.int64(4)
-
     Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
     `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given.
     """
-    is_pool = isinstance(counts, Sequence) and method is None
-    groups: list[Any] = list(counts) if isinstance(counts, Sequence) and is_pool else [(counts, mechanism)]
-    given: Any = mechanism if is_pool else method
-    answer = recover(groups, Stacked() if given is None else given, monitor)
+    answer = recover([(counts, mechanism)], method, monitor)
     warn_if_not_identified(answer)
     return answer
 
 
-def recover(groups: Sequence[Group], method: Method, monitor: Monitor | None = None) -> Estimate:
-    """Do as :func:`estimate`, and leave it to the caller to say where the answer is one of many."""
+def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monitor: Monitor | None = None) -> Estimate:
+    """Recover one distribution from the reports of several mechanisms, or of several epsilons, over one alphabet.
+
+    Log-likelihoods of groups add, so every method but the inversions works on the pool as on one group.
+
+    Parameters
+    ----------
+    pairs
+        The counts of each group of people with the mechanism that they went through.
+    method, monitor
+        As in :func:`estimate`.
+
+    >>> import confide as cf
+    >>> trusting, wary = (cf.TruncatedGeometric(cf.Integers(0, 9), epsilon) for epsilon in (1.0, 0.2))
+    >>> pairs = [(cf.tally(one.privatize([4] * 500, rng=1)), one) for one in (trusting, wary)]
+    >>> cf.estimate_pool(pairs).distribution.argmax()
+    np.int64(4)
+    """
+    answer = recover(pairs, method, monitor)
+    warn_if_not_identified(answer)
+    return answer
+
+
+def recover(groups: Sequence[Group], method: Method | None = None, monitor: Monitor | None = None) -> Estimate:
+    """Do as :func:`estimate_pool`, and leave it to the caller to say where the answer is one of many."""
     _check_groups(groups)
     return _estimate(_by_mechanism(groups), _as_method(method), monitor)
 
@@ -321,11 +319,16 @@ def _put_back(answer: Estimate, subset: LikelySubset) -> Estimate:
 
 
 def estimate_groups(
-    groups: Mapping[GroupKey, Counts], mechanism: Mechanism, method: Method, *, progress: Progress | None = None
+    groups: Mapping[GroupKey, Counts],
+    mechanism: Mechanism,
+    method: Method | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> dict[GroupKey, Estimate]:
     """Recover the distribution of each group of people, all through one mechanism.
 
-    IBU takes groups that share a channel through it together, which is many times faster than one by one.
+    IBU, like every :class:`EMMethod`, takes groups that share a channel through it together, many times faster than
+    one by one.
 
     Parameters
     ----------
@@ -334,7 +337,7 @@ def estimate_groups(
     mechanism
         The mechanism that all reports went through.
     method
-        How to recover the distributions.
+        How to recover the distributions; :class:`Stacked` if left out.
     progress
         Called with how many groups are done.
 
@@ -356,21 +359,41 @@ def warn_if_not_identified(answer: Estimate) -> None:
 
 
 def recover_groups(
-    groups: Mapping[GroupKey, Counts], mechanism: Mechanism, method: Method, progress: Progress | None = None
+    groups: Mapping[GroupKey, Counts],
+    mechanism: Mechanism,
+    method: Method | None = None,
+    progress: Progress | None = None,
 ) -> dict[GroupKey, Estimate]:
     """Do as :func:`estimate_groups`, and leave it to the caller to say where the answers are some of many."""
     _check_groups([(counts, mechanism) for counts in groups.values()])
-    _as_method(method)
+    method = _as_method(method)
     if not mechanism.alphabet.is_finite:  # each group has likely values of its own
         return {key: _estimate({mechanism: counts}, method, None) for key, counts in groups.items()}
     evidence = [_observe({mechanism: counts}, None)[0] for counts in groups.values()]
     began = time.perf_counter()
-    solutions = method.solve_groups(evidence, progress)
+    solutions = _solve_groups(evidence, method, progress)
     seconds = (time.perf_counter() - began) / len(evidence)
     return {
         key: _judge((mechanism,), one, solution, method, seconds)
         for key, one, solution in zip(groups, evidence, solutions, strict=True)
     }
+
+
+def _solve_groups(groups: Sequence[Evidence], method: Method, progress: Progress | None) -> list[Solution]:
+    """Solve the groups that share a channel together; under RAPPOR each has one of its own, of the reports seen."""
+    places: dict[int, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(id(group.channel), []).append(place)
+    solutions: dict[int, Solution] = {}
+    for shared in places.values():
+        before, counts = len(solutions), np.array([groups[place].counts for place in shared])
+
+        def tell(done: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done)
+
+        solutions |= zip(shared, method.solve_many(groups[shared[0]], counts, progress=tell), strict=True)
+    return [solutions[place] for place in range(len(groups))]
 
 
 def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
@@ -414,9 +437,10 @@ def _check_groups(groups: Sequence[Any]) -> None:
             raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {_kind(group)}.")
         counts, mechanism = group
         if not isinstance(counts, Counts):
-            raise InvalidParameterError(
-                f"counts must be Counts; got {_kind(counts)}. Call confide.tally(reports) first."
-            )
+            pairs = isinstance(counts, Sequence) and len(counts) > 0 and isinstance(counts[0], tuple)
+            pool = "confide.estimate_pool(pairs) takes pairs (counts, mechanism); for reports, call"
+            cure = f"{pool if pairs else 'Call'} confide.tally(reports) first."
+            raise InvalidParameterError(f"counts must be Counts; got {_kind(counts)}. {cure}")
         if not isinstance(mechanism, Mechanism):
             raise InvalidParameterError(
                 f"mechanism must be a Mechanism such as TruncatedGeometric; got {_kind(mechanism)}."
@@ -428,6 +452,8 @@ def _check_groups(groups: Sequence[Any]) -> None:
 
 
 def _as_method(method: object) -> Method:
+    if method is None:
+        return Stacked()
     if not isinstance(method, Method):
         raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(method)}.")
     return method

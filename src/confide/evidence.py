@@ -16,10 +16,13 @@ from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
 
+MOST_REPORTS = 2.0**63
+"""Reports that whole numbers of 64 bits can count; sums and products of far more would overflow to infinity."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """How often each output of a channel was reported.
+    """Counts of a channel's outputs: what a method sees of a survey.
 
     Attributes
     ----------
@@ -47,6 +50,12 @@ class Evidence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", read_only(np.array(self.counts, dtype=np.float64)))
+        # The largest count by itself, too, for a sum that overflows warns.
+        if not self.counts.max(initial=0.0) < MOST_REPORTS or not self.total < MOST_REPORTS or self.counts.min() < 0:
+            raise InvalidCountsError(
+                f"Counts must be numbers of at least 0 that add up to less than 2**63; got {self.counts.min():g} to "
+                f"{self.counts.max():g}."
+            )
         if not self.total > 0:
             raise InvalidCountsError("There are no reports to estimate from; give at least one.")
 
@@ -123,11 +132,15 @@ class Evidence:
 
         Not below what float64 can resolve, and infinite where g is not a number.
         """
-        highest = float(gain.max())
-        return max(self.total * math.log(highest), self.resolution) if highest > 0 else math.inf
+        return certificate_bound(float(gain.max()), self.total, self.resolution)
 
     @property
     def resolution(self) -> float:
         """The smallest certificate that float64 can tell from 0 for so many reports."""
         # g itself is known to 4e-16 at best, and M as well as its entries are.
         return (4e-16 + self.channel.entry_error) * self.total
+
+
+def certificate_bound(highest: float, total: float, resolution: float) -> float:
+    """Return n log max g, but not less than float64 resolves; infinite where g is not a positive number."""
+    return max(total * math.log(highest), resolution) if highest > 0 else math.inf

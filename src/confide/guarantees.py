@@ -1,4 +1,4 @@
-"""What a mechanism promises.
+"""Guarantees: the promise of a mechanism to a person, as a bound on log-ratios.
 
 >>> print(MetricPrivacy(0.05, Euclidean(), unit="year"))
 metric privacy, 0.05 per year: any report is at most e^(0.05 x distance) times as likely under one value as another
@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Pairs
+from confide.alphabets import Alphabet, Pairs, as_value
 from confide.checks import check_positive
 from confide.errors import InvalidParameterError
-from confide.metrics import Euclidean, Metric, Value, as_pair
+from confide.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, as_pair
 
 LARGEST_LOG_RATIO = 100.0
 """A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
@@ -35,6 +36,19 @@ class Guarantee(ABC):
     @abstractmethod
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
         """Return :meth:`bound` for all pairs of an alphabet, as a dense matrix."""
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
+        """Return fractions around the exact bound for two values, given by number; closer the more bits.
+
+        A guarantee that does not override this is taken at its word, to the rounding of a few float64 operations.
+
+        >>> from confide import Integers
+        >>> LocalDP(0.5).bracket(Integers(0, 9), 3, 4, 64)
+        (Fraction(1, 2), Fraction(1, 2))
+        """
+        one, other = (as_value(value) for value in alphabet.decode([left, right]).tolist())
+        near = Fraction(self.bound(one, other))
+        return near * (1 - FLOAT_ERROR), near * (1 + FLOAT_ERROR)
 
     def factor(self, left: Value, right: Value) -> float:
         """Return how many times as likely a report may be under one value as under another.
@@ -66,7 +80,13 @@ class LocalDP(Guarantee):
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
         """See :meth:`Guarantee.bounds`."""
+        alphabet.require_listable()
         return np.where(np.eye(alphabet.size, dtype=bool), 0.0, self.epsilon)
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Guarantee.bracket`."""
+        exact = Fraction(0) if left == right else Fraction(self.epsilon)
+        return exact, exact
 
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
@@ -97,6 +117,12 @@ class MetricPrivacy(Guarantee):
         """See :meth:`Guarantee.bounds`."""
         points = alphabet.coordinates
         return self.epsilon * self.metric.between(points[:, None, :], points[None, :, :])
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
+        """See :meth:`Guarantee.bracket`."""
+        one, other = alphabet.points([left, right]).tolist()
+        low, high = self.metric.bracket(one, other, precision)
+        return Fraction(self.epsilon) * low, Fraction(self.epsilon) * high
 
     def __str__(self) -> str:
         per = self.unit or "unit of distance"
@@ -129,6 +155,15 @@ class ProductGuarantee(Guarantee):
         first, second = self.first.bounds(alphabet.first), self.second.bounds(alphabet.second)
         both = first[:, None, :, None] + second[None, :, None, :]
         return both.reshape(alphabet.size, alphabet.size)
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
+        """See :meth:`Guarantee.bracket`."""
+        if not isinstance(alphabet, Pairs):
+            return super().bracket(alphabet, left, right, precision)
+        (one, two), (other, another) = (divmod(number, alphabet.second.size) for number in (left, right))
+        first = self.first.bracket(alphabet.first, one, other, precision)
+        second = self.second.bracket(alphabet.second, two, another, precision)
+        return first[0] + second[0], first[1] + second[1]
 
     def __str__(self) -> str:
         return f"for the first part {self.first}; for the second part {self.second}; for both the factors multiply"

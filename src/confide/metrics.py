@@ -1,4 +1,4 @@
-"""Distances between values.
+"""Distances between values, in float64 and in exact arithmetic.
 
 >>> Euclidean(spacing=0.5).distance((0, 0), (3, 4))
 2.5
@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +21,15 @@ from confide.errors import InvalidParameterError
 Value = int | float | str | tuple[int | float | str, ...]
 """One value of an alphabet: a number, a category, or the (row, column) of a cell."""
 
+Bracket = tuple[Fraction, Fraction]
+"""Two fractions, one at most and one at least as large as a number that need not be rational."""
+
+FLOAT_ERROR = Fraction(1, 2**48)
+"""Relative error allowed to a distance that is known as a float64 alone: a dozen roundings of 2^-53, and room."""
+
 
 class Metric(ABC):
-    """How far apart two values lie."""
+    """Distance between any two values."""
 
     @abstractmethod
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
@@ -29,6 +38,18 @@ class Metric(ABC):
     def distance(self, left: Value, right: Value) -> float:
         """Return the distance between two single values."""
         return float(self.between(np.atleast_1d(left), np.atleast_1d(right)))
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """Return fractions around the exact distance between two points, closer the more bits of `precision`.
+
+        A metric that does not override this is taken at its word: as its float64 result, give or take FLOAT_ERROR.
+
+        >>> low, high = Euclidean().bracket((0, 0), (1, 1), 64)
+        >>> low**2 < 2 < high**2
+        True
+        """
+        near = Fraction(float(self.between(left, right)))
+        return near * (1 - FLOAT_ERROR), near * (1 + FLOAT_ERROR)
 
 
 @dataclass(frozen=True)
@@ -43,6 +64,11 @@ class Discrete(Metric):
         """See :meth:`Metric.between`."""
         differ: NDArray[np.bool_] = np.any(np.asarray(left) != np.asarray(right), axis=-1)
         return differ.astype(np.float64)
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Metric.bracket`."""
+        exact = Fraction(tuple(left) != tuple(right))
+        return exact, exact
 
     def __str__(self) -> str:
         return "discrete distance"
@@ -66,6 +92,14 @@ class Euclidean(Metric):
         lengths: NDArray[np.float64] = np.linalg.norm(_difference(left, right), axis=-1)
         return self.spacing * lengths
 
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
+        """See :meth:`Metric.bracket`."""
+        squared = sum((step**2 for step in _steps(left, right)), Fraction(0)) * Fraction(self.spacing) ** 2
+        # floor(sqrt(n / d) 2^p) = isqrt(floor(n 4^p / d)), and the root lies in [floor, floor + 1).
+        root = math.isqrt((squared.numerator << (2 * precision)) // squared.denominator)
+        low = Fraction(root, 1 << precision)
+        return (low, low) if low**2 == squared else (low, Fraction(root + 1, 1 << precision))
+
     def __str__(self) -> str:
         return "Euclidean distance"
 
@@ -87,6 +121,11 @@ class Manhattan(Metric):
         """See :meth:`Metric.between`."""
         lengths: NDArray[np.float64] = np.abs(_difference(left, right)).sum(axis=-1)
         return self.spacing * lengths
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Metric.bracket`."""
+        exact = sum((abs(step) for step in _steps(left, right)), Fraction(0)) * Fraction(self.spacing)
+        return exact, exact
 
     def __str__(self) -> str:
         return "taxicab distance"
@@ -113,6 +152,12 @@ class SumMetric(Metric):
         one, other = as_pair(left), as_pair(right)
         return self.first.distance(one[0], other[0]) + self.second.distance(one[1], other[1])
 
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
+        """See :meth:`Metric.bracket`."""
+        first = self.first.bracket(left[:1], right[:1], precision)
+        second = self.second.bracket(left[1:], right[1:], precision)
+        return first[0] + second[0], first[1] + second[1]
+
     def __str__(self) -> str:
         return f"{self.first} plus {self.second}"
 
@@ -123,6 +168,10 @@ def as_pair(value: Value) -> tuple[Value, Value]:
         raise InvalidParameterError(f"A pair of values is needed; got {value!r}.")
     first, second = value
     return first, second
+
+
+def _steps(left: Sequence[float], right: Sequence[float]) -> list[Fraction]:
+    return [Fraction(one) - Fraction(other) for one, other in zip(left, right, strict=True)]
 
 
 def _difference(left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:

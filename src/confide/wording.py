@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 LONGEST_LABEL = 40
 """Letters of a value in a sentence: a line of eighty still holds two of them."""
@@ -18,6 +19,15 @@ def counted(number: int, noun: str) -> str:
     ('1 value', '1,200 reports', '2 categories', '0 people')
     """
     return f"{number:,} {noun if number == 1 else _several(noun)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> listed(["one"]), listed(["one", "two", "three"])
+    ('one', 'one, two and three')
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def plural(unit: str) -> str:

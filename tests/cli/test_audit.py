@@ -11,6 +11,7 @@ from tests.cli.surveys import ENDLESS, FINITE, survey
 
 import confide as cf
 from confide import audits
+from confide.errors import InvalidParameterError
 
 
 def test_a_promise_that_holds(call: Call) -> None:
@@ -18,7 +19,9 @@ def test_a_promise_that_holds(call: Call) -> None:
     assert (ending.code, ending.err) == (0, "")
     for words in ("the promise holds", "age 1 and age 0", "report", "Log-ratio", "1, a factor of 2.718", "100%"):
         assert words in ending.out
-    assert "45 pairs of values" in ending.out
+    assert "exact over all pairs" in ending.out
+    assert "All 45 pairs of values were compared under all 10 outputs, as integers." in " ".join(ending.out.split())
+    assert "80,000 reports for 4 values, distributed as they should be" in " ".join(ending.out.split())
 
 
 def test_as_json(call: Call) -> None:
@@ -27,12 +30,16 @@ def test_as_json(call: Call) -> None:
     assert {record["left"], record["right"]} <= set(range(10))
     assert record["log_ratio"] == pytest.approx(record["bound"])
     assert record["used"] == pytest.approx(1)
+    assert (record["extent"], record["faults"], record["excess"]) == ("exact over all pairs", [], 0)
+    assert record["draws"]["agree"] is True
+    assert record["draws"]["reports"] == 80_000
+    assert record["channel_error"] == 0
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_broken_promise_ends_with_seven(call: Call, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:
     kept = audits.audit(cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0))
-    broken = replace(kept, worst=replace(kept.worst, log_ratio=1.31))
+    broken = replace(kept, worst=replace(kept.worst, log_ratio=1.31, exceeds=True))
     monkeypatch.setattr("confide.audits.audit", lambda _: broken)
     ending = call("audit", "survey.toml", *options)
     assert ending.code == 7
@@ -43,33 +50,47 @@ def test_a_broken_promise_ends_with_seven(call: Call, monkeypatch: pytest.Monkey
         assert "131%" in ending.out
 
 
-AUDITED = {name: text for name, text in FINITE.items() if survey(text).mechanism.has_channel or name == "rappor"}
-
-
-@pytest.mark.parametrize("name", AUDITED)
-def test_every_mechanism_with_an_end_of_reports(call: Call, folder: Path, name: str) -> None:
-    (folder / "s.toml").write_text('name = "thing"\n' + AUDITED[name])
+@pytest.mark.parametrize("name", ALL := FINITE | {f"unbounded {name}": text for name, text in ENDLESS.items()})
+def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
+    (folder / "s.toml").write_text('name = "thing"\n' + ALL[name])
     ending = call("audit", "s.toml")
     assert (ending.code, ending.err) == (0, "")
     assert "the promise holds" in ending.out
-    assert call("audit", "s.toml", "--json").record["holds"] is True
+    record = call("audit", "s.toml", "--json").record
+    assert record["holds"] is True
+    is_listed = survey(ALL[name]).mechanism.report_alphabet.is_listable
+    assert record["extent"] == ("exact over all pairs" if is_listed else "exact by structure")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (FINITE["geometric"], ['kind = "truncated-geometric"']),
-        (FINITE["planar-laplace"], ['kind = "truncated-planar-laplace"']),
-        (FINITE["rappor of 64 values"], ["2^64 reports", "at most 16 values"]),
-        (ENDLESS["taxicab"], ["All pairs of Lattice(spacing=0.5, unit='km')", "smaller alphabet"]),
-        (FINITE["geometric"].replace("high = 9", "high = 5000"), ["at most 2,048 values"]),
-    ],
-)
-def test_what_cannot_be_audited_ends_with_five(call: Call, folder: Path, text: str, words: list[str]) -> None:
+def test_a_large_alphabet_is_audited_by_structure(call: Call, folder: Path) -> None:
+    text = FINITE["truncated-geometric"].replace("high = 9", "high = 500000")
     (folder / "s.toml").write_text(text)
-    if "5000" in text:
-        (folder / "s.toml").write_text(text.replace('"geometric"', '"truncated-geometric"'))
-    assert_refused(call("audit", "s.toml"), 5, "cannot be audited", *words)
+    ending = call("audit", "s.toml")
+    assert ending.code == 0
+    assert "exact by structure" in ending.out
+    assert "post-processing" in ending.out
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_wrong_sampler_ends_with_seven(call: Call, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:
+    monkeypatch.setattr(cf.TruncatedGeometric, "_draw", lambda _, indices, __: indices)
+    ending = call("audit", "survey.toml", *options)
+    assert ending.code == 7
+    if options:
+        assert ending.record["holds"] is False
+        assert ending.record["draws"]["agree"] is False
+        assert len(ending.record["faults"]) == 1
+    else:
+        assert "THE SAMPLER DRAWS SOMETHING ELSE" in " ".join(ending.out.split())
+        assert "NOT distributed" in ending.out
+
+
+def test_what_cannot_be_audited_ends_with_five(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise InvalidParameterError("It declares no structure.")
+
+    monkeypatch.setattr("confide.audits.audit", refuse)
+    assert_refused(call("audit", "survey.toml"), 5, "cannot be audited", "declares no structure")
 
 
 def test_matrices_that_promise_nothing_or_tell_nothing(call: Call, folder: Path) -> None:

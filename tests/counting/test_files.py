@@ -112,7 +112,7 @@ def test_pooled_counts_are_estimated_as_gibu_does(tmp_path: Path) -> None:
     found = estimate_file(counts, AGES, cf.IBU()).estimates[()]
     groups = [(cf.tally([3, 5]), AGES.mechanism), (cf.tally([3, 5, 5, 9]), CAREFUL.mechanism)]
     assert counts.pools[()] == groups
-    np.testing.assert_allclose(found.distribution, cf.estimate(groups, cf.IBU()).distribution)
+    np.testing.assert_allclose(found.distribution, cf.estimate_pool(groups, cf.IBU()).distribution)
 
 
 @pytest.mark.parametrize("pool", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,17 @@ from confide import (
     Rappor,
     TruncatedGeometric,
     estimate,
+    estimate_pool,
     tally,
 )
 from confide.channels import TwoSidedExponential
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.intervals.replicates import Family, draw_family, is_complete
-from confide.intervals.resolving import resolve
+from confide.intervals.bases import Family, draw_family, is_complete
+from confide.methods import Solution, Status
 
 MECHANISM = TruncatedGeometric(Integers(0, 11), 0.4)
+PILOT = Solution(np.full(12, 1 / 12), 3, Status.SMALL_STEP, "three steps")
 COUNTS = MECHANISM.simulate_counts([0, 5, 10, 30, 60, 80, 60, 30, 10, 5, 0, 40], rng=3)
 
 
@@ -41,14 +44,17 @@ COUNTS = MECHANISM.simulate_counts([0, 5, 10, 30, 60, 80, 60, 30, 10, 5, 0, 40],
 def test_each_replicate_is_solved_as_if_it_were_alone(method: Method) -> None:
     evidence = MECHANISM.observe(COUNTS)
     rows = np.random.default_rng(1).multinomial(330, evidence.frequencies, size=20).astype(np.float64)
-    together = resolve(method, evidence, rows, 3)
+    together = [one.distribution for one in method.solve_many(evidence, rows, pilot=PILOT)]
     alone = [method.solve(Evidence(evidence.channel, row)).distribution for row in rows]
     np.testing.assert_allclose(together, alone, atol=1e-9)
 
 
 def test_held_out_replicates_take_as_many_steps_as_the_estimate() -> None:
     evidence = MECHANISM.observe(COUNTS)
-    held_out = resolve(IBU(stop="held-out"), evidence, evidence.counts[None, :], 5)
+    pilot = replace(PILOT, iterations=5)
+    held_out = [
+        one.distribution for one in IBU(stop="held-out").solve_many(evidence, evidence.counts[None, :], pilot=pilot)
+    ]
     limited = IBU(1e-300, iteration_limit=5).solve(evidence).distribution
     np.testing.assert_allclose(held_out[0], limited, atol=1e-12)
 
@@ -57,14 +63,14 @@ def test_a_start_of_its_own_is_kept() -> None:
     evidence = MECHANISM.observe(COUNTS)
     start = np.linspace(1, 2, 12) / np.linspace(1, 2, 12).sum()
     method = IBU(start=start, iteration_limit=3)
-    found = resolve(method, evidence, evidence.counts[None, :], 3)[0]
-    np.testing.assert_allclose(found, method.solve(evidence).distribution, atol=1e-12)
+    found = method.solve_many(evidence, evidence.counts[None, :], pilot=PILOT)[0]
+    np.testing.assert_allclose(found.distribution, method.solve(evidence).distribution, atol=1e-12)
 
 
 def test_replicates_are_drawn_from_the_source_through_the_channel() -> None:
     source = np.zeros(12)
     source[[2, 9]] = 0.5
-    family = draw_family([MECHANISM.observe(COUNTS)], Inversion("none"), 0, source, 4000, 1)
+    family = draw_family([MECHANISM.observe(COUNTS)], Inversion("none"), PILOT, source, 4000, 1)
     error = family.answers.mean(axis=0) - source
     assert np.abs(error).max() < 5 * (family.answers.std(axis=0) / np.sqrt(4000)).max()
     # The spread is that of 330 reports, not of more or fewer.
@@ -79,13 +85,13 @@ def test_replicates_are_drawn_from_the_source_through_the_channel() -> None:
 def test_each_group_is_drawn_by_itself() -> None:
     careful = TruncatedGeometric(Integers(0, 11), 0.1)
     groups = [(COUNTS, MECHANISM), (careful.simulate_counts([10] * 12, rng=1), careful)]
-    answer = estimate(groups, IBU())
+    answer = estimate_pool(groups, IBU())
     alone = estimate(COUNTS, MECHANISM, IBU())
     assert answer.query("x >= 6").width < alone.query("x >= 6").width
     band = answer.interval(basis=Bootstrap(50))
     assert band.low.shape == (12,)
     parts = [MECHANISM.observe(COUNTS), careful.observe(groups[1][0])]
-    drawn = draw_family(parts, IBU(), 1, answer.distribution, 3, 1)
+    drawn = draw_family(parts, IBU(), PILOT, answer.distribution, 3, 1)
     assert drawn.answers.shape == (3, 12)
 
 
@@ -175,7 +181,7 @@ def test_reports_redrawn_from_reports_are_solved_once_and_said_to_be(monkeypatch
     assert "drawn from the estimate" not in band.rests_on
     # Errors are measured from both sources all the same, so the band is as wide as it was with both drawn.
     sources = [answer.distribution, answer._inference.region.best]
-    families = [draw_family(answer._inference.parts, IBU(), answer.iterations, one, 40, 0) for one in sources]
+    families = [draw_family(answer._inference.parts, IBU(), PILOT, one, 40, 0) for one in sources]
     half = np.max([family.half_width(lambda theta: theta, 0.95) for family in families], axis=0)
     np.testing.assert_allclose(band.high, np.minimum(answer.distribution + half, 1.0))
     known = estimate(COUNTS, MECHANISM, IBU()).interval(basis=Bootstrap(40))

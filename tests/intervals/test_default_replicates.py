@@ -24,16 +24,12 @@ from confide import (
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
-from confide.intervals.resolving import resolve
 from confide.methods import Method
 from confide.methods.smooth import fit_all
 from confide.solvers import smooth_prior
 from confide.solvers.smooth_replicates import refit_replicates
 
 pytestmark = pytest.mark.slow
-
-alone = resolve.dispatch(object)
-"""What a method gets that has not registered: each replicate solved by itself."""
 
 X = np.arange(24)
 SHAPES = {
@@ -55,6 +51,16 @@ def redraw(evidence: Evidence, count: int) -> FloatArray:
     return rows.astype(np.float64)
 
 
+def together(method: Method, evidence: Evidence, rows: FloatArray) -> FloatArray:
+    """Solve rows as bootstrap replicates of the evidence."""
+    return np.array([one.distribution for one in method.solve_many(evidence, rows, pilot=method.solve(evidence))])
+
+
+def alone(method: Method, evidence: Evidence, rows: FloatArray) -> FloatArray:
+    """Solve each row by itself, as groups are."""
+    return np.array([one.distribution for one in method.solve_many(evidence, rows)])
+
+
 def half_width(answers: FloatArray, source: FloatArray) -> FloatArray:
     half: FloatArray = np.quantile(np.abs(answers - source), 0.9, axis=0)
     return half
@@ -67,8 +73,8 @@ def test_bands_are_as_wide_as_those_of_exact_solves(method: Method, mechanism: M
     """Within a fifth on average over the values; a band of half the width, or of twice it, would fail."""
     evidence = evidence_of(mechanism, shape)
     rows, source = redraw(evidence, 40), method.solve(evidence).distribution
-    together, exact = (half_width(solve(method, evidence, rows, 0), source) for solve in (resolve, alone))
-    assert together.sum() == pytest.approx(exact.sum(), rel=0.2)
+    quick, exact = (half_width(solve(method, evidence, rows), source) for solve in (together, alone))
+    assert quick.sum() == pytest.approx(exact.sum(), rel=0.2)
 
 
 @pytest.mark.parametrize("mechanism", [LINE, PLANE, UNORDERED], ids=["line", "plane", "categories"])
@@ -76,11 +82,11 @@ def test_each_replicate_is_where_its_own_climb_ends(mechanism: Mechanism) -> Non
     """Closer to it than a tenth of how far replicates spread, where the truth is smooth."""
     evidence = evidence_of(mechanism, "smooth")
     rows = redraw(evidence, 30)
-    exact = alone(Smooth(), evidence, rows, 0)
+    exact = alone(Smooth(), evidence, rows)
     spread = np.abs(exact - exact.mean(axis=0)).mean()
-    assert np.abs(resolve(Smooth(), evidence, rows, 0) - exact).mean() < 0.1 * spread
+    assert np.abs(together(Smooth(), evidence, rows) - exact).mean() < 0.1 * spread
     # More reports in each replicate, or fewer, would be seen.
-    assert np.abs(resolve(Smooth(), evidence, 4 * rows, 0) - exact).mean() > 0.1 * spread
+    assert np.abs(together(Smooth(), evidence, 4 * rows) - exact).mean() > 0.1 * spread
 
 
 @pytest.mark.parametrize("most", [500, 12])
@@ -114,9 +120,9 @@ def test_the_uniform_fit_stays_and_knows_its_evidence() -> None:
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = evidence_of(LINE, "spiky")
     rows = redraw(evidence, 7)
-    whole = resolve(Smooth(), evidence, rows, 0)
-    monkeypatch.setattr("confide.intervals.resolving.BLOCK", 50)
-    np.testing.assert_allclose(resolve(Smooth(), evidence, rows, 0), whole, atol=1e-10)
+    whole = together(Smooth(), evidence, rows)
+    monkeypatch.setattr("confide.methods.smooth.BLOCK", 50)
+    np.testing.assert_allclose(together(Smooth(), evidence, rows), whole, atol=1e-10)
 
 
 def test_the_band_of_the_default_is_the_same_each_time() -> None:
@@ -141,7 +147,7 @@ def test_where_nothing_could_be_held_out_the_one_method_solves_replicates_too() 
     broken = Counts(counts.reports, counts.counts * 1.001)
     evidence = LINE.observe(broken)
     rows = redraw(LINE.observe(counts), 10)
-    np.testing.assert_allclose(resolve(Stacked(), evidence, rows, 0), resolve(Smooth(), evidence, rows, 0), atol=1e-12)
+    np.testing.assert_allclose(together(Stacked(), evidence, rows), together(Smooth(), evidence, rows), atol=1e-12)
     handful = estimate(LINE.simulate_counts(np.isin(X, (3, 4, 5)).astype(int), rng=1), LINE)
     band = handful.interval(basis=Bootstrap(40))
     assert (band.low <= handful.distribution).all()
@@ -153,31 +159,29 @@ def test_candidates_that_do_not_stand_are_not_asked(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("confide.methods.smooth.LARGEST", 10)
     monkeypatch.setattr("confide.methods.smooth.LARGEST_UNORDERED", 10)
     evidence = evidence_of(LINE, "spiky")
-    answers = resolve(Stacked(), evidence, redraw(evidence, 10), 0)
+    answers = together(Stacked(), evidence, redraw(evidence, 10))
     np.testing.assert_allclose(answers.sum(axis=1), 1)
     assert answers[:, [3, 4, 15]].sum() > 5
 
 
 def test_very_many_values_take_the_shares_of_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.intervals.resolving.SMALL_MATRIX", 10)
+    monkeypatch.setattr("confide.methods.stacked.SMALL_MATRIX", 10)
     evidence = evidence_of(LINE, "smooth")
-    solved: list[Evidence] = []
-    solve = Stacked.solve
+    pilot, rows = Stacked().solve(evidence), redraw(evidence, 10)
 
-    def watch(method: Stacked, one: Evidence) -> object:
-        solved.append(one)
-        return solve(method, one)
+    def refuse(method: Stacked, one: Evidence) -> object:
+        raise AssertionError(f"{method} weighs its candidates anew on {one}")
 
-    monkeypatch.setattr(Stacked, "solve", watch)
-    resolve(Stacked(), evidence, redraw(evidence, 10), 0)
-    assert solved == [evidence]
+    monkeypatch.setattr(Stacked, "solve", refuse)
+    answers = [one.distribution for one in Stacked().solve_many(evidence, rows, pilot=pilot)]
+    assert np.shape(answers) == (10, 24)
 
 
 def test_reports_that_one_replicate_alone_has_are_counted() -> None:
     matrix = np.array([[0.8, 0.2, 0.0], [0.0, 0.2, 0.8]])
     evidence = Evidence(Dense(matrix), np.array([40.0, 10.0, 0.0]))
     rows = np.array([[40.0, 10.0, 0.0], [0.0, 10.0, 40.0], [20.0, 10.0, 20.0]])
-    answers = resolve(Smooth(), evidence, rows, 0)
+    answers = together(Smooth(), evidence, rows)
     np.testing.assert_allclose(answers[0], answers[1][::-1], atol=0.02)
     np.testing.assert_allclose(answers[2], 0.5, atol=0.02)
     assert answers[0, 0] > 0.85

@@ -21,8 +21,7 @@ from confide import (
 )
 from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError, NotInvertibleError
-from confide.methods.inversion import Repair
-from confide.methods.simplex import normalize, project
+from confide.methods.inversion import Repair, normalize, project
 
 MECHANISMS: list[Mechanism] = [
     FromMatrix(Integers(0, 0), [[1.0]]),

@@ -22,7 +22,7 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError, NotInvertibleError
-from confide.methods.simplex import project
+from confide.methods.inversion import project
 
 
 def some_reports(size: int, epsilon: float, people: int = 400) -> tuple[Rappor, NDArray[np.int64]]:
@@ -65,7 +65,7 @@ def test_names() -> None:
 
 def test_only_rappors_reports_have_bits() -> None:
     mechanism = RandomizedResponse(Integers(0, 3), 1.0)
-    with pytest.raises(NotInvertibleError, match=r"needs RAPPOR's reports. Use IBU\(\) or Inversion\(\) for others"):
+    with pytest.raises(NotInvertibleError, match=r"bit vectors, such as RAPPOR's. Use IBU\(\) or Inversion\(\) for"):
         estimate(tally([0, 1, 2]), mechanism, BitInversion())
     with pytest.raises(NotInvertibleError):
         estimate(tally(some_reports(4, 1.0)[1]), Rappor(Integers(0, 3), 1.0), Inversion())

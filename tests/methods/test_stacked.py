@@ -9,9 +9,8 @@ import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.methods.candidates import HEAD_START, Candidate
-from confide.methods.held_out import Folds
-from confide.methods.stacked import weigh
+from confide.methods.ibu import Folds
+from confide.methods.stacked import HEAD_START, Candidate, weigh
 
 AGES = cf.Integers(0, 99, unit="year")
 
@@ -26,7 +25,7 @@ def test_it_is_the_default() -> None:
     answer = cf.estimate(counts, mechanism)
     assert answer.method == cf.Stacked()
     np.testing.assert_array_equal(answer.distribution, cf.estimate(counts, mechanism, cf.Stacked()).distribution)
-    assert cf.estimate([(counts, mechanism)]).method == cf.Stacked()
+    assert cf.estimate_pool([(counts, mechanism)]).method == cf.Stacked()
     assert sum(choice.share for choice in answer.choices) == pytest.approx(1)
 
 
@@ -108,7 +107,7 @@ def test_groups_with_different_mechanisms_are_one_problem() -> None:
     ages = cf.datasets.adult_ages()
     mechanisms = cf.TruncatedGeometric(AGES, 0.3), cf.RandomizedResponse(ages.alphabet, 3.0)
     groups = [(one.simulate_counts(ages.histogram // 2, rng=seed), one) for seed, one in enumerate(mechanisms)]
-    pooled = cf.estimate(groups)
+    pooled = cf.estimate_pool(groups)
     alone = [cf.estimate(counts, one) for counts, one in groups]
     distances = [cf.emd(answer.distribution, ages.distribution, ages.alphabet) for answer in (pooled, *alone)]
     assert distances[0] < 1.1 * min(distances[1:])
@@ -126,7 +125,7 @@ def test_the_same_reports_give_the_same_answer_and_seeds_are_settings() -> None:
 
 def candidates_of(first: FloatArray, second: FloatArray) -> list[Candidate]:
     named = {"first": first, "second": second}
-    return [Candidate(name, one, np.array([one, one]), HEAD_START) for name, one in named.items()]
+    return [Candidate(name, cf.MLE(), one, np.array([one, one]), HEAD_START) for name, one in named.items()]
 
 
 @pytest.mark.parametrize("people", [20, 200, 20_000])

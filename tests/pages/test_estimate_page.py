@@ -13,7 +13,8 @@ import pytest
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError
 from confide.pages import estimate_page
-from confide.pages.tables import MOST_ROWS
+from confide.pages.estimate import MOST_ROWS
+from confide.pages.markup import MOST_ENTRIES
 
 pytestmark = pytest.mark.slow
 
@@ -209,10 +210,8 @@ def test_all_shares_are_in_the_page() -> None:
 
 @pytest.mark.parametrize("kind", ["line", "grid", "categories", "matrix"])
 def test_the_survey_in_the_footer_can_be_read_again(kind: str) -> None:
-    from confide.pages.provenance import survey_text
-
     survey, _, _ = case(kind)
-    text = survey_text(survey)
+    text = survey.text(MOST_ENTRIES)
     if kind != "matrix":
         assert cf.parse_survey(text) == survey
     else:

@@ -9,8 +9,8 @@ from tests.pages.test_estimate_page import Reader
 
 import confide as cf
 from confide.pages import estimate_page
-from confide.pages.noisy import summarise_reports
-from confide.pages.provenance import survey_text
+from confide.pages.markup import MOST_ENTRIES
+from confide.pages.story import summarise_reports
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def test_a_page_of_every_kind(name: str) -> None:
     "text", [*FINITE.values(), *ENDLESS.values()], ids=[*FINITE, *(f"endless {n}" for n in ENDLESS)]
 )
 def test_the_survey_in_the_footer_can_be_read_again(text: str) -> None:
-    assert cf.parse_survey(survey_text(survey(text))) == survey(text)
+    assert cf.parse_survey(survey(text).text(MOST_ENTRIES)) == survey(text)
 
 
 @pytest.mark.parametrize("name", ["geometric", "laplace", "taxicab", "planar-geometric", "planar-laplace"])

@@ -12,9 +12,7 @@ from confide import Integers, TruncatedGeometric
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
 from confide.solvers import smooth_prior
-from confide.solvers.knots import Knots
-from confide.solvers.roughness import roughness
-from confide.solvers.smooth_prior import Fit, Problem, follow_path, refit, stay_uniform
+from confide.solvers.smooth_prior import Fit, Knots, Problem, follow_path, refit, roughness, stay_uniform
 
 
 def ignore(outputs: FloatArray) -> None:

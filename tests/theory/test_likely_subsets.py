@@ -38,6 +38,7 @@ from confide import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
     estimate,
+    estimate_pool,
     likely_subset,
     tally,
 )
@@ -321,13 +322,14 @@ def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     counts = [far_and_near(one, 40 + 3 * place) for place, one in enumerate(pool)]
     everything = np.concatenate([one.reports for one in counts])
     wide = [(one, bounded(mechanism, everything)) for one, mechanism in zip(counts, pool, strict=True)]
-    expected = estimate(wide, MLE(tolerance=1e-9))
+    expected = estimate_pool(wide, MLE(tolerance=1e-9))
     endless = list(zip(counts, pool, strict=True))
-    assert estimate(endless, MLE(tolerance=1e-9)).log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+    found = estimate_pool(endless, MLE(tolerance=1e-9))
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
     for module, name in ((likely_subsets, "LONGEST_RANGE"), (likely_cells, "LARGEST_BOX")):
         monkeypatch.setattr(module, name, 0)
         monkeypatch.setattr(module, "SPARSEST", 1)
-    few = estimate(endless, MLE(tolerance=1e-9))
+    few = estimate_pool(endless, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
 
@@ -418,3 +420,10 @@ def test_a_subset_says_what_it_is() -> None:
     assert "values -3 to 8" in subset.explain()
     assert "whole of it" in subset.explain()
     assert likely_subset(tally([-3, 12]), Geometric(Integers(0, 9), 0.5)).is_whole
+
+
+def test_pairs_of_likely_parts_are_numbered_row_by_row() -> None:
+    mechanism = Product(TruncatedGeometric(Integers(0, 6), 1.0), RandomizedResponse(Categories(["a", "b", "c"]), 1.0))
+    subset = likely_subset(tally(np.array([(2, "c"), (3, "a")], dtype=object)), mechanism)
+    assert [tuple(pair) for pair in subset.values.tolist()] == [(2, "a"), (2, "c"), (3, "a"), (3, "c")]
+    assert subset.proof == "likelylinear and likelykrr"

@@ -7,7 +7,16 @@ array([30, 35])
 5.0
 """
 
-from confide.alphabets.base import Alphabet, Indices, LineAlphabet, PlaneAlphabet, Values, as_values, unbounded
+from confide.alphabets.base import (
+    Alphabet,
+    Indices,
+    LineAlphabet,
+    PlaneAlphabet,
+    Values,
+    as_value,
+    as_values,
+    unbounded,
+)
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
 from confide.alphabets.integers import Integers
@@ -31,6 +40,7 @@ __all__ = [
     "PlaneAlphabet",
     "Selection",
     "Values",
+    "as_value",
     "as_values",
     "unbounded",
 ]

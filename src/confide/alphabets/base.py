@@ -93,6 +93,17 @@ class Alphabet(ABC):
     def coordinates(self) -> NDArray[np.float64]:
         """Where the values lie, one row a value, in steps of the spacing."""
 
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return where the values with these numbers lie, one row a value; without an array over all values.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).points([2, 3])
+        array([[0., 2.],
+               [1., 0.]])
+        """
+        numbers = np.asarray(indices, dtype=np.int64)
+        return self.decode(numbers).astype(np.float64).reshape(numbers.size, -1)
+
     def encode(self, values: ArrayLike) -> Indices:
         """Return the number of each value.
 
@@ -186,6 +197,16 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
             f"Put a single value into a list."
         )
     return array
+
+
+def as_value(listed: Any) -> Value:
+    """Return one value from an array's `tolist()` as users write it: a tuple where it has several parts.
+
+    >>> as_value([3, 4]), as_value("red")
+    ((3, 4), 'red')
+    """
+    value: Value = tuple(listed) if isinstance(listed, list) else listed
+    return value
 
 
 def plain_array(array: Values) -> Values:

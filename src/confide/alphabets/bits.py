@@ -73,6 +73,10 @@ class BitVectors(Alphabet):
                 f"The 2^{self.length} vectors of {self!r} are too many to list; at most {self.LISTED_BITS} bits."
             )
 
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.points`."""
+        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
+
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`."""
         if values.dtype.kind not in "iu":
@@ -90,8 +94,13 @@ class BitVectors(Alphabet):
         return np.where(self.contains(values), values, -1)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        return np.asarray(indices, dtype=np.int64)
+        """See :meth:`Alphabet.decode`; numbers fit into the first word, and the others stay empty."""
+        numbers = np.asarray(indices, dtype=np.int64)
+        if self.parts == 1:
+            return numbers
+        words = np.zeros((*numbers.shape, self.parts), dtype=np.int64)
+        words[..., 0] = numbers
+        return words
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""

@@ -60,6 +60,10 @@ class Categories(Alphabet):
         """See :attr:`Alphabet.coordinates`; for categories merely their numbers."""
         return np.arange(self.size, dtype=np.float64)[:, None]
 
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.points`; for categories merely their numbers."""
+        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
+
     @cached_property
     def _sorted(self) -> tuple[Values, Indices]:
         array = np.array(self.values)

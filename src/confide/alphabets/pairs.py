@@ -58,6 +58,11 @@ class Pairs(Alphabet):
         left, right = self._split(np.arange(self.size))
         return np.hstack([self.first.coordinates[left], self.second.coordinates[right]])
 
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.points`."""
+        left, right = self._split(np.asarray(indices, dtype=np.int64))
+        return np.hstack([self.first.points(left), self.second.points(right)])
+
     def as_array(self, values: ArrayLike) -> Values:
         """See :meth:`Alphabet.as_array`; parts of different types are kept as they are."""
         pairs = np.array(values, dtype=object)

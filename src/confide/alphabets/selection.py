@@ -72,6 +72,10 @@ class Selection(Alphabet):
         # Alphabets without an end hold whole numbers and cells, which lie where their numbers say.
         return self.values.astype(np.float64).reshape(self.size, -1)
 
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.points`."""
+        return self.whole.points(self.whole.locate(self.decode(indices)))
+
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
         return np.array([self._numbers.get(key, -1) for key in _keys(values)], dtype=np.int64)

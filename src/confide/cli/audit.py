@@ -1,4 +1,4 @@
-"""confide audit: measure whether a survey's mechanism keeps its promise."""
+"""confide audit: whether a survey's mechanism keeps its promise, and draws as it says."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 import typer
 
 from confide import audits
-from confide.alphabets import BitVectors
 from confide.audits import Audit
-from confide.cli.exits import ExitCode, NoAnswerError
-from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import progress, say, show_json, show_pairs
+from confide.cli.usage import AsJson, ExitCode, NoAnswerError, SurveyPath
 from confide.errors import InvalidParameterError
-from confide.mechanisms import MECHANISMS, Mechanism
+from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey
+from confide.wording import counted
 
 EXAMPLES = ("confide audit survey.toml", "confide audit survey.toml --json && echo kept")
 
 
 def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
-    """Measure whether the promise of a survey is kept.
+    """Check that the promise of a survey is kept, exactly, and that reports are drawn as it says.
 
-    Every two values are compared under every report, those at the border included: how much more likely is the report
-    under one than under the other? The pair that comes closest to what is promised for it, or exceeds it, is named. If
-    the promise is broken, the exit code is 7.
+    The integers that reports are drawn from are compared, for every two values under every report, with what is
+    promised: how much more likely is the report under one than under the other? Unbounded and large mechanisms are
+    compared by their structure, or on a sample that is named. Then reports are drawn and counted. The pair that comes
+    closest to its promise, or exceeds it, is named. If anything is wrong, the exit code is 7.
     """
     contract = load_survey(survey)
-    with progress("Comparing all pairs of values"):
+    with progress("Comparing integers with the promise"):
         result = _measure(contract.mechanism)
     if as_json:
         show_json(audit_record(contract, result))
@@ -40,18 +40,24 @@ def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
 
 def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
     """Return everything that an audit measured, ready for JSON."""
-    mechanism, worst = survey.mechanism, result.worst
+    mechanism, worst, draws = survey.mechanism, result.worst, result.draws
     return {
         "survey": {"name": survey.name, "title": survey.title},
         "mechanism": {"kind": mechanism.kind, "description": repr(mechanism)},
         "guarantee": str(mechanism.guarantee),
         "holds": result.holds,
+        "faults": list(result.faults),
+        "extent": result.extent.value,
+        "compared": result.compared,
         "left": mechanism.alphabet.decode([worst.left]).tolist()[0],
         "right": mechanism.alphabet.decode([worst.right]).tolist()[0],
         "output": mechanism.report_alphabet.decode([worst.output]).tolist()[0],
         "log_ratio": worst.log_ratio,
         "bound": worst.bound,
         "used": worst.relative,
+        "excess": worst.excess,
+        "draws": {"reports": draws.reports, "values": draws.values, "p_value": draws.p_value, "agree": draws.agree},
+        "channel_error": result.channel_error,
     }
 
 
@@ -59,36 +65,24 @@ def _measure(mechanism: Mechanism) -> Audit:
     try:
         return audits.audit(mechanism)
     except InvalidParameterError as error:
-        raise NoAnswerError(f"This mechanism cannot be audited. {_explain(mechanism, error)}") from None
-
-
-def _explain(mechanism: Mechanism, error: InvalidParameterError) -> str:
-    """Return why there is no audit, with what to write into the survey for one."""
-    truncated = f"truncated-{mechanism.kind}"
-    if isinstance(mechanism.report_alphabet, BitVectors):
-        return (
-            f"There are 2^{mechanism.alphabet.size} reports, too many to compare. Audit it with at most 16 values: its "
-            f"promise does not depend on how many there are."
-        )
-    if mechanism.alphabet.is_finite and truncated in MECHANISMS:
-        return (
-            f'It has no end of reports. Audit kind = "{truncated}" with the same values and epsilon: it adds the same '
-            f"noise and clamps it."
-        )
-    return str(error)
+        raise NoAnswerError(f"This mechanism cannot be audited. {error}") from None
 
 
 def _show_in_words(survey: Survey, result: Audit) -> None:
     say(survey.title, style="bold")
     say()
     pairs = [("Promise", str(survey.mechanism.guarantee))]
-    if math.isinf(result.worst.bound):
-        show_pairs([("Verdict", "nothing is promised, so nothing can be broken"), *pairs])
-    elif result.holds and result.worst.log_ratio <= 0:
-        show_pairs([("Verdict", "the promise holds: no report tells any two values apart"), *pairs])
+    if result.faults:
+        verdicts = zip(("Verdict", *[""] * 2), result.faults, strict=False)
+        show_pairs([*verdicts, *pairs, *_describe_worst(survey, result), *_describe_checks(result)])
+    elif math.isinf(result.worst.bound):
+        show_pairs([("Verdict", "nothing is promised, so nothing can be broken"), *pairs, *_describe_checks(result)])
+    elif result.worst.log_ratio <= 0:
+        verdict = "the promise holds: no report tells any two values apart"
+        show_pairs([("Verdict", verdict), *pairs, *_describe_checks(result)])
     else:
-        verdict = "the promise holds" if result.holds else "THE PROMISE IS BROKEN"
-        show_pairs([("Verdict", verdict), *pairs, *_describe_worst(survey, result)])
+        verdict = f"the promise holds ({result.extent.value})"
+        show_pairs([("Verdict", verdict), *pairs, *_describe_worst(survey, result), *_describe_checks(result)])
 
 
 def _describe_worst(survey: Survey, result: Audit) -> list[tuple[str, str]]:
@@ -101,8 +95,17 @@ def _describe_worst(survey: Survey, result: Audit) -> list[tuple[str, str]]:
         ("Told apart by", describe_report(survey.mechanism, worst.output)),
         ("Log-ratio", f"{worst.log_ratio:.6g}, {_describe_factor(worst.log_ratio)}"),
         ("Promised bound", f"{worst.bound:.6g}, {_describe_factor(worst.bound)}"),
-        ("Promise used", f"{100 * worst.relative:.4g}%" if result.holds else f"{100 * worst.relative:.10g}%"),
-        ("Compared", f"{math.comb(alphabet.size, 2):,} pairs of values, each under every report"),
+        ("Promise used", f"{100 * worst.relative:.10g}%" if worst.exceeds else f"{100 * worst.relative:.4g}%"),
+    ]
+
+
+def _describe_checks(result: Audit) -> list[tuple[str, str]]:
+    draws = result.draws
+    drawn = f"{counted(draws.reports, 'report')} for {counted(draws.values, 'value')}"
+    verdict = "distributed as they should be" if draws.agree else "NOT distributed as they should be"
+    return [
+        ("Compared", result.compared),
+        ("Drawn", f"{drawn}, {verdict} (p = {draws.p_value:.2g}; a false alarm comes once in 10^9 audits)"),
     ]
 
 

@@ -4,19 +4,19 @@ One look for all: the colours, fonts and lines of :mod:`confide.figures.style`. 
 its own (a line, a map, bars) and joins by standing in :func:`confide.figures.distributions.choose_scene`.
 """
 
-from confide.figures.classes import draw_classes
-from confide.figures.distributions import Sheet, draw_distributions, draw_sheet
+from confide.figures.distributions import PanelSheet, draw_distributions, draw_sheet
+from confide.figures.maps import draw_classes
 from confide.figures.output import to_pdf, to_png, to_svg
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
-from confide.figures.ranges import draw_ranges
+from confide.figures.shares import draw_ranges
 from confide.figures.simplex import draw_simplex
 from confide.figures.tradeoffs import draw_tradeoff
 
 __all__ = [
     "Panel",
+    "PanelSheet",
     "Role",
-    "Sheet",
     "draw_classes",
     "draw_distributions",
     "draw_path",

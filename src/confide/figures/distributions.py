@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.figures import style
-from confide.figures.bars import Bars
-from confide.figures.lines import Line
-from confide.figures.maps import Map
+from confide.figures.maps import MapScene
 from confide.figures.panels import Panel, check_panels, choose_colors
+from confide.figures.shares import BarScene, LineScene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Scene(Protocol):
-    """How the panels of one kind of alphabet are drawn."""
+    """Drawing of the panels over one kind of alphabet."""
 
     @property
     def columns(self) -> int:
-        """How many panels stand side by side at most."""
+        """Panels that stand side by side, at most."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -40,7 +39,7 @@ class Scene(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class PanelSheet:
     """The panels of one comparison as figures of their own, for a page that arranges them itself.
 
     Attributes
@@ -94,7 +93,7 @@ def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = 
     return figure
 
 
-def draw_sheet(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value") -> Sheet:
+def draw_sheet(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value") -> PanelSheet:
     """Draw distributions as :func:`draw_distributions` does, each into a figure of its own and without titles."""
     with style.styled():
         scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
@@ -104,16 +103,16 @@ def draw_sheet(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value")
             figure = style.new_figure(*scene.size)
             scene.draw(figure.add_subplot(), panel, color)
             figures.append(figure)
-        return Sheet(tuple(figures), tuple(colors), scene.draw_key(), round(96 * scene.size[0]))
+        return PanelSheet(tuple(figures), tuple(colors), scene.draw_key(), round(96 * scene.size[0]))
 
 
 def choose_scene(alphabet: Alphabet, panels: tuple[Panel, ...], name: str) -> Scene:
     """Return how distributions over this alphabet are drawn."""
     if isinstance(alphabet, Integers):
-        return Line(alphabet, panels, name)
+        return LineScene(alphabet, panels, name)
     if isinstance(alphabet, Grid):
-        return Map(alphabet, panels, name)
-    return Bars(alphabet, panels, name)
+        return MapScene(alphabet, panels, name)
+    return BarScene(alphabet, panels, name)
 
 
 def _add_titles(axes: Axes, panel: Panel, *, has_subtitles: bool) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from confide.errors import InvalidParameterError
 from confide.figures import style
 from confide.figures.panels import FloatArray
-from confide.figures.plain_axes import mark_decades
+from confide.figures.style import mark_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -141,3 +141,12 @@ def name_reference(figure: Figure) -> None:
     from matplotlib.patches import Patch
 
     figure.legend(handles=[Patch(color=TRUTH, label="the truth")], loc="outside upper right", fontsize=10)
+
+
+def mark_decades(axis: Axis, low: float, high: float) -> None:
+    """Label a logarithmic axis with plain numbers, and between the powers of ten where there are few of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())

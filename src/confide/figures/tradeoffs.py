@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from confide.errors import InvalidParameterError
 from confide.figures import style
-from confide.figures.plain_axes import mark_decades
+from confide.figures.style import mark_decades
 from confide.guarantees import MetricPrivacy
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction

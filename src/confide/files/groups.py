@@ -15,8 +15,7 @@ from confide.errors import DataFileError, InvalidCountsError
 from confide.estimates import Estimate, recover, recover_groups
 from confide.files.rows import Account
 from confide.mechanisms import Mechanism
-from confide.methods import Method
-from confide.methods.base import Progress
+from confide.methods import Method, Progress
 from confide.surveys import Survey
 from confide.theory.verdicts import Finding, all_of
 from confide.wording import counted

@@ -16,11 +16,19 @@ from confide.channels.base import Channel, FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import Band, Interval
-from confide.intervals.bases import SHARES, Basis, Bootstrap, Likelihood, replicates_for
+from confide.intervals.bases import (
+    SHARES,
+    Basis,
+    Bootstrap,
+    Family,
+    Likelihood,
+    draw_family,
+    is_complete,
+    replicates_for,
+)
 from confide.intervals.region import Region
-from confide.intervals.replicates import Family, draw_family, is_complete
 from confide.intervals.surroundings import Surroundings
-from confide.methods import MLE, Method
+from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, weigh
 from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
@@ -51,8 +59,8 @@ class Inference:
         The values.
     parts
         The reports of each group of people, laid against their channel.
-    distribution, method, iterations
-        What was recovered, how, and in how many iterations.
+    solution, method
+        What was recovered, and how.
     channel
         The mechanism's own channel, with all outputs; None where there is no end of them.
     surroundings
@@ -64,13 +72,17 @@ class Inference:
 
     alphabet: Alphabet
     parts: Sequence[Evidence]
-    distribution: FloatArray
+    solution: Solution
     method: Method
-    iterations: int
     channel: Channel | None
     surroundings: Surroundings | None = None
     wide: Inference | None = None
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
+
+    @property
+    def distribution(self) -> FloatArray:
+        """The estimate."""
+        return self.solution.distribution
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -123,7 +135,7 @@ class Inference:
         """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
         if (name, count, seed) not in self._drawn:
             drawn = sources if self.is_redrawn_from_sources else sources[:1]
-            families = [draw_family(self.parts, method, self.iterations, one, count, seed) for one in drawn]
+            families = [draw_family(self.parts, method, self.solution, one, count, seed) for one in drawn]
             families += [replace(families[0], source=one) for one in sources[len(drawn) :]]
             self._drawn[name, count, seed] = families
         return self._drawn[name, count, seed]

@@ -118,7 +118,7 @@ class Region:
             tilt = min(_halfway(below, above) if number % 3 == 0 else _between(below, above, wanted), STEEPEST)
         return proven
 
-    def _point(self, shares: FloatArray, tilt: float) -> Point:
+    def _point(self, shares: FloatArray, tilt: float) -> PathPoint:
         """Return the point of the path where all has been gained that the tilt pays for."""
         prices = 1 + tilt * shares
         alike = self.evidence.channel.keep_and_other
@@ -129,7 +129,7 @@ class Region:
         theta = phi / prices
         return self._judge(shares, tilt, theta / float(theta.sum()), tilted.certificate(phi))
 
-    def _filled_point(self, shares: FloatArray, prices: FloatArray, keep: float, other: float) -> Point:
+    def _filled_point(self, shares: FloatArray, prices: FloatArray, keep: float, other: float) -> PathPoint:
         """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
 
         Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w,
@@ -143,13 +143,13 @@ class Region:
         tilt = float(np.ptp(prices)) * level / (flat + level)
         return self._judge(shares, tilt, theta, 0.0)
 
-    def _judge(self, shares: FloatArray, tilt: float, theta: FloatArray, certificate: float) -> Point:
+    def _judge(self, shares: FloatArray, tilt: float, theta: FloatArray, certificate: float) -> PathPoint:
         fall = self.highest_likelihood - self.evidence.log_likelihood(theta)
-        return Point(tilt, float(shares @ theta), max(0.0, fall), certificate)
+        return PathPoint(tilt, float(shares @ theta), max(0.0, fall), certificate)
 
 
 @dataclass(frozen=True)
-class Point:
+class PathPoint:
     """A point of the path.
 
     Attributes

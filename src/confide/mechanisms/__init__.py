@@ -3,7 +3,7 @@
 from confide.mechanisms.base import Mechanism, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
-from confide.mechanisms.facts import Bound, Facts, Premise, Proof
+from confide.mechanisms.facts import Bound, Facts, Noise, Premise, Proof
 from confide.mechanisms.from_matrix import FromMatrix
 from confide.mechanisms.geometric import Geometric, TruncatedGeometric
 from confide.mechanisms.laplace import Laplace, TruncatedLaplace
@@ -49,6 +49,7 @@ __all__ = [
     "Geometric",
     "Laplace",
     "Mechanism",
+    "Noise",
     "PlanarGeometric",
     "PlanarLaplace",
     "Premise",

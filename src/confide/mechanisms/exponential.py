@@ -24,7 +24,7 @@ from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
-from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, Premise, Proof
+from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
 from confide.mechanisms.geometric import power_weights
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
@@ -68,7 +68,13 @@ class Exponential(Mechanism):
             "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
         )
         is_known = is_positive_definite(self.alphabet.metric)
-        return Facts(is_positive=True, independence=rescaled if is_known else None, premise=self._premise())
+        is_line = isinstance(self.alphabet, Integers)
+        return Facts(
+            is_positive=True,
+            independence=rescaled if is_known else None,
+            premise=self._premise(),
+            noise=Noise(self._ratio, is_redrawn=True) if is_line else None,
+        )
 
     def _premise(self) -> Premise:
         """Return what is known of which values make a report likely.

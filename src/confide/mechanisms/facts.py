@@ -106,6 +106,32 @@ class Bound:
         return cls("at least", per_report, proposition, holds, words, misprint)
 
 
+@dataclass(frozen=True)
+class Noise:
+    """Noise on a lattice, the same for every value, in the exact numbers that it is drawn from.
+
+    Attributes
+    ----------
+    ratio
+        The least factor by which a probability falls from a lattice point to the next along an axis, where it falls
+        with the steps along all axes; None where it falls with the Euclidean distance.
+    rate
+        The exponent c, where probabilities are exactly proportional to e^(-c distance) in lattice points.
+    resolution
+        Lattice points a step of the alphabet.
+    is_clamped
+        Whether the sum is moved to some outputs afterwards, by a map that does not know the value.
+    is_redrawn
+        Whether noise is drawn again until the sum is a value, so that its normaliser differs from value to value.
+    """
+
+    ratio: Fraction | None = None
+    rate: Fraction | None = None
+    resolution: int = 1
+    is_clamped: bool = False
+    is_redrawn: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """Declared facts of one mechanism over its own alphabet; a default means that nothing is known.
@@ -131,6 +157,10 @@ class Facts:
         The paper's corollary that states consistency for finitely many outputs, where it names this mechanism.
     inversion_bound
         The paper's bound on the error of matrix inversion.
+    is_rounded
+        Whether the weights are float64 numbers that somebody computed, so that they may miss their promise by rounding.
+    noise
+        The noise that is added to the value, which audits of unbounded and of large mechanisms rest on.
     bits
         P(bit x is 1 | x) and P(bit x is 1 | another value), where a report is one bit for each value, each drawn
         independently.
@@ -148,6 +178,8 @@ class Facts:
     dominance: Proof | None = None
     corollary: str = ""
     inversion_bound: Bound | None = None
+    is_rounded: bool = False
+    noise: Noise | None = None
     bits: tuple[Fraction, Fraction] | None = None
     parts: tuple[Mechanism, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None

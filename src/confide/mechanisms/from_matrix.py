@@ -16,6 +16,7 @@ from confide.checks import SUM_TOLERANCE, read_only
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet
+from confide.mechanisms.facts import Facts
 from confide.mechanisms.promises import worst_ratio
 from confide.sampling import as_integers
 
@@ -83,7 +84,7 @@ class FromMatrix(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What was promised, or the smallest epsilon of local differential privacy that the matrix keeps."""
+        """The promise that was given, or the smallest epsilon of local differential privacy that the matrix keeps."""
         if self.promise is not None:
             return self.promise
         largest, smallest = self.matrix.max(axis=0), self.matrix.min(axis=0)
@@ -98,6 +99,11 @@ class FromMatrix(Mechanism):
     def channel(self) -> Dense:
         """See :attr:`Mechanism.channel`."""
         return Dense(self.matrix)
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        return Facts(is_rounded=True)
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`; floats are fractions, brought to a common denominator."""

@@ -15,7 +15,7 @@ from confide.alphabets import Alphabet, Indices, Integers, Line
 from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
 from confide.evidence import Evidence
-from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Premise, Proof
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE, TruncatedLineMechanism, UnboundedLineMechanism
 from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
@@ -56,6 +56,7 @@ class Laplace(UnboundedLineMechanism):
             independence=at_values if self.alphabet.is_finite else FOURIER,
             premise=Premise.LINE,
             decay=self.decay,
+            noise=Noise(self._fine_ratio, resolution=Line.RESOLUTION),
             dominance=DISTANCE_DOMINANCE if self.alphabet.is_finite else None,
         )
 
@@ -119,7 +120,9 @@ class TruncatedLaplace(TruncatedLineMechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
         at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
-        return replace(super().facts, independence=at_values if self.reports_every_value else None)
+        # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
+        noise = Noise(self._half_ratio**2, is_clamped=True)
+        return replace(super().facts, noise=noise, independence=at_values if self.reports_every_value else None)
 
     def _box_channel(self, size: int) -> TwoSidedExponential:
         half = self._half_ratio

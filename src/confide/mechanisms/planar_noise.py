@@ -24,7 +24,7 @@ from confide.channels import (
 from confide.counts import Counts
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
-from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Premise, Proof
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE
 from confide.mechanisms.planar import (
     LARGEST_SCATTER,
@@ -170,7 +170,7 @@ class PlanarLaplace(PlaneMechanism):
     @property
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
-        return _facts(self)
+        return _facts(self, Plane.RESOLUTION)
 
     @property
     def decay(self) -> float:
@@ -305,7 +305,7 @@ class TruncatedPlanarLaplace(TruncatedKernelMechanism):
         return planar_laplace_kernel(shape, shaded(self._rate))
 
 
-def _facts(mechanism: PlanarGeometric | PlanarLaplace) -> Facts:
+def _facts(mechanism: PlanarGeometric | PlanarLaplace, resolution: int = 1) -> Facts:
     """Return what holds of noise proportional to e^(-decay distance), over cells as over points."""
     at_values = Proof(
         "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
@@ -315,6 +315,7 @@ def _facts(mechanism: PlanarGeometric | PlanarLaplace) -> Facts:
         independence=at_values if mechanism.alphabet.is_finite else FOURIER,
         premise=Premise.DISTANCE,
         decay=mechanism.decay,
+        noise=Noise(rate=mechanism._rate / resolution, resolution=resolution),
         dominance=DISTANCE_DOMINANCE if mechanism.alphabet.is_finite else None,
     )
 

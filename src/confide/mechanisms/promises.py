@@ -1,32 +1,66 @@
-"""The largest log-ratio of a matrix, against what is promised for each pair of values."""
+"""Promises, checked in exact arithmetic: ratios of integer weights against e^bound, for every pair of values.
+
+Float64 sorts out what is far from its bound; what is not is decided in integers of any size. So a promise that is
+exceeded by one part in 10^20 is found, and one that is kept by as little is not doubted.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-ROUNDING = 1e-9
-"""How far a measured log-ratio may exceed the bound because float64 was used to measure it, relative to the bound."""
+from confide.alphabets import Alphabet, LineAlphabet, PlaneAlphabet
+from confide.errors import InvalidParameterError
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.metrics import Bracket, Euclidean, Manhattan
+from confide.sampling import exponential_bounds, power_bounds
 
-LOG_ROUNDING = 1e-12
-"""The same in absolute terms: the logarithm of a float near e^-700 is known to this much."""
+FloatArray = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
-FAINTEST = 1e-280
-"""Below it floats lose digits, and channels may add a little for speed."""
+UNIT = 2.0**-53
+"""Rounding of one float64 operation."""
+
+GIVEN_AS_FLOATS = 1e-10, 1e-14
+"""Allowance, relative and absolute, for matrices that come as float64: their entries were rounded, perhaps after a few
+operations, before anyone could check them. Everything else gets none."""
+
+FAINTEST = 1e-290
+"""Probabilities below it have lost digits as float64, and their logarithms are taken of the integers."""
+
+MOST_BITS = 4096
+"""Bits up to which a comparison is refined; a bound that is known as a float64 stops being refined long before."""
 
 
 @dataclass(frozen=True)
 class WorstRatio:
-    """The pair of values that an output tells apart best, relative to what is promised for the pair."""
+    """The pair of values that an output tells apart best, relative to what is promised for the pair.
+
+    Attributes
+    ----------
+    left, right, output
+        Numbers of the two values and of the output; it is likelier from `left`.
+    log_ratio, bound
+        What is measured and what is promised, rounded to float64.
+    exceeds
+        Whether the promise is broken, decided in exact arithmetic.
+    excess
+        Where it is, log_ratio - bound before rounding; it may be far below what float64 can tell.
+    """
 
     left: int
     right: int
     output: int
     log_ratio: float
     bound: float
+    exceeds: bool = False
+    excess: float = 0.0
 
     @property
     def relative(self) -> float:
@@ -35,33 +69,283 @@ class WorstRatio:
             return 0.0
         return self.log_ratio / self.bound if self.bound > 0 else math.inf
 
-    @property
-    def exceeds(self) -> bool:
-        """Whether the promise is broken, by more than the rounding of the measurement."""
-        return self.log_ratio > self.bound * (1 + ROUNDING) + LOG_ROUNDING
+
+NOTHING = WorstRatio(0, 0, 0, 0.0, 0.0)
+"""The worst of no pairs."""
 
 
-def worst_ratio(matrix: NDArray[np.float64], bounds: NDArray[np.float64]) -> WorstRatio:
-    """Find the worst of all pairs and outputs; one left value at a time, so that memory stays at one matrix.
+def worst_ratio(matrix: FloatArray, bounds: FloatArray) -> WorstRatio:
+    """Find the worst of all pairs and outputs of a matrix that was given in float64, with the allowance for that.
 
     >>> round(worst_ratio(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[0.0, 1.0], [1.0, 0.0]])).relative, 4)
     1.0986
     """
-    # A probability of zero, or one too small for a float, counts as this little: it hides no breach of a promise below
-    # e^640, and raises no false alarm where a true probability merely underflows.
-    logs = np.log(np.maximum(matrix, FAINTEST))
-    found = [_worst_of(left, logs, bounds[left]) for left in range(logs.shape[0] - 1)]
-    return max(found, key=lambda worst: worst.relative, default=WorstRatio(0, 0, 0, 0.0, 0.0))
+    with np.errstate(divide="ignore"):
+        logs = np.log(matrix)
+    relative, absolute = GIVEN_AS_FLOATS
+    found = [
+        _worst_of(left, _differences(logs[left + 1 :], logs[left]), bounds[left, left + 1 :])
+        for left in range(logs.shape[0] - 1)
+    ]
+    worst = max(found, key=lambda one: one.relative, default=NOTHING)
+    exceeds = worst.log_ratio > worst.bound * (1 + relative) + absolute
+    return replace(worst, exceeds=exceeds, excess=worst.log_ratio - worst.bound if exceeds else 0.0)
 
 
-def _worst_of(left: int, logs: NDArray[np.float64], bounds: NDArray[np.float64]) -> WorstRatio:
-    """Compare one value with all that come after it: a pair has the same ratios either way round, but for the sign."""
-    ratios = np.abs(logs[left + 1 :] - logs[left])
-    largest = ratios.max(axis=1)
-    others = bounds[left + 1 :]
+def worst_of_rows(
+    rows: Iterable[Sequence[int]], alphabet: Alphabet, guarantee: Guarantee, *, given_as_floats: bool = False
+) -> WorstRatio:
+    """Find the worst of all pairs and outputs of rows of integer weights, one row a value, exactly.
+
+    >>> from confide import Integers
+    >>> [worst_of_rows([[3, 1], [1, 3]], Integers(0, 1), LocalDP(epsilon)).exceeds for epsilon in (1.0986, 1.0987)]
+    [True, False]
+    """
+    table = _Table.of(rows)
+    judge = _Judge(table, alphabet, guarantee, given_as_floats)
+    if isinstance(guarantee, LocalDP):
+        worst = _worst_by_column(table, guarantee.epsilon, judge)
+    else:
+        worst = _worst_by_pair(table, alphabet, guarantee, judge)
+    return judge.measure(worst)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Rows of weights with every distinct probability stored once: structured mechanisms have few."""
+
+    fractions: list[tuple[int, int]]
+    numbers: NDArray[np.int64]
+    logs: FloatArray
+    error: float
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int]]) -> _Table:
+        known: dict[tuple[int, int], int] = {}
+        numbers: list[list[int]] = []
+        for row in rows:
+            total = sum(row)
+            if total <= 0 or min(row) < 0:
+                raise InvalidParameterError(f"Row {len(numbers)} has weights that are negative, or none above 0.")
+            numbers.append([known.setdefault((weight, total), len(known)) for weight in row])
+        fractions = list(known)
+        measured = [_log_probability(*one) for one in fractions]
+        logs, errors = (np.array(part) for part in zip(*measured, strict=True))
+        places = np.array(numbers, dtype=np.int64)
+        return cls(fractions, places, logs[places], float(errors.max()))
+
+    def slack(self, bounds: FloatArray | float) -> FloatArray | float:
+        """Return how far a difference of two logarithms may be off, and the bound with it."""
+        return 2 * self.error + 16 * UNIT * bounds
+
+
+def _log_probability(weight: int, total: int) -> tuple[float, float]:
+    """Return log(weight / total) and a bound on its error."""
+    if weight == 0:
+        return -math.inf, 0.0
+    probability = weight / total  # integers of any size are divided exactly and rounded once
+    if probability > FAINTEST:
+        return math.log(probability), 4 * UNIT * (1 - math.log(probability))
+    one, other = math.log(weight), math.log(total)
+    return one - other, 4 * UNIT * (abs(one) + abs(other))
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Decides in integers whether the ratio of two values under an output exceeds what is promised for them."""
+
+    table: _Table
+    alphabet: Alphabet
+    guarantee: Guarantee
+    given_as_floats: bool
+    settled: dict[tuple[int, int, float], bool] = field(default_factory=dict)
+    """By number of the two probabilities and by bound: many entries of a matrix have the same."""
+
+    def exceeds(self, left: int, right: int, output: int, bound: float) -> bool:
+        """Whether an output is likelier from `left` than from `right` by more than the promise, about e^bound."""
+        key = int(self.table.numbers[left, output]), int(self.table.numbers[right, output]), bound
+        if key not in self.settled:
+            numerator, denominator = self.quotient(left, right, output)
+            self.settled[key] = ratio_exceeds(numerator, denominator, lambda bits: self.bracket(left, right, bits))
+        return self.settled[key]
+
+    def quotient(self, left: int, right: int, output: int) -> tuple[int, int]:
+        """Return the ratio of two probabilities as integers."""
+        weight, total = self.table.fractions[self.table.numbers[left, output]]
+        smaller, whole = self.table.fractions[self.table.numbers[right, output]]
+        return weight * whole, smaller * total
+
+    def bracket(self, left: int, right: int, precision: int) -> Bracket:
+        """Return fractions around the bound of two values, with the allowance for what was given as floats."""
+        low, high = self.guarantee.bracket(self.alphabet, left, right, precision)
+        if not self.given_as_floats:
+            return low, high
+        relative, absolute = (Fraction(part) for part in GIVEN_AS_FLOATS)
+        return low * (1 + relative) + absolute, high * (1 + relative) + absolute
+
+    def measure(self, worst: WorstRatio) -> WorstRatio:
+        """Return a ratio with its logarithm, and its excess, computed from the integers."""
+        numerator, denominator = self.quotient(worst.left, worst.right, worst.output)
+        log_ratio = worst.log_ratio
+        if 0 < numerator <= 2 * denominator:  # farther from 1 a difference of logarithms loses nothing
+            log_ratio = math.log1p((numerator - denominator) / denominator)
+        if not worst.exceeds or denominator == 0:
+            return replace(worst, log_ratio=log_ratio, excess=math.inf if worst.exceeds else 0.0)
+        high = self.guarantee.bracket(self.alphabet, worst.left, worst.right, MOST_BITS)[1]
+        scale = MOST_BITS // 4 + math.ceil(high * 3 / 2)
+        excess = numerator * _exponential(high, scale)[0] - (denominator << scale)
+        return replace(worst, log_ratio=log_ratio, excess=math.log1p(excess / (denominator << scale)))
+
+
+def ratio_exceeds(numerator: int, denominator: int, bracket: Callable[[int], Bracket]) -> bool:
+    """Decide numerator / denominator > e^bound exactly; `bracket` returns fractions around the bound.
+
+    e^bound is irrational unless the bound is 0, so a comparison with enough bits always ends; where the bound itself
+    is known only so well, being as large as its upper end is not held against the ratio.
+
+    >>> ratio_exceeds(3, 1, lambda _: (Fraction(1), Fraction(1))), ratio_exceeds(5, 5, lambda _: (Fraction(0),) * 2)
+    (True, False)
+    """
+    if denominator == 0:
+        return numerator > 0
+    precision, width = 128, None
+    while True:
+        low, high = bracket(precision)
+        if high == 0:
+            return numerator > denominator
+        scale = precision + math.ceil(high * 3 / 2)  # log2(e) < 3/2: e^-bound keeps `precision` bits
+        if numerator * _exponential(low, scale)[1] <= denominator << scale:
+            return False
+        if numerator * _exponential(high, scale)[0] > denominator << scale:
+            return True
+        if precision >= MOST_BITS or (width is not None and width == high - low > 0):
+            return False
+        precision, width = 2 * precision, high - low
+
+
+def power_exceeds(ratio: Fraction, steps: int, bracket: Callable[[int], Bracket]) -> bool:
+    """Decide ratio^-steps > e^bound exactly, for a ratio below 1, without ever writing the power out.
+
+    >>> power_exceeds(Fraction(1, 2), 3, lambda _: (Fraction(2), Fraction(2)))
+    True
+    """
+    precision, width = 128, None
+    while True:
+        low, high = bracket(precision)
+        scale = precision + math.ceil(high * 3 / 2)
+        least, most = power_bounds(ratio, steps, scale)
+        if least >= _exponential(low, scale)[1]:
+            return False
+        if most < _exponential(high, scale)[0]:
+            return True
+        if precision >= MOST_BITS or (width is not None and width == high - low > 0):
+            return False
+        precision, width = 2 * precision, high - low
+
+
+@lru_cache(maxsize=4096)
+def _exponential(exponent: Fraction, precision: int) -> tuple[int, int]:
+    return exponential_bounds(exponent, precision)
+
+
+def _worst_by_column(table: _Table, epsilon: float, judge: _Judge) -> WorstRatio:
+    """Compare the largest and the smallest of each column: under local DP every pair has the same bound."""
+    logs = table.logs
+    if logs.shape[0] < 2:
+        return NOTHING
+    ratios = _differences(logs.max(axis=0), logs.min(axis=0))
+    output = int(np.argmax(ratios))
+    exceeds = False
+    for column in np.flatnonzero(ratios > epsilon - table.slack(epsilon)) if math.isfinite(epsilon) else ():
+        pair = _exceeding_pair(table, int(column), epsilon, judge)
+        if pair is not None and (not exceeds or ratios[column] > ratios[output]):
+            output, exceeds = int(column), True
+    left, right = int(np.argmax(logs[:, output])), int(np.argmin(logs[:, output]))
+    if exceeds:
+        left, right = _exceeding_pair(table, output, epsilon, judge) or (left, right)
+    return WorstRatio(left, right, output, float(ratios[output]), epsilon, exceeds)
+
+
+def _exceeding_pair(table: _Table, column: int, epsilon: float, judge: _Judge) -> tuple[int, int] | None:
+    """Return two values whose ratio in a column is too large, or None; those within rounding of its ends are tried."""
+    logs, numbers, slack = table.logs[:, column], table.numbers[:, column], 2 * table.error
+    tops = np.flatnonzero(logs >= logs.max() - slack) if np.isfinite(logs.max()) else np.array([], dtype=np.int64)
+    bottoms = np.flatnonzero(logs <= logs.min() + slack)
+    for left in tops[np.unique(numbers[tops], return_index=True)[1]].tolist():
+        for right in bottoms[np.unique(numbers[bottoms], return_index=True)[1]].tolist():
+            if left != right and judge.exceeds(left, right, column, epsilon):
+                return left, right
+    return None
+
+
+def _worst_by_pair(table: _Table, alphabet: Alphabet, guarantee: Guarantee, judge: _Judge) -> WorstRatio:
+    """Compare every two values; one left value at a time, so that memory stays at one matrix."""
+    bounds = guarantee.bounds(alphabet)
+    found = [NOTHING]
+    for left in range(table.logs.shape[0] - 1):
+        ratios = _differences(table.logs[left + 1 :], table.logs[left])
+        others = bounds[left, left + 1 :]
+        doubtful = np.abs(ratios) > (others - table.slack(others))[:, None]
+        doubtful &= _is_own_pair(alphabet, guarantee, left)[:, None]
+        broken = _find_broken(left, ratios, others, doubtful, judge)
+        found.append(broken or _worst_of(left, ratios, others))
+    # What is over its promise comes before what is not, by however little.
+    return max(found, key=lambda one: (one.exceeds, one.relative))
+
+
+def _worst_of(left: int, ratios: FloatArray, bounds: FloatArray) -> WorstRatio:
+    """Return the worst pair of one value with those after it; the other way round a ratio changes its sign alone."""
+    largest, smallest = ratios.max(axis=1), ratios.min(axis=1)
+    sizes = np.maximum(largest, -smallest)
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(largest > 0, largest / others, 0.0)
-    place = int(np.argmax(relative))
-    right, output = left + 1 + place, int(np.argmax(ratios[place]))
-    pair = (left, right) if logs[left, output] >= logs[right, output] else (right, left)
-    return WorstRatio(*pair, output, float(largest[place]), float(others[place]))
+        relative = np.where(sizes > 0, sizes / bounds, 0.0)
+    place = int(np.argmax(np.nan_to_num(relative, nan=0.0, posinf=np.inf)))
+    output = int(np.argmax(np.abs(ratios[place])))
+    pair = (left + 1 + place, left) if ratios[place, output] > 0 else (left, left + 1 + place)
+    return WorstRatio(*pair, output, float(sizes[place]), float(bounds[place]))
+
+
+def _find_broken(
+    left: int, ratios: FloatArray, bounds: FloatArray, doubtful: NDArray[np.bool_], judge: _Judge
+) -> WorstRatio | None:
+    """Decide in integers what float64 cannot, and return the worst pair that exceeds its bound, or None."""
+    found = None
+    places, outputs = np.nonzero(doubtful)
+    for place, output in zip(places.tolist(), outputs.tolist(), strict=True):
+        right, bound = left + 1 + place, float(bounds[place])
+        one, other = (right, left) if ratios[place, output] > 0 else (left, right)
+        ratio = float(abs(ratios[place, output]))
+        is_worse = found is None or ratio * found.bound > found.log_ratio * bound
+        if judge.exceeds(one, other, output, bound) and is_worse:
+            found = WorstRatio(one, other, output, ratio, bound, exceeds=True)
+    return found
+
+
+def _is_own_pair(alphabet: Alphabet, guarantee: Guarantee, left: int) -> NDArray[np.bool_]:
+    """Mark the values after `left` whose pair with it follows from no other two pairs.
+
+    On a lattice the straight way from x to y may pass through a third value m, and then the bounds add up exactly:
+    d(x, y) = d(x, m) + d(m, y). If no ratio exceeds its bound from x to m and from m to y, none does from x to y. So
+    on a line neighbours suffice, and on a plane those pairs between which there is no other cell.
+    """
+    count = alphabet.size - left - 1
+    is_lattice = isinstance(alphabet, LineAlphabet | PlaneAlphabet) and isinstance(guarantee, MetricPrivacy)
+    if not is_lattice or not isinstance(guarantee.metric, Euclidean | Manhattan):  # type: ignore[attr-defined]
+        return np.ones(count, dtype=bool)
+    values = alphabet.decode(np.arange(left, alphabet.size)).astype(np.int64).reshape(count + 1, -1)
+    steps = values[1:] - values[0]
+    parts = np.gcd.reduce(np.abs(steps), axis=1)
+    between = values[0] + steps // parts[:, None]
+    is_value = alphabet.contains(between[:, 0] if alphabet.parts == 1 else between)
+    own: NDArray[np.bool_] = (parts == 1) | ~is_value
+    return own
+
+
+def _differences(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Subtract logarithms; two outputs that are both impossible are not told apart."""
+    if not np.isneginf(right).any():
+        plain: FloatArray = left - right
+        return plain
+    with np.errstate(invalid="ignore"):
+        difference: FloatArray = np.nan_to_num(left - right, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return difference

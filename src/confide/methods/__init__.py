@@ -1,10 +1,10 @@
-"""How to recover a distribution. One method a file; a new one joins by standing in METHODS."""
+"""Methods, which recover a distribution. A new one joins the command line by standing in METHODS."""
 
-from confide.methods.base import Choice, Method, Monitor, Solution, Status
+from confide.em import Monitor, Status
+from confide.methods.base import Choice, EMMethod, Method, Progress, Solution
 from confide.methods.ibu import IBU
-from confide.methods.inversion import Inversion
+from confide.methods.inversion import BitInversion, Inversion
 from confide.methods.mle import MLE
-from confide.methods.rappor import BitInversion
 from confide.methods.smooth import Smooth
 from confide.methods.stacked import Stacked
 
@@ -28,9 +28,11 @@ __all__ = [
     "MLE",
     "BitInversion",
     "Choice",
+    "EMMethod",
     "Inversion",
     "Method",
     "Monitor",
+    "Progress",
     "Smooth",
     "Solution",
     "Stacked",

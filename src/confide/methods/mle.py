@@ -9,9 +9,10 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.checks import check_choice, check_count, check_positive
+from confide.em import Monitor, Status, uniform
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
-from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.base import Method, Solution
 
 SOLVER_NAMES = ("auto", "support-newton", "interior-point")
 
@@ -94,8 +95,7 @@ class MLE(Method):
         elif self.solver == "interior-point" and not can_follow_path(evidence):
             raise InvalidParameterError("The interior point does not fit a channel of this size; use solver='auto'.")
         else:
-            start = np.full(evidence.channel.shape[0], 1.0 / evidence.channel.shape[0])
-            found = SOLVERS[self.solver](evidence, start, clock, progress)
+            found = SOLVERS[self.solver](evidence, uniform(evidence.channel.shape[0]), clock, progress)
         # The search goes by g as float64 has it; what is claimed is proven with the errors of float64 in it.
         proven = evidence.certificate(found.distribution)
         status = self._status(evidence, proven, found.iterations, is_over=clock.is_over)

@@ -1,21 +1,27 @@
-"""The smooth distribution that the reports speak for, averaged over how smooth it may be."""
+"""Average over smooth priors: log theta with a Gaussian prior on its differences, weighed by the evidence for each."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray, Layout
+from confide.channels import Channel, Dense
+from confide.channels.base import FloatArray, Layout
+from confide.em import EM, Monitor, RowStack, Status
 from confide.errors import SolverError
 from confide.evidence import Evidence
-from confide.methods.base import Method, Monitor, Solution, Status
+from confide.methods.base import Method, Progress, Solution
 
 if TYPE_CHECKING:
     from confide.solvers.smooth_prior import Fit, Problem
+
+SMALL_MATRIX = 1_000_000
+"""Entries up to which a matrix is stored for the many products of a smooth fit and of its folds."""
 
 LARGEST_UNORDERED = 2000
 """Values without neighbours up to which a step, which takes the cube of their number, is worth it."""
@@ -39,6 +45,13 @@ The smoothest of the others are much alike, so that they must not outvote the un
 they have two slopes to find, and their evidence pays for both. A mechanism that does not blur, such as k-RR, lets a
 slope on a plane be guessed from single cells, and chance has many of them to choose from.
 """
+
+
+UNTHINKABLE = 1e-3
+"""A prior with less of the average over all replicates together is not tried for each of them."""
+
+BLOCK = 8_000_000
+"""Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +107,36 @@ class Smooth(Method):
 
         _, fits = fit_all(evidence, progress)
         shares = believe(evidence, fits)
-        distribution = turn_to_reporters(evidence, mix(fits, shares))
+        distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
         return Solution(distribution, steps[0], Status.AVERAGED, _explain(fits, shares))
+
+    def solve_many(
+        self,
+        evidence: Evidence,
+        counts: FloatArray,
+        *,
+        pilot: Solution | None = None,
+        progress: Progress | None = None,
+    ) -> list[Solution]:
+        """See :meth:`Method.solve_many`; replicates scatter around their mean, whose fits are moved to each of them."""
+        if pilot is None:
+            return super().solve_many(evidence, counts, progress=progress)
+        mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
+        problem, fits = fit_all(mean, lambda _outputs: None)
+        rows = max(1, BLOCK // max(evidence.channel.shape))
+        blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
+        populations = np.concatenate([_move(problem, fits, block) for block in blocks])
+        distributions = turn_to_reporters(RowStack.over(mean, counts), populations)
+        words = f"{len(fits)} priors, fitted to the mean of all replicates and moved to each of them"
+        return [Solution(one, 0, Status.AVERAGED, words) for one in distributions]
+
+
+def stored(evidence: Evidence) -> Evidence:
+    """Return the same evidence with its matrix stored, where that is faster; k-RR's closed form is kept."""
+    channel: Channel = evidence.channel
+    if channel.keep_and_other is not None or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
+        return evidence
+    return replace(evidence, channel=Dense(channel.dense(), channel.layout))
 
 
 def layout_of(evidence: Evidence) -> Layout | None:
@@ -163,25 +204,34 @@ def mix(fits: Sequence[Fit], shares: FloatArray) -> FloatArray:
     return mixed / float(mixed.sum())
 
 
-def turn_to_reporters(evidence: Evidence, population: FloatArray) -> FloatArray:
-    """Return the expected shares among those who reported, who were drawn from the population, by a few EM steps.
+def turn_to_reporters(rows: RowStack, populations: FloatArray) -> FloatArray:
+    """Return the expected shares among those who reported, who were drawn from the populations, by a few EM steps.
 
     Given theta, a report z comes from x with probability theta_x M_xz / y_z. Averaged over all reports that is
     theta_x g_x, one EM step. Under strong noise g is nearly one; without noise one step gives the reports themselves,
     as it should. The population is not known but estimated, which the further steps make up for.
     """
-    return turn_rows_to_reporters(evidence.channel, evidence.frequencies, population)
+    *_, last = islice(EM(rows, populations, _normalised), STEPS_TO_REPORTERS)
+    return last.theta
 
 
-def turn_rows_to_reporters(channel: Channel, counts: FloatArray, populations: FloatArray) -> FloatArray:
-    """Do the same for many, one row each, or for one."""
-    shares = populations
-    for _ in range(STEPS_TO_REPORTERS):
-        outputs = channel.push(shares)
-        ratio = np.divide(counts, outputs, out=np.zeros_like(outputs), where=counts > 0)
-        shares = shares * channel.pull(ratio)
-        shares = shares / shares.sum(axis=-1, keepdims=True)
-    return shares
+def _normalised(rows: FloatArray) -> FloatArray:
+    normalised: FloatArray = rows / rows.sum(axis=1, keepdims=True)
+    return normalised
+
+
+def _move(problem: Problem, fits: Sequence[Fit], counts: FloatArray) -> FloatArray:
+    """Return the average of the fits to the mean, each moved to every row of counts."""
+    from confide.solvers.smooth_replicates import refit_replicates
+
+    conceivable = [place for place, share in enumerate(believe(problem.evidence, fits)) if share >= UNTHINKABLE]
+    moved, logs = [], np.full((len(fits), counts.shape[0]), -np.inf)
+    for place in conceivable:
+        distributions, logs[place] = refit_replicates(problem, fits[place], counts)
+        moved.append(distributions)
+    shares = believe_logs(problem.evidence, logs)[conceivable]
+    average: FloatArray = np.einsum("ij,ijk->jk", shares, np.array(moved))
+    return average
 
 
 def _orders(layout: Layout | None) -> tuple[int, ...]:

@@ -1,9 +1,11 @@
-"""The default: several methods, mixed as they explain held-out reports."""
+"""The default: several candidate methods, mixed in the shares that explain held-out reports best."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -11,21 +13,52 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.checks import check_count
+from confide.em import EM, Monitor, RowStack, Status, uniform
 from confide.evidence import Evidence
-from confide.methods.base import Choice, Method, Monitor, Solution, Status
-from confide.methods.candidates import (
-    Candidate,
-    held_out_candidate,
-    highest_candidate,
-    name_of_smooth,
-    smooth_candidate,
-    stored,
-    why_not_highest,
-)
-from confide.methods.held_out import Folds
+from confide.methods.base import Choice, Method, Progress, Solution
+from confide.methods.ibu import IBU, Folds, best_number_of_steps
 from confide.methods.mle import MLE
-from confide.methods.smooth import Smooth, why_not_smooth
+from confide.methods.smooth import (
+    SMALL_MATRIX,
+    Smooth,
+    believe,
+    fit_all,
+    layout_of,
+    mix,
+    stored,
+    turn_to_reporters,
+    why_not_smooth,
+)
 from confide.wording import counted
+
+HEAD_START = 20.0
+"""Nats that the others have to make up to an answer that knows which values are neighbours.
+
+Under strong noise the held-out scores of good and bad answers differ by a few nats, by chance. Under weaker noise one
+spike that is told rightly is worth ten nats, while a maximum that tells it is rough, and wrong, elsewhere. A truth
+that really is rough or sparse makes it up, given reports enough to show it.
+"""
+
+SHORT_HEAD_START = 1.0
+"""The same where neighbours mean nothing: there the average over priors knows nothing that the others do not."""
+
+HIGHEST = MLE(tolerance=0.01)
+"""The maximum as a candidate, to fewer nats than could be seen in the answer."""
+
+LARGEST_MAXIMUM = 20_000
+"""Values up to which the maximum is found once for each fold; lines, which take O(k), any number."""
+
+MOST_STEPS = 2000
+"""EM steps of the held-out climb. Where more would help, the maximum itself, a candidate too, is not far."""
+
+NEGLIGIBLE_FIT = 0.05
+"""Fits with less of the smooth average than this are left out when folds are judged."""
+
+NEGLIGIBLE_CANDIDATE = 0.02
+"""Candidates with a smaller share than this are left out for replicates; the others stand for them."""
+
+WEIGHED = 8
+"""Replicates on which the candidates are weighed anew."""
 
 FAINT = 1e-300
 """The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
@@ -86,16 +119,72 @@ class Stacked(Method):
             return _solve_alone(evidence, reason, monitor)
         quick = stored(evidence)
         folds = Folds.of(quick, self.folds, self.seed)
-        tried, remarks = _stand(quick, folds)
+        tried, remarks = _candidates(quick, folds)
         shares, scores = weigh(quick, folds, tried)
         mixed: FloatArray = shares @ np.array([candidate.distribution for candidate in tried])
         choices = tuple(
-            Choice(candidate.name, float(share), float(score))
+            Choice(candidate.name, float(share), float(score), method=candidate.method)
             for candidate, share, score in zip(tried, shares, scores, strict=True)
         )
         left_out = tuple(Choice(name, 0.0, None, remark) for name, remark in remarks.items())
         explanation = _explain(choices, left_out, tried[0].head_start)
         return Solution(mixed / float(mixed.sum()), 0, Status.HELD_OUT, explanation, choices + left_out)
+
+    def solve_many(
+        self,
+        evidence: Evidence,
+        counts: FloatArray,
+        *,
+        pilot: Solution | None = None,
+        progress: Progress | None = None,
+    ) -> list[Solution]:
+        """See :meth:`Method.solve_many`; candidates are weighed on a few replicates, and others borrow their shares.
+
+        To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
+        folds, or there are very many values, the shares of the pilot serve all.
+        """
+        if pilot is None:
+            return super().solve_many(evidence, counts, progress=progress)
+        is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
+        few = [] if is_fixed else super().solve_many(evidence, counts[:WEIGHED])
+        weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
+        mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
+        for candidate in {method: None for shares in weighed for method in shares}:
+            borrowed = np.array([weighed[place % len(weighed)].get(candidate, 0.0) for place in range(counts.shape[0])])
+            rows = np.flatnonzero(borrowed)
+            solved = candidate.solve_many(evidence, counts[rows], pilot=self._pilot(candidate, evidence, pilot))
+            mixed[rows] += borrowed[rows, None] * np.array([one.distribution for one in solved])
+        words = "shares of the candidates from a few of the replicates" if few else "shares of the estimate"
+        return [Solution(one, 0, Status.HELD_OUT, words) for one in mixed]
+
+    def _pilot(self, candidate: Method, evidence: Evidence, pilot: Solution) -> Solution:
+        """Return what the candidate made of the evidence: for EM, the number of steps that held-out reports settle."""
+        if candidate is not HELD_OUT:
+            return pilot
+        quick = stored(evidence)
+        folds = Folds.of(quick, self.folds, self.seed)
+        return replace(pilot, iterations=_held_out_steps(quick, folds))
+
+
+HELD_OUT = IBU(stop="held-out")
+"""EM as a candidate; its folds are those of :class:`Stacked`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One method's answers to all reports and to all but each fold, the latter one row a fold.
+
+    Attributes
+    ----------
+    head_start
+        Nats that other candidates have to make up, if this is the first of them.
+    """
+
+    name: str
+    method: Method
+    distribution: FloatArray
+    without_fold: FloatArray
+    head_start: float = SHORT_HEAD_START
 
 
 def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
@@ -119,7 +208,7 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
 
 
 def why_not_hold_out(evidence: Evidence, folds: int) -> str:
-    """Return why no report can be held out; nothing where some can."""
+    """Return the reason why no report can be held out; nothing where some can."""
     counts = evidence.counts
     if (counts != np.floor(counts)).any():
         return "counts that are not whole cannot be split into folds"
@@ -128,26 +217,86 @@ def why_not_hold_out(evidence: Evidence, folds: int) -> str:
     return ""
 
 
-def _stand(evidence: Evidence, folds: Folds) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the candidates, the one with the head start first, and why others do not stand."""
-    reasons = {name_of_smooth(evidence): why_not_smooth(evidence), "MLE": why_not_highest(evidence)}
-    tried = [] if reasons[name_of_smooth(evidence)] else [smooth_candidate(evidence, folds)]
-    tried.append(held_out_candidate(evidence, folds))
-    if not reasons["MLE"]:
-        tried.append(highest_candidate(evidence, folds))
+def _candidates(evidence: Evidence, folds: Folds) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the candidates, the one with the head start first, and the reasons against those that are left out."""
+    reasons = {_name_of_smooth(evidence): why_not_smooth(evidence), HIGHEST.name: _why_not_highest(evidence)}
+    tried = [] if reasons[_name_of_smooth(evidence)] else [_smooth_candidate(evidence, folds)]
+    tried.append(_held_out_candidate(evidence, folds))
+    if not reasons[HIGHEST.name]:
+        tried.append(_highest_candidate(evidence, folds))
     return tried, {name: reason for name, reason in reasons.items() if reason}
+
+
+def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
+    """Average smooth priors, or pulls to the uniform distribution; for the folds, move each fit by one Newton step."""
+    from confide.solvers.smooth_prior import refit
+
+    problem, fits = fit_all(evidence, lambda _outputs: None)
+    shares = believe(evidence, fits)
+    kept = np.flatnonzero((shares > NEGLIGIBLE_FIT) | (shares == shares.max()))
+    total = evidence.total * (1 - 1 / folds.learned.shape[0])
+    parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
+    distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
+    head_start = SHORT_HEAD_START if layout_of(evidence) is None else HEAD_START
+    # New reports come from the population, not from those who have reported: the folds are judged without that turn.
+    return Candidate(_name_of_smooth(evidence), Smooth(), distribution, _normalised(np.asarray(parts)), head_start)
+
+
+def _name_of_smooth(evidence: Evidence) -> str:
+    """Return the name of the average over priors: where neighbours mean nothing, nothing is taken for smooth."""
+    return "shrunk" if layout_of(evidence) is None else "smooth"
+
+
+def _held_out_candidate(evidence: Evidence, folds: Folds) -> Candidate:
+    """Stop EM where it explains held-out reports best."""
+    rows = RowStack.of_shares(evidence, np.vstack([evidence.frequencies, folds.learned]))
+    *_, last = islice(EM(rows, uniform(evidence.channel.shape[0])), _held_out_steps(evidence, folds))
+    theta = _normalised(last.theta)
+    return Candidate(HELD_OUT.name, HELD_OUT, theta[0], theta[1:])
+
+
+def _held_out_steps(evidence: Evidence, folds: Folds) -> int:
+    return best_number_of_steps(evidence, uniform(evidence.channel.shape[0]), folds, MOST_STEPS)
+
+
+def _highest_candidate(evidence: Evidence, folds: Folds) -> Candidate:
+    """Find the maximum of the likelihood."""
+    total = evidence.total * (1 - 1 / folds.learned.shape[0])
+    parts = [Evidence(evidence.channel, total * shares) for shares in folds.learned]
+    found = [HIGHEST.solve(part).distribution for part in (evidence, *parts)]
+    return Candidate(HIGHEST.name, HIGHEST, found[0], np.array(found[1:]))
+
+
+def _why_not_highest(evidence: Evidence) -> str:
+    """Return the reason why the maximum is not tried; nothing where it is."""
+    from confide.solvers import can_follow_path
+
+    size = evidence.channel.shape[0]
+    is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)
+    if size <= LARGEST_MAXIMUM or is_quick:
+        return ""
+    return f"finding it once a fold would take too long for {size:,} values"
 
 
 def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> Solution:
     """Solve by the one candidate that needs no fold: the average over priors or, where it does not fit, the maximum."""
-    smooth, unfit = name_of_smooth(evidence), why_not_smooth(evidence)
-    method: Method = MLE() if unfit else Smooth()
-    found = method.solve(evidence, monitor)
-    chosen, other = ("MLE", Choice(smooth, 0.0, None, unfit)) if unfit else (smooth, Choice("MLE", 0.0, None, reason))
-    choices = (Choice(chosen, 1.0, None), Choice("held-out IBU", 0.0, None, reason), other)
+    smooth, unfit = _name_of_smooth(evidence), why_not_smooth(evidence)
+    found = (MLE() if unfit else Smooth()).solve(evidence, monitor)
+    name, method, other = (HIGHEST.name, HIGHEST, smooth) if unfit else (smooth, Smooth(), HIGHEST.name)
+    choices = (
+        Choice(name, 1.0, None, method=method),
+        Choice(HELD_OUT.name, 0.0, None, reason),
+        Choice(other, 0.0, None, unfit or reason),
+    )
     remark = f"; {smooth} was not tried: {unfit}" if unfit else ""
-    explanation = f"{chosen} alone, for {reason}{remark}; {found.explanation}"
+    explanation = f"{name} alone, for {reason}{remark}; {found.explanation}"
     return Solution(found.distribution, found.iterations, found.status, explanation, choices)
+
+
+def _main_shares(choices: Sequence[Choice]) -> dict[Method, float]:
+    """Return the candidates that matter, with what their shares are without the others."""
+    main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= NEGLIGIBLE_CANDIDATE}
+    return {method: share / sum(main.values()) for method, share in main.items()}
 
 
 def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: float) -> str:
@@ -156,3 +305,8 @@ def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: fl
     start = f"a head start of {head_start:.2g} nat{'' if head_start == 1 else 's'}"
     rule = f"held-out reports weigh the candidates, and {tried[0].name} has {start}"
     return "; ".join([shares, rule, *(f"{choice.name} was not tried: {choice.remark}" for choice in left_out)])
+
+
+def _normalised(rows: FloatArray) -> FloatArray:
+    normalised: FloatArray = rows / rows.sum(axis=1, keepdims=True)
+    return normalised

@@ -1,4 +1,4 @@
-"""The page that shows what can be known."""
+"""Page of a diagnosis: what can be known."""
 
 from __future__ import annotations
 
@@ -11,21 +11,30 @@ from confide.alphabets import Grid
 from confide.figures import Panel, draw_classes, draw_ranges, draw_sheet, draw_simplex, to_svg
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
-from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
-from confide.pages.provenance import survey_text
+from confide.pages.markup import (
+    NONE,
+    bullets,
+    cards,
+    document,
+    fact_list,
+    note,
+    paragraph,
+    provenance,
+    section,
+    table,
+    text,
+    wide_figure,
+)
+from confide.pages.pictures import show_key
 from confide.surveys import Survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict, labels_in, without_labels
 from confide.theory.words import evidence_in_words, findings, verdict_in_words
 
-MOST_DRAWN = 2000
-"""Values up to which the lowest and highest shares are drawn."""
-
-MOST_LISTED = 200
-"""Classes that are listed; --json has all of them."""
-
+# Values up to which the lowest and highest shares are drawn, and classes that are listed; --json has all of them.
+MOST_DRAWN, MOST_LISTED = 2000, 200
+# Directions in which the set of best explanations is walked around, to draw it.
 DIRECTIONS = 24
-"""Directions in which the set of best explanations is walked around, to draw it."""
 
 SHORT = {
     Verdict.YES: "yes",
@@ -71,8 +80,7 @@ def _facts(diagnosis: Diagnosis) -> str:
             "One best explanation": SHORT[diagnosis.uniqueness.verdict],
             "Reports": f"{diagnosis.counts.total:,.10g}",
         }
-    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
-    return f'<dl class="facts">{inner}</dl>'
+    return fact_list(facts)
 
 
 def _queries(answers: Sequence[QueryAnswer]) -> str:
@@ -97,11 +105,11 @@ def _surface(diagnosis: Diagnosis) -> str:
         "makes the reports. Orange: the best explanations, one point if there is only one. From the side, the height "
         "is the log-likelihood below the maximum."
     )
-    cards = [
+    drawn = [
         _card("From above", to_svg(draw_simplex(labels, likelihood, best), "Log-likelihood over three values")),
         _card("From the side", to_svg(draw_simplex_from_the_side(labels, likelihood, best), "The same as a surface")),
     ]
-    return section("How likely every distribution is", paragraph(caption), _cards(cards))
+    return section("How likely every distribution is", paragraph(caption), cards(drawn, f"--columns:{len(drawn)}"))
 
 
 def _corners(diagnosis: Diagnosis) -> FloatArray:
@@ -129,9 +137,7 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
     if isinstance(diagnosis.alphabet, Grid):
         return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))
     drawing = to_svg(draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name), "Lowest to highest share")
-    return section(
-        "The share of each value among all best explanations", lead, f'<figure class="wide whole">{drawing}</figure>'
-    )
+    return section("The share of each value among all best explanations", lead, wide_figure(drawing, kind="wide whole"))
 
 
 def _maps(survey: Survey, diagnosis: Diagnosis) -> str:
@@ -142,15 +148,10 @@ def _maps(survey: Survey, diagnosis: Diagnosis) -> str:
         Panel("One of them", best.point),
     ]
     sheet = draw_sheet(diagnosis.alphabet, panels, survey.name)
-    cards = [
+    drawn = [
         _card(panel.title, to_svg(figure, panel.title)) for panel, figure in zip(panels, sheet.figures, strict=True)
     ]
-    key = (
-        ""
-        if sheet.key is None
-        else f'\n<figure class="key">{to_svg(sheet.key, "The colour scale of the maps")}</figure>'
-    )
-    return _cards(cards) + key
+    return cards(drawn, f"--columns:{len(drawn)}") + show_key(sheet)
 
 
 def _classes(diagnosis: Diagnosis) -> str:
@@ -164,7 +165,7 @@ def _classes(diagnosis: Diagnosis) -> str:
         return section("Values that cannot be told apart", listed)
     drawing = to_svg(draw_classes(parts.alphabet, parts.class_of), "Cells of one class in one colour")
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
-    figure = f'<figure class="wide whole">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
+    figure = wide_figure(drawing, caption, kind="wide whole")
     return section("Cells that cannot be told apart", figure, listed)
 
 
@@ -220,15 +221,6 @@ def _card(title: str, drawing: str) -> str:
     return f"<figure><h3>{text(title)}</h3>\n{drawing}\n</figure>"
 
 
-def _cards(cards: Sequence[str]) -> str:
-    return f'<div class="panels" style="--columns:{len(cards)}">\n' + "\n".join(cards) + "\n</div>"
-
-
 def _provenance(survey: Survey) -> str:
-    return "\n".join(
-        (
-            "<h2>Where this comes from</h2>",
-            paragraph(f"Made by confide {confide.__version__}. The survey, which devices and curator both read:"),
-            f"<pre>{text(survey_text(survey))}</pre>",
-        )
-    )
+    made = f"Made by confide {confide.__version__}. The survey, which devices and curator both read:"
+    return provenance(made, survey=survey)

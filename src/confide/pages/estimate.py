@@ -1,9 +1,9 @@
-"""The page that shows an estimate."""
+"""Page of an estimate: distributions, intervals, and the methods in numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -12,16 +12,48 @@ import confide
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_choices, explain_guarantee
+from confide.figures.panels import FloatArray
 from confide.guarantees import LocalDP
-from confide.intervals import Band, Interval
-from confide.pages import words
-from confide.pages.identification import remark_open, warn_not_identified
-from confide.pages.markup import bullets, document, note, paragraph, section, text
+from confide.intervals import Band, Interval, percent
+from confide.pages.markup import (
+    NONE,
+    bullets,
+    document,
+    fact_list,
+    note,
+    paragraph,
+    provenance,
+    remark_open,
+    section,
+    table,
+    text,
+    warn_not_identified,
+)
 from confide.pages.pictures import show_distributions, show_path
-from confide.pages.provenance import survey_text
-from confide.pages.story import Story, gather
-from confide.pages.tables import show_certainty, show_methods, show_shares
+from confide.pages.story import (
+    Story,
+    bound_certificate,
+    describe_bases,
+    describe_emd,
+    describe_ends,
+    describe_question,
+    describe_seconds,
+    describe_total_variation,
+    gather,
+    list_facts,
+    summarise,
+)
 from confide.surveys import Survey
+from confide.wording import listed, plural
+
+# Rows up to which a page stays quick to open.
+MOST_ROWS = 2_000
+
+LOG_LIKELIHOOD = "Log\N{NON-BREAKING HYPHEN}likelihood"
+LEVEL_MEANING = (
+    "The level is the share of surveys like this one, were they repeated, whose interval would hold the truth. The "
+    "intervals of single values hold each by itself, not all of them at once."
+)
 
 
 def estimate_page(  # noqa: PLR0913 - all that a page may show
@@ -70,24 +102,18 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         warn_not_identified(known),
         _promise(story),
         show_distributions(story),
-        show_certainty(story),
-        show_methods(story),
+        _show_certainty(story),
+        _show_methods(story),
         _ways(story),
-        show_shares(story),
+        _show_shares(story),
     )
     return document(
         title=text(survey.title),
-        summary=text(words.summarise(story)),
-        facts=_facts(story),
+        summary=text(summarise(story)),
+        facts=fact_list(list_facts(story)),
         body="\n".join(sections),
         footer=_provenance(story),
     )
-
-
-def _facts(story: Story) -> str:
-    facts = words.list_facts(story).items()
-    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts)
-    return f'<dl class="facts">{inner}</dl>'
 
 
 def _promise(story: Story) -> str:
@@ -131,12 +157,121 @@ def _choices(story: Story) -> list[str]:
 
 def _provenance(story: Story) -> str:
     seed = "the operating system's secure generator" if story.seed is None else f"a simulation with seed {story.seed}"
-    methods = words.listed([repr(outcome.estimate.method) for outcome in story.outcomes])
-    return "\n".join(
-        (
-            "<h2>Where this comes from</h2>",
-            paragraph(f"Made by confide {confide.__version__} with {methods}. Randomness of the reports: {seed}."),
-            paragraph("The survey, which devices and curator both read:"),
-            f"<pre>{text(survey_text(story.survey))}</pre>",
-        )
+    methods = listed([repr(outcome.estimate.method) for outcome in story.outcomes])
+    return provenance(
+        f"Made by confide {confide.__version__} with {methods}. Randomness of the reports: {seed}.",
+        "The survey, which devices and curator both read:",
+        survey=story.survey,
+    )
+
+
+def _show_methods(story: Story) -> str:
+    """Return one line a method, and what the columns mean."""
+    headings = [
+        "Method",
+        *_accuracy_headings(story),
+        LOG_LIKELIHOOD,
+        "Below the maximum by",
+        "Iterations",
+        "Ended by",
+        "Time",
+    ]
+    rows = [
+        _method_cells(story, name, outcome, is_best=place in story.closest)
+        for place, (name, outcome) in enumerate(zip(story.names, story.outcomes, strict=True))
+    ]
+    left = (0, headings.index("Ended by"))
+    return section("The methods in numbers", table(headings, rows, words=left), _meaning(story))
+
+
+def _show_certainty(story: Story) -> str:
+    """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
+    headings = ["Asked", "Answer", "From", "To", "Level"]
+    rows = [
+        [text(describe_question(one)), *map(text, describe_ends(one)), text(percent(one.level))]
+        for one in story.answers
+    ]
+    shown = table(headings, rows) if rows else ""
+    bases = describe_bases(story.band, story.answers)
+    return section("How sure it is", shown, *map(paragraph, bases), note(LEVEL_MEANING) if bases else "")
+
+
+def _show_shares(story: Story) -> str:
+    """Return every share of every distribution, folded away."""
+    columns = _share_columns(story)
+    names = [field.capitalize() for field in story.alphabet.field_names]
+    names = [story.survey.name] if len(names) == 1 else names
+    shown = min(MOST_ROWS, story.alphabet.size)
+    rows = table([*names, *columns], _share_rows(story, list(columns.values()), shown), words=())
+    note = _truncation_note(story.alphabet.size)
+    return (
+        f"<details><summary>All shares: {story.alphabet.size:,} values, in percent</summary>\n{note}{rows}\n</details>"
+    )
+
+
+def _method_cells(story: Story, name: str, outcome: Outcome, *, is_best: bool) -> list[str]:
+    estimate = outcome.estimate
+    cells = [name]
+    if story.truth is not None:
+        cells += [describe_emd(story, outcome)] if story.has_distances else []
+        cells += [describe_total_variation(outcome)]
+    cells += [
+        _number(estimate.log_likelihood),
+        bound_certificate(outcome),
+        f"{estimate.iterations:,}" if estimate.iterations else NONE,
+        str(estimate.status),
+        describe_seconds(estimate.seconds),
+    ]
+    if is_best and len(story.closest) < len(story.outcomes):
+        return [f"<strong>{text(cell)}</strong>" for cell in cells]
+    return [text(cell) for cell in cells]
+
+
+def _accuracy_headings(story: Story) -> list[str]:
+    if story.truth is None:
+        return []
+    return ["Earth mover's distance", "Total variation"] if story.has_distances else ["Total variation"]
+
+
+def _meaning(story: Story) -> str:
+    if story.truth is None:
+        return ""
+    unit = f", in {plural(story.alphabet.unit)}" if story.alphabet.unit else ""
+    moved = (
+        f"The earth mover's distance is how far shares have to be moved, on average over all people, to turn the "
+        f"estimate into the truth{unit}. "
+    )
+    varied = "Total variation is the largest error in the share of any set of values, between 0 and 1."
+    return note(f"{moved if story.has_distances else ''}{varied} Smaller is better.")
+
+
+def _number(amount: float) -> str:
+    if math.isnan(amount):
+        return NONE
+    return "\N{MINUS SIGN}∞" if math.isinf(amount) else f"{amount:,.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _share_columns(story: Story) -> dict[str, FloatArray]:
+    columns = {} if story.truth is None else {"Original": story.truth}
+    if story.is_comparable and story.noisy is not None:
+        columns["Noisy"] = story.noisy.shares
+    for name, outcome in zip(story.names, story.outcomes, strict=True):
+        columns[name] = outcome.estimate.distribution
+        if outcome is story.outcomes[0] and story.band is not None:
+            columns |= {f"{name}, low": story.band.low, f"{name}, high": story.band.high}
+    return columns
+
+
+def _share_rows(story: Story, columns: list[FloatArray], shown: int) -> Iterator[list[str]]:
+    for index, value in enumerate(story.alphabet.decode(range(shown)).tolist()):
+        parts = value if isinstance(value, list) else [value]
+        shares = (f"{100 * float(column[index]):.4f}".replace("-", "\N{MINUS SIGN}") for column in columns)
+        yield [*map(text, parts), *shares]
+
+
+def _truncation_note(size: int) -> str:
+    if size <= MOST_ROWS:
+        return ""
+    return note(
+        f"The first {MOST_ROWS:,} of {size:,} values are shown. Write the estimate as CSV or JSON for all of them."
     )

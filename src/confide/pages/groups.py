@@ -1,4 +1,4 @@
-"""The page that shows an estimate for each group, as small multiples."""
+"""Page of an estimate for each group, as small multiples."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import confide
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
 from confide.figures import Panel, Role, style
 from confide.files import GroupEstimates, Key, label_group
-from confide.pages.identification import remark_open, warn_not_identified
-from confide.pages.markup import NONE, bullets, document, note, paragraph, section, swatch, table, text
+from confide.pages.markup import (
+    NONE,
+    bullets,
+    document,
+    fact_list,
+    note,
+    paragraph,
+    provenance,
+    remark_open,
+    section,
+    swatch,
+    table,
+    text,
+    warn_not_identified,
+)
 from confide.pages.pictures import arrange
-from confide.pages.provenance import survey_text
 from confide.wording import label_value
 
-MOST_PANELS = 24
-"""Groups that have a picture: the largest ones."""
-
-MOST_ROWS = 1000
-"""Groups that stand in the table."""
+# Groups that have a picture, and that stand in the table: the largest ones.
+MOST_PANELS, MOST_ROWS = 24, 1000
 
 
 def groups_page(groups: GroupEstimates) -> str:
@@ -64,8 +73,7 @@ def _facts(groups: GroupEstimates) -> str:
         "Smallest group": f"{sizes[0]:,.10g} reports",
         "Largest group": f"{sizes[-1]:,.10g} reports",
     }
-    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
-    return f'<dl class="facts">{inner}</dl>'
+    return fact_list(facts)
 
 
 def _pictures(groups: GroupEstimates) -> str:
@@ -123,11 +131,8 @@ def _promise(groups: GroupEstimates) -> str:
 
 def _provenance(groups: GroupEstimates) -> str:
     method = next(iter(groups.estimates.values())).method
-    return "\n".join(
-        (
-            "<h2>Where this comes from</h2>",
-            paragraph(f"Made by confide {confide.__version__} with {method!r}, each group on its own."),
-            paragraph("The survey, which devices and curator both read:"),
-            f"<pre>{text(survey_text(groups.survey))}</pre>",
-        )
+    return provenance(
+        f"Made by confide {confide.__version__} with {method!r}, each group on its own.",
+        "The survey, which devices and curator both read:",
+        survey=groups.survey,
     )

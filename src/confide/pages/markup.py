@@ -1,14 +1,21 @@
-"""HTML from text. Everything that comes from a user passes through :func:`text`."""
+"""Parts of a page as HTML. Everything that comes from a user passes through :func:`text`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 
+from confide.explanations import WHEN_NOT_IDENTIFIED
+from confide.surveys import Survey
+from confide.theory.verdicts import Finding
+from confide.theory.words import remark_on
+
+# Cell of a table where there is nothing to say.
 NONE = "\N{EN DASH}"
-"""What stands in a table where there is nothing to say."""
+# Entries of a list that the survey is shown with; the survey file itself has the rest.
+MOST_ENTRIES = 40
 
 
 def text(words: object) -> str:
@@ -65,6 +72,42 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequ
 def swatch(color: str) -> str:
     """Return a small square of a colour, to tie words to a figure."""
     return f'<span class="swatch" style="background:{text(color)}"></span>'
+
+
+def fact_list(facts: Mapping[str, str]) -> str:
+    """Return what to see at a glance: names and facts, side by side."""
+    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def cards(figures: Iterable[str], measures: str) -> str:
+    """Return cards side by side; the measures are the style sheet's."""
+    return f'<div class="panels" style="{measures}">\n' + "\n".join(figures) + "\n</div>"
+
+
+def wide_figure(drawing: str, caption: str = "", *, kind: str = "wide", style: str = "") -> str:
+    """Return one drawing across the page, with its caption."""
+    below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
+    measures = f' style="{style}"' if style else ""
+    return f'<figure class="{kind}"{measures}>{drawing}{below}</figure>'
+
+
+def provenance(*sentences: str, survey: Survey | None = None) -> str:
+    """Return where a page comes from: sentences, and the survey that devices and curator both read."""
+    shown = "" if survey is None else f"<pre>{text(survey.text(MOST_ENTRIES))}</pre>"
+    return "\n".join(["<h2>Where this comes from</h2>", *map(paragraph, sentences), shown]).rstrip()
+
+
+def warn_not_identified(
+    found: Finding, heading: str = "Not identified: this answer is one of many", cure: str = WHEN_NOT_IDENTIFIED
+) -> str:
+    """Return a box where the answer is one of many; nothing elsewhere."""
+    return callout(heading, remark_on(found), cure) if found.is_no else ""
+
+
+def remark_open(found: Finding) -> str:
+    """Return a sentence where it is open whether reports can reveal the distribution; nothing elsewhere."""
+    return "" if found.is_yes or found.is_no else note(remark_on(found))
 
 
 def document(**parts: str) -> str:

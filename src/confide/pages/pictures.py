@@ -1,4 +1,4 @@
-"""The figures of a page, each on its card."""
+"""Figures of a page, each on its card."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from confide.alphabets import Alphabet, Grid, Integers, Pairs
-from confide.figures import Panel, Role, Sheet, draw_path, draw_sheet, style, to_svg
-from confide.figures.bars import MOST_BARS
+from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, style, to_svg
 from confide.figures.panels import choose_colors
+from confide.figures.shares import MOST_BARS
 from confide.intervals import percent
-from confide.pages import words
-from confide.pages.markup import paragraph, section, swatch, text
-from confide.pages.story import Story
+from confide.pages.markup import cards, paragraph, section, swatch, text, wide_figure
+from confide.pages.story import Story, describe_accuracy
+from confide.wording import listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,13 +68,13 @@ def show_path(story: Story) -> str:
         return ""
     colors = dict(zip(story.names, choose_colors(_estimate_panels(story)), strict=True))
     figure = draw_path(paths, ceiling=_ceiling(story), colors=colors)
-    drawing = to_svg(figure, f"Distance from the maximum by iteration: {words.listed(list(paths))}")
+    drawing = to_svg(figure, f"Distance from the maximum by iteration: {listed(list(paths))}")
     caption = (
         "How far the log-likelihood was below its maximum after each iteration. The maximum itself is not known "
         "exactly, so the distance lies in the shaded band: at least that to the best answer reached, at most that "
         "to the ceiling that the certificate proves. Both axes are logarithmic."
     )
-    return f'<figure class="wide">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
+    return wide_figure(drawing, caption)
 
 
 def _estimate_panels(story: Story) -> list[Panel]:
@@ -83,7 +83,7 @@ def _estimate_panels(story: Story) -> list[Panel]:
         Panel(
             name,
             outcome.estimate.distribution,
-            words.describe_accuracy(story, outcome),
+            describe_accuracy(story, outcome),
             story.truth,
             band=None if place else ends,
         )
@@ -135,8 +135,8 @@ def arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:
     sheet = draw_sheet(alphabet, panels, name)
     # Maps have a colour scale of their own, which a square in another colour would only confuse.
     colors = [None] * len(panels) if isinstance(alphabet, Grid) else sheet.colors
-    cards = "\n".join(_card(*parts) for parts in zip(panels, sheet.figures, colors, strict=True))
-    return f'<div class="panels" style="{_measures(sheet)}">\n{cards}\n</div>{_key(sheet)}'
+    drawn = [_card(*parts) for parts in zip(panels, sheet.figures, colors, strict=True)]
+    return cards(drawn, _measures(sheet)) + show_key(sheet)
 
 
 def _card(panel: Panel, figure: Figure, color: str | None) -> str:
@@ -145,7 +145,7 @@ def _card(panel: Panel, figure: Figure, color: str | None) -> str:
     return f"<figure><h3>{square}{text(panel.title)}</h3><p>{text(panel.subtitle)}</p>\n{drawing}\n</figure>"
 
 
-def _measures(sheet: Sheet) -> str:
+def _measures(sheet: PanelSheet) -> str:
     """Return how narrow and how wide a drawing may become, and into how many even columns the cards go at most."""
     most = 4 if sheet.width < 320 else 3
     count = len(sheet.figures)
@@ -153,7 +153,8 @@ def _measures(sheet: Sheet) -> str:
     return f"--panel:{round(0.82 * sheet.width)}px;--widest:{round(1.35 * sheet.width)}px;--columns:{columns}"
 
 
-def _key(sheet: Sheet) -> str:
+def show_key(sheet: PanelSheet) -> str:
+    """Return the colour scale of maps; nothing where there are none."""
     if sheet.key is None:
         return ""
     return f'\n<figure class="key">{to_svg(sheet.key, "The colour scale of the maps")}</figure>'

@@ -1,4 +1,4 @@
-"""The page that shows a plan."""
+"""Page of a plan."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from dataclasses import replace
 import confide
 from confide.explanations import describe_mechanism
 from confide.figures import draw_tradeoff, to_svg
-from confide.pages.markup import NONE, bullets, document, paragraph, section, table, text
-from confide.pages.provenance import survey_text
+from confide.pages.markup import (
+    NONE,
+    bullets,
+    document,
+    fact_list,
+    paragraph,
+    provenance,
+    section,
+    table,
+    text,
+    wide_figure,
+)
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
@@ -43,8 +53,7 @@ def _facts(plan: Plan) -> str:
         f"Expected {plan.measure.name}": expected(plan.measure, plan.prediction),
         "Guess": plan.guess.name,
     }
-    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
-    return f'<dl class="facts">{inner}</dl>'
+    return fact_list(facts)
 
 
 def _picture(plan: Plan) -> str:
@@ -55,8 +64,7 @@ def _picture(plan: Plan) -> str:
         "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
         "The axes of the two curves are logarithmic."
     )
-    figure = f'<figure class="wide" style="max-width:980px">{drawing}<figcaption>{text(caption)}</figcaption></figure>'
-    return section("The trade-off", figure)
+    return section("The trade-off", wide_figure(drawing, caption, style="max-width:980px"))
 
 
 def _notes(plan: Plan) -> str:
@@ -113,10 +121,4 @@ def _provenance(survey: Survey, plan: Plan) -> str:
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess. "
         "The survey as planned:"
     )
-    return "\n".join(
-        (
-            "<h2>Where this comes from</h2>",
-            paragraph(made),
-            f"<pre>{text(survey_text(replace(survey, mechanism=plan.mechanism)))}</pre>",
-        )
-    )
+    return provenance(made, survey=replace(survey, mechanism=plan.mechanism))

@@ -1,30 +1,138 @@
-"""What a page is about, gathered once: the distributions, their names and their colours."""
+"""Story of an estimate page: what was sent and recovered, the truth where it is known, and the sentences about it."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Categories, Pairs
+from confide.alphabets import (
+    Alphabet,
+    BitVectors,
+    Categories,
+    Grid,
+    Indices,
+    Integers,
+    LineAlphabet,
+    Pairs,
+    PlaneAlphabet,
+    Selection,
+)
 from confide.checks import as_distribution
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
+from confide.explanations import describe_mechanism, describe_value
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
+from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.intervals import Band, Interval
+from confide.mechanisms.planar import nearest_cells
 from confide.methods import Method
-from confide.pages.noisy import Noisy, summarise_reports
+from confide.pages.markup import NONE
 from confide.surveys import Survey
+from confide.wording import listed, with_unit
+
+# Bit vectors that are unpacked at a time: a few megabytes for hundreds of bits.
+CHUNK = 10_000
+# Numbers up to which the most common one says more than quartiles do.
+FEW_VALUES = 8
+# Distances from the truth that differ by less than this factor are a tie.
+TIE = 1.001
+
+OTHER_REPORTS = "Reports are not values here, so they have a picture of their own:"
+BIT_VECTORS = (
+    "Reports are bit vectors here, with one bit for each value, so they are no distribution. In a report, the bit of "
+    "the true value and all others were each flipped at random. How often each bit was set:"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Share of each report, as a picture.
+
+    Attributes
+    ----------
+    alphabet
+        Alphabet that the shares are over: the values, or the reports.
+    shares
+        One share for each.
+    title, how
+        Heading, and how the shares were made from the reports.
+    remark
+        Reason why it has a picture of its own; empty where it can stand beside the estimates.
+    """
+
+    alphabet: Alphabet
+    shares: FloatArray
+    title: str
+    how: str
+    remark: str = ""
+
+
+def summarise_reports(
+    survey: Survey, counts: Counts, given: ArrayLike | None = None, considered: Alphabet | None = None
+) -> Noisy | None:
+    """Return the shares of the reports, or None where reports are so unlike values that they cannot be drawn.
+
+    The values are those `considered`, where the survey's own are unbounded.
+    """
+    values = survey.alphabet if considered is None else considered
+    outputs = survey.mechanism.report_alphabet
+    if isinstance(outputs, BitVectors):
+        return Noisy(values, _bit_shares(outputs, counts), "Bits set", f"among {_reports(counts)}", BIT_VECTORS)
+    if outputs.is_listable:
+        shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
+        known = as_distribution(shares, outputs.size, "noisy")
+        remark = "" if outputs == values else OTHER_REPORTS
+        return Noisy(outputs, known, "Noisy", f"{_reports(counts)}, as sent", remark)
+    places = _nearest_values(values, outputs, counts)
+    if places is None:
+        return None
+    shares = np.bincount(places, counts.counts, minlength=values.size) / counts.total if given is None else given
+    known = as_distribution(shares, values.size, "noisy")
+    return Noisy(values, known, "Noisy", f"{_reports(counts)}, moved to the nearest value")
+
+
+def _reports(counts: Counts) -> str:
+    return f"{counts.total:,.10g} {'report' if counts.total == 1 else 'reports'}"  # totals may be fractions
+
+
+def _bit_shares(outputs: BitVectors, counts: Counts) -> FloatArray:
+    """Return in which share of the reports each bit is set."""
+    shares = np.zeros(outputs.length)
+    for start in range(0, counts.counts.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        shares += counts.counts[part] @ outputs.unpack(counts.reports[part])
+    return shares / counts.total
+
+
+def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
+    """Return the number of the value nearest to each report, where reports lie among the values."""
+    if isinstance(values, Integers) and isinstance(outputs, LineAlphabet):
+        low, high = values.span
+        return values.encode(np.rint(counts.reports).clip(low, high))
+    if isinstance(values, Grid) and isinstance(outputs, PlaneAlphabet):
+        first = np.array([values.first_row, values.first_column])
+        cells = np.rint(counts.reports).clip(first, first + values.shape - 1)
+        nearest: Indices = nearest_cells(values.box, values)[values.box.encode(cells)]
+        return nearest
+    if isinstance(values, Selection) and isinstance(outputs, LineAlphabet | PlaneAlphabet):
+        from scipy.spatial import cKDTree
+
+        points = counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
+        return np.asarray(cKDTree(values.coordinates).query(points)[1], dtype=np.int64)
+    return None
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """The survey, its reports, what was recovered, and the truth where it is known."""
+    """Survey, reports and estimates of a page, and the truth where it is known."""
 
     survey: Survey
     counts: Counts
@@ -43,7 +151,7 @@ class Story:
 
     @property
     def alphabet(self) -> Alphabet:
-        """The values that the estimates are over: all that a person may have, or the likely ones of no end of them."""
+        """Values that the estimates are over: all that a person may have, or the likely ones of an unbounded set."""
         return self.outcomes[0].estimate.alphabet
 
     @property
@@ -68,10 +176,10 @@ class Story:
 
     @cached_property
     def closest(self) -> list[int]:
-        """The numbers of the outcomes that lie closest to the truth; several if they tie, none without a truth."""
+        """Places of the outcomes that lie closest to the truth; several if they tie, none without a truth."""
         distances = {place: self.distance(outcome) for place, outcome in enumerate(self.outcomes)}
         measured = {place: distance for place, distance in distances.items() if distance is not None}
-        return [place for place, distance in measured.items() if distance <= 1.001 * min(measured.values())]
+        return [place for place, distance in measured.items() if distance <= TIE * min(measured.values())]
 
     def distance(self, outcome: Outcome) -> float | None:
         """Return how far an outcome lies from the truth, by what says most about it; None where that is not known."""
@@ -84,14 +192,14 @@ class Story:
 
     @cached_property
     def truth_panel(self) -> list[Panel]:
-        """The original, where it is known."""
+        """Panel of the truth, where it is known."""
         if self.truth is None:
             return []
         return [Panel("Original", self.truth, "The true distribution", role=Role.TRUTH)]
 
     @cached_property
     def noisy_panel(self) -> list[Panel]:
-        """What was sent, unless reports are so unlike values that they cannot be drawn."""
+        """Panel of the reports, unless they are so unlike values that they cannot be drawn."""
         if self.noisy is None:
             return []
         reference = self.truth if self.is_comparable else None
@@ -113,3 +221,156 @@ def gather(
     known = None if truth is None else as_distribution(truth, alphabet.size, "truth")
     sent = summarise_reports(survey, counts, noisy, alphabet)
     return Story(survey, counts, tuple(outcomes), known, sent, seed)
+
+
+def summarise(story: Story) -> str:
+    """Return the page in a few sentences: what was sent, what was done, what came out."""
+    methods = listed(story.full_names)
+    sent = f"{_reports(story.counts)} came in, each blurred by {describe_mechanism(story.survey)} before it was sent."
+    done = f"From these alone, {methods} recovered how the true values are distributed."
+    return f"{sent} {done} {_main_result(story)}".rstrip()
+
+
+def list_facts(story: Story) -> dict[str, str]:
+    """Return what to see at a glance."""
+    facts = {
+        "Reports": f"{story.counts.total:,.10g}",
+        "Possible values" if story.survey.alphabet.is_finite else "Likely values": f"{story.alphabet.size:,}",
+        "Promise": _promise_in_short(story.survey.mechanism.guarantee),
+    }
+    if not story.closest:
+        return facts | {f"{story.names[0]} is below the maximum by": bound_certificate(story.outcomes[0])}
+    place = story.closest[0]
+    return facts | {f"Distance from the truth, {story.names[place]}": _distance(story, story.outcomes[place])}
+
+
+def describe_emd(story: Story, outcome: Outcome) -> str:
+    """Return an outcome's earth mover's distance with its unit."""
+    return NONE if outcome.emd is None else with_unit(outcome.emd, story.alphabet.unit)
+
+
+def describe_total_variation(outcome: Outcome) -> str:
+    """Return an outcome's total variation from the truth."""
+    return NONE if outcome.total_variation is None else f"{outcome.total_variation:.3f}"
+
+
+def describe_accuracy(story: Story, outcome: Outcome) -> str:
+    """Return what stands under an estimate's title."""
+    if not outcome.estimate.is_distribution:
+        return "Not a distribution: it has negative shares"
+    if story.distance(outcome) is None:
+        return describe_certificate(outcome)
+    variation = f"TV {describe_total_variation(outcome)}"
+    return f"EMD {describe_emd(story, outcome)}, {variation}" if story.has_distances else variation
+
+
+def describe_certificate(outcome: Outcome) -> str:
+    """Return how far below the maximum an estimate can be, in words that stand alone."""
+    if not math.isfinite(outcome.estimate.certificate):
+        return bound_certificate(outcome).capitalize()
+    return f"{bound_certificate(outcome).capitalize()} below the maximum"
+
+
+def bound_certificate(outcome: Outcome) -> str:
+    """Return how far below the maximum an estimate can be, in words for a table."""
+    certificate = outcome.estimate.certificate
+    if math.isnan(certificate):
+        return "not a distribution"
+    if certificate < 0.001:
+        return "less than 0.001"
+    return "no bound" if math.isinf(certificate) else f"at most {_short(certificate)}"
+
+
+def describe_seconds(seconds: float) -> str:
+    """Return a duration.
+
+    >>> describe_seconds(0.00004), describe_seconds(0.0123), describe_seconds(75)
+    ('under 1 ms', '12 ms', '75 s')
+    """
+    if seconds < 0.001:
+        return "under 1 ms"
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def describe_question(answer: Interval) -> str:
+    """Return what was asked as a heading of its answer.
+
+    >>> describe_question(Interval("mean", 3.0, 2.0, 4.0, 0.95, "", is_share=False))
+    'the mean'
+    >>> describe_question(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, ""))
+    'the share of age > 64'
+    """
+    return f"the share of {answer.question}" if answer.is_share else f"the {answer.question}"
+
+
+def describe_ends(answer: Interval) -> list[str]:
+    """Return the answer and its two ends, in percent where they are shares."""
+    return [f"{one:.2%}" if answer.is_share else f"{one:.4g}" for one in (answer.estimate, answer.low, answer.high)]
+
+
+def describe_bases(band: Band | None, answers: Sequence[Interval]) -> list[str]:
+    """Return what a band and the answers rest on, in a sentence for each basis."""
+    sentences = [] if band is None else [f"The intervals of single values rest on {band.rests_on}."]
+    asked: dict[str, list[str]] = {}
+    for answer in answers:
+        asked.setdefault(answer.rests_on, []).append(describe_question(answer))
+    for basis, questions in asked.items():
+        about = "What was asked" if len(asked) == 1 else f"What was asked about {listed(questions)}"
+        sentences.append(f"{about} rests on {basis}.")
+    return sentences
+
+
+def _promise_in_short(guarantee: Guarantee) -> str:
+    if isinstance(guarantee, ProductGuarantee):
+        return f"{_promise_in_short(guarantee.first)} and {_promise_in_short(guarantee.second)}"
+    if isinstance(guarantee, MetricPrivacy):
+        return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
+    if isinstance(guarantee, LocalDP):
+        return "none" if math.isinf(guarantee.epsilon) else f"epsilon {guarantee.epsilon:.4g}"
+    return type(guarantee).__name__
+
+
+def _main_result(story: Story) -> str:
+    if not story.closest:
+        return _describe_answer(story)
+    measure = "earth mover's distance" if story.has_distances else "total variation"
+    distance = f"{_distance(story, story.outcomes[story.closest[0]])} ({measure})"
+    farther = [
+        f"{_distance(story, outcome)} for {story.names[place]}"
+        for place, outcome in enumerate(story.outcomes)
+        if story.distance(outcome) is not None and place not in story.closest
+    ]
+    closest = listed([story.names[place] for place in story.closest])
+    if not farther:
+        return f"{closest} came within {distance} of the truth."
+    return f"{closest} came closest to the truth: {distance}, against {listed(farther)}."
+
+
+def _distance(story: Story, outcome: Outcome) -> str:
+    return describe_emd(story, outcome) if story.has_distances else describe_total_variation(outcome)
+
+
+def _describe_answer(story: Story) -> str:
+    """Return the most telling thing about the first estimate, where no truth is there to compare it with."""
+    estimate = story.outcomes[0].estimate
+    if not estimate.is_distribution:
+        return "The answer has negative shares, so it is no distribution; repair it by normalising or projecting."
+    if isinstance(story.alphabet, Integers) and story.alphabet.size > FEW_VALUES:
+        return _describe_line(story, estimate.distribution)
+    top = int(np.argmax(estimate.distribution))
+    value = describe_value(story.alphabet, top, story.survey.name)
+    common = "The fullest" if isinstance(story.alphabet, Grid) else "The most common"
+    return f"{common} is {value}, with {estimate.distribution[top]:.1%} of the people."
+
+
+def _describe_line(story: Story, distribution: FloatArray) -> str:
+    below = np.cumsum(distribution)
+    low, middle, high = (
+        describe_value(story.alphabet, min(int(np.searchsorted(below, share)), below.size - 1), story.survey.name)
+        for share in (0.25, 0.5, 0.75)
+    )
+    return f"By this estimate, half of all people lie between {low} and {high}, and the median is {middle}."
+
+
+def _short(amount: float) -> str:
+    return f"{amount:.3g}" if amount < 1000 else f"{amount:,.0f}"

@@ -15,6 +15,7 @@ from confide.sampling.ratios import (
     exponential_bounds,
     log_of,
     over_root_two,
+    power_bounds,
     ratio_above,
 )
 from confide.sampling.uniform import uniform_below
@@ -37,6 +38,7 @@ __all__ = [
     "exponential_bounds",
     "log_of",
     "over_root_two",
+    "power_bounds",
     "ratio_above",
     "uniform_below",
 ]

@@ -1,10 +1,11 @@
-"""Expectation-maximisation, extrapolated (SQUAREM): the first stretch of every search."""
+"""SQUAREM: EM steps, extrapolated; the first stretch of every search for the maximum."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from confide.channels.base import FloatArray
+from confide.em import RowStack, Step
 from confide.evidence import Evidence
 from confide.solvers.clock import Clock
 
@@ -14,32 +15,25 @@ def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> t
 
     A jump that lowers the likelihood is not taken, so the likelihood never decreases.
     """
-    outputs = evidence.channel.push(theta)
+    step = Step(RowStack.of(evidence), theta)
     for _ in range(cycles):
-        first = theta * evidence.gain(outputs)
-        first_outputs = evidence.channel.push(first)
-        second = first * evidence.gain(first_outputs)
-        theta, outputs = _jump(evidence, theta, first, second)
+        step = _jump(step)
         if clock.is_over:
             break
-    return theta, outputs
+    return step.theta, step.outputs
 
 
-def _jump(
-    evidence: Evidence, theta: FloatArray, first: FloatArray, second: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _jump(step: Step) -> Step:
     """Extrapolate from three successive points (Varadhan and Roland, 2008, scheme S3)."""
-    change, bend = first - theta, second - 2 * first + theta
+    first = step.following()
+    second = first.following()
+    change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
     bend_norm = float(np.linalg.norm(bend))
-    second_outputs = evidence.channel.push(second)
     if bend_norm == 0:
-        return second, second_outputs
+        return second
     stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
-    far = theta + 2 * stretch * change + stretch**2 * bend
+    far = step.theta + 2 * stretch * change + stretch**2 * bend
     # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
-    far = np.maximum(far, 0.01 * second)
-    far /= far.sum()
-    far_outputs = evidence.channel.push(far)
-    if evidence.mean_log_likelihood(far_outputs) >= evidence.mean_log_likelihood(second_outputs):
-        return far, far_outputs
-    return second, second_outputs
+    far = np.maximum(far, 0.01 * second.theta)
+    jumped = Step(step.rows, far / far.sum())
+    return jumped if jumped.log_likelihood >= second.log_likelihood else second

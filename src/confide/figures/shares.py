@@ -1,0 +1,334 @@
+"""Distributions on axes: steps over whole numbers, bars over categories, and the range of each share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Indices, Integers
+from confide.errors import InvalidDistributionError
+from confide.figures import style
+from confide.figures.panels import FloatArray, Panel, Role, share_label
+from confide.wording import label_value, plural, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More steps than this cannot be told apart in a panel of 3.8 inches; neighbours are averaged instead.
+MOST_STEPS = 600
+# More bars than this make a panel taller than a screen; only the largest are shown, and the rest as one.
+MOST_BARS = 20
+LONGEST_LABEL = 22
+# The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
+# with more than this share of its steps outside gets an axis of its own.
+HEADROOM, MOST_CUT = 2.0, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class AxesScene:
+    """Panels whose axes say all there is to say: the grey of the truth alone needs a name."""
+
+    alphabet: Alphabet
+    panels: tuple[Panel, ...]
+    name: str
+
+    columns = 3
+
+    def add_key(self, figure: Figure, axes: list[Axes]) -> None:  # noqa: ARG002  every scene has this signature
+        """Name the grey, where some panel shows the truth behind."""
+        if any(panel.reference is not None for panel in self.panels):
+            style.name_reference(figure)
+
+    def draw_key(self) -> Figure | None:
+        """Return None: there is no colour scale."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class LineScene(AxesScene):
+    """Panels over whole numbers, as steps on a common axis."""
+
+    alphabet: Integers
+
+    size = (3.8, 2.5)
+
+    def draw(self, axes: Axes, panel: Panel, color: str) -> None:
+        """Draw one panel into empty axes."""
+        from matplotlib.ticker import MaxNLocator
+
+        edges = self._edges
+        if panel.band is not None:
+            low, high = (self._average(end) for end in panel.band)
+            axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
+        for layer, is_truth in _layers(panel):
+            _add_steps(axes, self._average(layer), edges, None if is_truth else color)
+        # A little air, or the outline of a peak at either end is half cut off.
+        air = 0.006 * (edges[-1] - edges[0])
+        axes.set_xlim(edges[0] - air, edges[-1] + air)
+        axes.set_ylim(*self._limits(panel))
+        axes.grid(visible=False, axis="x")
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+        style.show_percent(axes.yaxis)
+        axes.set_xlabel(self._value_label())
+        axes.set_ylabel(share_label(panel.role))
+        self._remark(axes, panel, color)
+
+    def _remark(self, axes: Axes, panel: Panel, color: str) -> None:
+        """Say what does not meet the eye: an axis unlike the others', peaks that were cut."""
+        if panel.trough < 0:
+            axes.axhline(0, color=style.INK, linewidth=0.8)
+        if not self._fits(panel):
+            axes.text(0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=color)
+        highest = 0.0 if panel.band is None else float(self._average(panel.band[1]).max())
+        if highest > axes.get_ylim()[1]:
+            words = f"↑ band up to {_rough_percent(highest)}"
+            axes.text(0.99, 0.98, words, transform=axes.transAxes, ha="right", va="top", color=color, fontsize=9)
+        self._label_cut_peaks(axes, self._average(panel.distribution), color)
+
+    def _label_cut_peaks(self, axes: Axes, heights: FloatArray, color: str) -> None:
+        top = axes.get_ylim()[1]
+        labelled: list[int] = []
+        for step in np.argsort(-heights, kind="stable"):
+            if heights[step] <= top:
+                return
+            # A lower peak beside a higher one goes without a number, for the two would overlap.
+            if all(abs(int(step) - other) > 0.16 * heights.size for other in labelled):
+                labelled.append(int(step))
+                is_left = _has_room(heights, int(step), top)
+                _label_peak(axes, self._edges[step : step + 2], _rough_percent(heights[step]), color, is_left=is_left)
+
+    @cached_property
+    def _common_top(self) -> float:
+        """Where the common axis ends: above all peaks, unless some dwarf the truth, or the lowest estimate."""
+        truths = [panel.distribution for panel in self.panels if panel.role is Role.TRUTH]
+        references = [panel for panel in self.panels if panel.reference_role is Role.TRUTH]
+        truths += [panel.reference for panel in references if panel.reference is not None]
+        estimates = [panel.distribution for panel in self.panels if panel.role is Role.ESTIMATE]
+        measure = truths or estimates or [panel.distribution for panel in self.panels]
+        lowest = min(float(self._average(one).max()) for one in measure)
+        drawn = [panel.distribution if panel.band is None else panel.band[1] for panel in self.panels]
+        highest = max(float(self._average(one).max()) for one in drawn)
+        return max(min(highest, HEADROOM * lowest), 1e-12)
+
+    def _fits(self, panel: Panel) -> bool:
+        heights = self._average(panel.distribution)
+        outside = (heights > self._common_top) | (heights < -0.5 * self._common_top)
+        return int(outside.sum()) <= max(2, MOST_CUT * heights.size)
+
+    def _limits(self, panel: Panel) -> tuple[float, float]:
+        if not self._fits(panel):
+            return 1.06 * panel.trough, 1.06 * panel.peak
+        bottom = min(other.trough for other in self.panels if self._fits(other))
+        return max(1.06 * bottom, -0.5 * self._common_top), 1.06 * self._common_top
+
+    @property
+    def _width(self) -> int:
+        """How many values one step covers."""
+        return -(-self.alphabet.size // MOST_STEPS)
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        """Where steps begin and end."""
+        starts = np.arange(0, self.alphabet.size, self._width)
+        return np.append(starts, self.alphabet.size) + int(self.alphabet.decode(0)) - 0.5
+
+    def _average(self, distribution: FloatArray) -> FloatArray:
+        if self._width == 1:
+            return distribution
+        starts = np.arange(0, distribution.size, self._width)
+        sizes = np.diff(np.append(starts, distribution.size))
+        return np.asarray(np.add.reduceat(distribution, starts) / sizes)
+
+    def _value_label(self) -> str:
+        unit, spacing = self.alphabet.unit, self.alphabet.spacing
+        label = self.name
+        if spacing != 1:
+            label += f" (in steps of {with_unit(spacing, unit)})"
+        elif unit and plural(unit) not in self.name:
+            label += f" ({plural(unit)})"
+        return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
+
+
+def _layers(panel: Panel) -> list[tuple[FloatArray, bool]]:
+    """Return what is drawn from back to front, and whether it is the truth."""
+    reference = [] if panel.reference is None else [(panel.reference, True)]
+    return [*reference, (panel.distribution, panel.role is Role.TRUTH)]
+
+
+def _add_steps(axes: Axes, heights: FloatArray, edges: FloatArray, color: str | None) -> None:
+    """Draw a coloured outline, or the truth's grey area where no colour is given."""
+    if color is None:
+        axes.stairs(heights, edges, fill=True, facecolor=style.TRUTH, edgecolor="none")
+    else:
+        axes.stairs(heights, edges, edgecolor=color, linewidth=1.6)
+
+
+def _rough_percent(share: float) -> str:
+    return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:,.0f}%"
+
+
+def _has_room(heights: FloatArray, step: int, top: float) -> bool:
+    """Whether the left of a cut peak is the better place for its label: the right is the end, or more crowded."""
+    reach = max(1, int(0.2 * heights.size))
+    left, right = heights[max(0, step - reach) : step], heights[step + 1 : step + 1 + reach]
+    if left.size < reach or right.size < reach:
+        return left.size >= reach
+    return int((left > 0.9 * top).sum()) < int((right > 0.9 * top).sum())
+
+
+def _label_peak(axes: Axes, edges: FloatArray, text: str, color: str, *, is_left: bool) -> None:
+    place = (float(edges[0]), "right", -3) if is_left else (float(edges[1]), "left", 3)
+    axes.annotate(
+        f"↑ {text}",
+        (place[0], axes.get_ylim()[1]),
+        (place[2], -2),
+        textcoords="offset points",
+        ha=place[1],
+        va="top",
+        fontsize=9,
+        color=color,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class BarScene(AxesScene):
+    """Panels over categories, one bar each; and over any alphabet without a picture of its own."""
+
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """Inches of one panel: as tall as its bars need."""
+        return 3.8, 0.85 + 0.27 * max(3, len(self._labels))
+
+    def draw(self, axes: Axes, panel: Panel, color: str) -> None:
+        """Draw one panel into empty axes."""
+        places = np.arange(len(self._labels))
+        is_truth = panel.role is Role.TRUTH
+        if panel.reference is not None:
+            axes.barh(places, self._gather(panel.reference), height=0.82, color=style.TRUTH)
+        height = 0.82 if is_truth else 0.46
+        axes.barh(places, self._gather(panel.distribution), height=height, color=style.TRUTH if is_truth else color)
+        if panel.band is not None:
+            self._add_whiskers(axes, panel.distribution, panel.band)
+        axes.set_yticks(places, self._labels)
+        axes.set_ylim(len(places) - 0.4, -0.6)
+        axes.set_xlim(*self._limits)
+        axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+        axes.grid(visible=False, axis="y")
+        style.show_percent(axes.xaxis)
+        axes.set_xlabel(share_label(panel.role))
+        if self._limits[0] < 0:
+            axes.axvline(0, color=style.INK, linewidth=0.8)
+
+    def _add_whiskers(self, axes: Axes, distribution: FloatArray, band: tuple[FloatArray, FloatArray]) -> None:
+        """Draw the interval of each category that is shown; the others together have none."""
+        shares, low, high = (one[self._shown] for one in (distribution, *band))
+        axes.errorbar(
+            shares,
+            np.arange(shares.size),
+            xerr=np.maximum([shares - low, high - shares], 0.0),
+            fmt="none",
+            ecolor=style.INK,
+            elinewidth=1.1,
+            capsize=2.5,
+        )
+
+    @cached_property
+    def _limits(self) -> tuple[float, float]:
+        gathered = np.concatenate([self._gather(layer) for panel in self.panels for layer in panel.layers])
+        ends = [end[self._shown] for panel in self.panels for end in panel.band or ()]
+        gathered = np.concatenate([gathered, *ends])
+        return 1.06 * min(0.0, float(gathered.min())), 1.06 * max(float(gathered.max()), 1e-12)
+
+    @cached_property
+    def _shown(self) -> list[int]:
+        """The numbers of the categories that get a bar, in the alphabet's order unless there are too many."""
+        if self.alphabet.size <= MOST_BARS:
+            return list(range(self.alphabet.size))
+        order = np.argsort(-self.panels[0].layers[0], kind="stable")
+        return [int(index) for index in order[: MOST_BARS - 1]]
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        values = self.alphabet.decode(np.array(self._shown)).tolist()
+        shown = [_shorten(label_value(value)) for value in values]
+        others = self.alphabet.size - len(shown)
+        return [*shown, f"{others:,} others"] if others else shown
+
+    def _gather(self, distribution: FloatArray) -> FloatArray:
+        shown = distribution[self._shown]
+        if len(self._shown) == self.alphabet.size:
+            return shown
+        return np.append(shown, distribution.sum() - shown.sum())
+
+
+def _shorten(label: str) -> str:
+    text = " ".join(label.split())
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+
+
+def draw_ranges(alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str = "value") -> Figure:
+    """Draw a bar from the lowest to the highest share of each value; of very many values, the widest bars.
+
+    >>> draw_ranges(Integers(1, 3), np.zeros(3), np.array([0.3, 0.7, 0.3])).axes[0].get_xlabel()
+    'value'
+    """
+    for bounds in (lowest, highest):
+        if np.shape(bounds) != (alphabet.size,):
+            raise InvalidDistributionError(
+                f"Give one share for each of {alphabet.size} values; got {np.shape(bounds)}."
+            )
+    with style.styled():
+        if isinstance(alphabet, Integers):
+            figure = style.new_figure(7.2, 2.9)
+            _draw_line(figure.add_subplot(), alphabet, lowest, highest, name)
+            return figure
+        shown = _widest(lowest, highest)
+        figure = style.new_figure(6.4, 0.9 + 0.3 * shown.size)
+        _draw_bars(figure.add_subplot(), alphabet, (lowest[shown], highest[shown]), shown)
+    return figure
+
+
+def _draw_line(axes: Axes, alphabet: Integers, lowest: FloatArray, highest: FloatArray, name: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    places = alphabet.coordinates[:, 0]
+    air = 0.008 * float(highest.max())  # a share that is known is a hair, not nothing
+    axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.BLUE, linewidth=0)
+    axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
+    axes.set_ylim(0, 1.06 * max(float(highest.max()), 1e-9))
+    axes.grid(visible=False, axis="x")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
+    style.show_percent(axes.yaxis)
+    axes.set_xlabel(name)
+    axes.set_ylabel("share of people")
+
+
+def _draw_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatArray], shown: Indices) -> None:
+    low, high = bounds
+    places = np.arange(low.size)
+    axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.BLUE, linewidth=0)
+    for place, left, right in zip(places, low, high, strict=True):
+        axes.annotate(_words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
+    axes.set_yticks(places, [label_value(value) for value in alphabet.decode(shown).tolist()])
+    axes.set_ylim(low.size - 0.4, -0.6)
+    axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
+    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+    axes.grid(visible=False, axis="y")
+    style.show_percent(axes.xaxis)
+    axes.set_xlabel("share of people")
+
+
+def _words(low: float, high: float) -> str:
+    ends = style.percent(round(low, 4)), style.percent(round(high, 4))
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _widest(lowest: FloatArray, highest: FloatArray) -> Indices:
+    """Return the numbers of all values in order, or of the widest bars where there are too many."""
+    order = np.argsort(lowest - highest, kind="stable")
+    return np.asarray(np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS], dtype=np.int64)
