@@ -51,12 +51,6 @@ def test_a_table_of_displacements_that_does_not_fit_is_refused(mechanism: Mechan
         mechanism.privatize([(1, 2)], rng=1)
 
 
-@pytest.mark.parametrize("alphabet", [HUGE_LINE, HUGE_GRID], ids=repr)
-def test_a_bit_for_each_of_too_many_values_is_refused(alphabet: cf.Alphabet) -> None:
-    with pytest.raises(InvalidParameterError, match="too many for an array over all of them"):
-        cf.Rappor(alphabet, 1.0)
-
-
 # Reports that float64 cannot hold.
 
 MILLISECONDS = 1_790_000_000_000

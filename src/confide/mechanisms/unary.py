@@ -123,7 +123,6 @@ class UnaryEncoding(Mechanism):
     def _check(self) -> None:
         name = type(self).__name__
         require_finite(self.alphabet, name)
-        self.alphabet.require_listable()  # a report has a bit for each value
         settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"{name} needs at least two values; got {self.alphabet!r}.")
