@@ -223,7 +223,7 @@ def _outward(start: FloatArray, end: FloatArray) -> FloatArray:
 
 LIKELY_SUBSETS = Computation(
     name="likely-subsets",
-    title="Which values are left of an endless alphabet",
+    title="Values that are left of an unbounded alphabet",
     paper=("fig:convex_likely_linear", "fig:likely_planar"),
     compute=compute,
     kinds={RESULTS: COLUMNS, FACTS: FACT_COLUMNS},
@@ -231,7 +231,7 @@ LIKELY_SUBSETS = Computation(
         Picture(
             "likely-subsets",
             "Values that the reports rule out have probability zero in every maximum-likelihood estimate, so an "
-            "endless alphabet can be cut to the rest. The reports are those of the paper's drawings.",
+            "unbounded alphabet can be cut to the rest. The reports are those of the paper's drawings.",
             draw,
         ),
     ),
