@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from confide.cli.exits import ExitCode, exit_code_of
-from confide.cli.options import AsJson
 from confide.cli.terminal import complain, console, say, say_exactly, show, show_json, warn
+from confide.cli.usage import AsJson, ExitCode, exit_code_of
 from confide.errors import ConfideError, InvalidParameterError
 from confide.files import write_text
 from confide.wording import counted

@@ -389,13 +389,17 @@ def test_a_bad_epsilon_on_a_plane_is_answered(kind: str, epsilon: str, message: 
     "kind", ["truncated-geometric", "truncated-laplace", "randomized-response", "rappor", "exponential"]
 )
 def test_an_endless_line_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
-    with pytest.raises(ConfideError, match=r"Integers\(\) has no(ne. Bound it| end.*Give one: Integers\(low, high\))"):
+    with pytest.raises(
+        ConfideError, match=r"Integers\(\) (is unbounded. Bound it|has no end.*Give one: Integers\(low, high\))"
+    ):
         parse_survey(ENDLESS_LINE.format(kind=kind))
 
 
 @pytest.mark.parametrize("kind", [*TRUNCATED_PLANAR_KINDS, "randomized-response", "rappor", "exponential"])
 def test_an_endless_lattice_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
-    with pytest.raises(ConfideError, match=r"Lattice\(.*\) has no(ne. Bound it| end.*Give one: Grid\(rows, columns\))"):
+    with pytest.raises(
+        ConfideError, match=r"Lattice\(.*\) (is unbounded. Bound it|has no end.*Give one: Grid\(rows, columns\))"
+    ):
         parse_survey(LATTICE.format(kind=kind))
 
 
@@ -461,7 +465,7 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
         ),
         (PRODUCT.replace("epsilon = 1.0", ""), r"\[mechanism.second\] lacks epsilon"),
         (PRODUCT.replace('kind = "randomized-response"', ""), r"\[mechanism.second\] needs a kind"),
-        (PRODUCT.replace('"truncated-geometric"', '"geometric"'), r"Product needs an alphabet with an end"),
+        (PRODUCT.replace('"truncated-geometric"', '"geometric"'), r"Product needs a finite alphabet"),
         (PRODUCT.partition("[alphabet.second]")[0] + "[mechanism]", r"\[alphabet\] lacks second"),
         (REMAPPED.replace("epsilon = 0.5", "epsilon = 0"), r"epsilon must be a finite number above 0; got 0"),
         (REMAPPED.partition("[mechanism.outputs]")[0], r"\[mechanism\] lacks outputs"),
@@ -469,7 +473,7 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
         (MAPPED.replace("[0, 1, 1]", "[0, 1]"), r"one whole number for each of 3 outputs"),
         (MAPPED.replace("[0, 1, 1]", "[0, 1, 7]"), r"mapping must lead to 0 .. 1"),
         (MAPPED.replace("mapping = [0, 1, 1]\n", ""), r"Give a mapping"),
-        (MAPPED.replace('"randomized-response"', '"rappor"'), r"Remapped needs an alphabet with an end"),
+        (MAPPED.replace('"randomized-response"', '"rappor"'), r"Remapped needs a finite alphabet"),
         (LATTICE.format(kind="taxicab").replace("spacing = 0.5", "spacing = 0"), r"spacing must be a finite number"),
         (
             LATTICE.format(kind="taxicab").replace("spacing = 0.5", "rows = 5"),

@@ -116,6 +116,11 @@ class RowStack:
         )
         return RowStack(self.channel, self.frequencies[places], totals, offsets, resolutions)
 
+    def evidence(self, row: int) -> Evidence:
+        """Return one row as evidence."""
+        totals, frequencies = np.atleast_1d(self.totals), np.atleast_2d(self.frequencies)
+        return Evidence(self.channel, totals[row] * frequencies[row])
+
     def stored(self) -> RowStack:
         """Return the same rows over the channel that takes a whole stack through fastest."""
         channel = self.channel
@@ -123,18 +128,21 @@ class RowStack:
             return self
         return replace(self, channel=Dense(channel.dense(), channel.layout))
 
-    def push(self, theta: FloatArray) -> FloatArray:
-        """Return y = theta M, made positive everywhere.
+    def push(self, theta: FloatArray) -> tuple[FloatArray, Answers]:
+        """Return y = theta M, made positive everywhere, and in which rows a reported output was not.
 
         A product by FFT may come out zero or negative where the truth is tiny, as may a product that underflows.
-        A reported output gets the rounding of the row's largest one there: one step from it brings the values that
-        explain it back into sight, since steps do not depend on the scale of theta or y.
+        A reported output gets the rounding of the row's largest one there: steps from it, which do not depend on the
+        scale of theta or y, bring the values that explain it back into sight.
         """
         outputs = self.channel.push(theta)
         if _least(outputs) > 0:
-            return outputs
-        least = np.where(self.frequencies > 0, EPSILON * outputs.max(axis=-1, keepdims=True), FAINT)
-        return np.where(outputs > 0, outputs, np.maximum(least, FAINT))
+            return outputs, False
+        seen, is_positive = self.frequencies > 0, outputs > 0
+        least = np.where(seen, EPSILON * outputs.max(axis=-1, keepdims=True), FAINT)
+        is_impossible = np.any(seen & ~is_positive, axis=-1)
+        lifted: FloatArray = np.where(is_positive, outputs, np.maximum(least, FAINT))
+        return lifted, is_impossible if isinstance(is_impossible, np.ndarray) else bool(is_impossible)
 
     def gain(self, outputs: FloatArray) -> FloatArray:
         """Return g = pull(q / y): how much L would gain, per report, from a little more of each value."""
@@ -176,13 +184,15 @@ class Step:
         The number of the step; 0 for the start.
     theta, outputs
         The distributions after it, one row each, and y = theta M.
+    is_impossible
+        Whether a reported output has a probability of zero, as far as float64 can tell.
     """
 
-    __slots__ = ("_before", "_gain", "_log_likelihood", "iteration", "outputs", "rows", "theta")
+    __slots__ = ("_before", "_gain", "_log_likelihood", "is_impossible", "iteration", "outputs", "rows", "theta")
 
     def __init__(self, rows: RowStack, theta: FloatArray, before: Step | None = None) -> None:
         self.rows, self.theta, self._before = rows, theta, before
-        self.outputs = rows.push(theta)
+        self.outputs, self.is_impossible = rows.push(theta)
         self.iteration: int = 0 if before is None else before.iteration + 1
         self._gain: FloatArray | None = None
         self._log_likelihood: Numbers | None = None
@@ -198,15 +208,31 @@ class Step:
     def log_likelihood(self) -> Numbers:
         """L of each row."""
         if self._log_likelihood is None:
-            self._log_likelihood = self.rows.log_likelihood(self.outputs)
+            self._log_likelihood = self._unless_impossible(self.rows.log_likelihood(self.outputs), -np.inf)
         return self._log_likelihood
+
+    @property
+    def certificates(self) -> Numbers:
+        """The certificate of each row; see :meth:`Evidence.certificate_of`."""
+        return self._unless_impossible(self.rows.certificates(self.gain), np.inf)
+
+    def _unless_impossible(self, numbers: Numbers, instead: float) -> Numbers:
+        return numbers if self.is_impossible is False else np.where(self.is_impossible, instead, numbers)
 
     @property
     def rise(self) -> Numbers:
         """By how much the step raised L of each row; not a number for the start, and once a later step was made."""
         if self._before is None:
             return math.nan
-        return self.log_likelihood - self._before.log_likelihood
+        if self._before.is_impossible is False:
+            return self.log_likelihood - self._before.log_likelihood
+        with np.errstate(invalid="ignore"):  # between two impossible steps: not a number, so that no rule is met
+            return np.subtract(self.log_likelihood, self._before.log_likelihood)
+
+    def distribution(self, row: int) -> FloatArray:
+        """Return the distribution of one row, which sums to one."""
+        theta: FloatArray = np.atleast_2d(self.theta)[row]
+        return theta / float(theta.sum())
 
     def following(self, adjust: Adjust | None = None) -> Step:
         """Return the next step."""
@@ -221,6 +247,7 @@ class Step:
         part = Step.__new__(Step)
         part.rows, part.iteration, part._before = self.rows.only(places), self.iteration, None
         part.theta, part.outputs = self.theta[places], self.outputs[places]
+        part.is_impossible = self.is_impossible if isinstance(self.is_impossible, bool) else self.is_impossible[places]
         part._gain = None if self._gain is None else self._gain[places]
         part._log_likelihood = None if self._log_likelihood is None else np.asarray(self._log_likelihood)[places]
         return part
@@ -269,6 +296,10 @@ class StoppingRule(ABC):
     def is_met(self, step: Step) -> Answers:
         """Whether each row, or all of them, may stop after this step."""
 
+    def confirm(self, step: Step, row: int) -> bool:  # noqa: ARG002 (one contract)
+        """Whether a row that may stop does; asked of single rows, so that it may take a while."""
+        return True
+
     @abstractmethod
     def explain(self, iteration: int) -> str:
         """Say why a row ended after so many steps."""
@@ -299,7 +330,11 @@ class GoodCertificate(StoppingRule):
 
     def is_met(self, step: Step) -> Answers:
         """See :meth:`StoppingRule.is_met`."""
-        return step.rows.certificates(step.gain) <= self.tolerance
+        return step.certificates <= self.tolerance
+
+    def confirm(self, step: Step, row: int) -> bool:
+        """See :meth:`StoppingRule.confirm`: the rounding errors of g are not in the certificate that it gives."""
+        return step.rows.evidence(row).certificate(step.distribution(row)) <= self.tolerance
 
     def explain(self, iteration: int) -> str:
         """See :meth:`StoppingRule.explain`."""
@@ -333,7 +368,7 @@ class Ending:
     iterations
         How many steps it took.
     rise
-        By how much the last one raised L.
+        By how much the last one raised L, where the limit ended it.
     is_met
         Whether the rule ended it, and not the limit.
     """
@@ -363,13 +398,13 @@ def climb(
         answers = rule.is_met(step)
         if step.iteration < limit and not (answers.any() if isinstance(answers, np.ndarray) else answers):
             continue
-        is_met, theta = np.broadcast_to(answers, is_open.shape), np.atleast_2d(step.theta)
-        ended = is_open & (is_met | (step.iteration == limit))
-        for row in np.flatnonzero(ended).tolist():
-            distribution = theta[row] / theta[row].sum()
-            rise = math.nan if is_met[row] else float(np.ravel(step.rise)[row])
-            endings[int(places[row])] = Ending(distribution, step.iteration, rise, bool(is_met[row]))
-        is_open &= ~ended
+        is_met = np.broadcast_to(answers, is_open.shape)
+        for row in np.flatnonzero(is_open & (is_met | (step.iteration == limit))).tolist():
+            is_done = bool(is_met[row]) and rule.confirm(step, row)
+            if is_done or step.iteration == limit:
+                rise = math.nan if is_done else float(np.ravel(step.rise)[row])
+                endings[int(places[row])] = Ending(step.distribution(row), step.iteration, rise, is_done)
+                is_open[row] = False
         left = np.flatnonzero(is_open)
         if not left.size:
             break

@@ -16,10 +16,13 @@ from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
 
+MOST_REPORTS = 2.0**63
+"""Reports that whole numbers of 64 bits can count; sums and products of far more would overflow to infinity."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """How often each output of a channel was reported.
+    """Counts of a channel's outputs: what a method sees of a survey.
 
     Attributes
     ----------
@@ -47,6 +50,12 @@ class Evidence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", read_only(np.array(self.counts, dtype=np.float64)))
+        # The largest count by itself, too, for a sum that overflows warns.
+        if not self.counts.max(initial=0.0) < MOST_REPORTS or not self.total < MOST_REPORTS or self.counts.min() < 0:
+            raise InvalidCountsError(
+                f"Counts must be numbers of at least 0 that add up to less than 2**63; got {self.counts.min():g} to "
+                f"{self.counts.max():g}."
+            )
         if not self.total > 0:
             raise InvalidCountsError("There are no reports to estimate from; give at least one.")
 

@@ -1,4 +1,4 @@
-"""What a guarantee, a distance and an answer mean, in plain words.
+"""Explanations in plain words: of alphabets and mechanisms, of a guarantee, of an answer and what to do about it.
 
 >>> import confide as cf
 >>> ages = cf.Integers(0, 99, unit="year")
@@ -15,14 +15,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Pairs, PlaneAlphabet
+from confide.alphabets import (
+    Alphabet,
+    BitVectors,
+    Categories,
+    Grid,
+    Integers,
+    Line,
+    LineAlphabet,
+    Pairs,
+    Plane,
+    PlaneAlphabet,
+)
 from confide.guarantees import LocalDP
 from confide.mechanisms import Mechanism
-from confide.methods import Choice
+from confide.methods import Choice, Status
 from confide.methods.stacked import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
-from confide.wording import quote_value, with_unit
+from confide.wording import counted, quote_value, with_unit
 
 FACTOR_MEANING = (
     "The factor compares two values a person may have: no report is more than that many times as likely under one as "
@@ -30,7 +41,7 @@ FACTOR_MEANING = (
     "holds whatever else is known about the person, and nothing done with a report later can weaken it. It covers one "
     "report: whoever reports the same value again gives a little more away each time."
 )
-"""What the factor in the examples of :func:`explain_guarantee` is."""
+"""Meaning of the factor in the examples of :func:`explain_guarantee`."""
 
 CERTIFICATE_MEANING = (
     "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. The "
@@ -40,14 +51,14 @@ CERTIFICATE_MEANING = (
     "explanation of the reports also explains their noise, and under strong noise a method that stops a little earlier "
     "often comes closer to the truth."
 )
-"""What an estimate's certificate does and does not say."""
+"""Meaning of an estimate's certificate."""
 
 WHEN_NOT_IDENTIFIED = (
     "confide diagnose says which values no report tells apart. --query and --interval give intervals that hold the "
     "answers of all distributions that explain the reports best. To settle it, merge values in the survey or use "
     "another mechanism."
 )
-"""What to do about an answer that is one of many, on the command line."""
+"""Cure for an answer that is one of many, on the command line."""
 
 WHEN_GROUPS_ARE_NOT_IDENTIFIED = (
     "confide diagnose says which values no report tells apart. To settle it, merge values in the survey or use another "
@@ -55,12 +66,23 @@ WHEN_GROUPS_ARE_NOT_IDENTIFIED = (
 )
 """The same for several groups, which have no intervals there."""
 
+WHEN_ENDED_EARLY = {
+    Status.ITERATION_LIMIT: "Raise --iteration-limit.",
+    Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
+    Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
+    Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
+}
+"""Cure for an answer that ended before its goal, on the command line."""
+
 NAMES = {
     "randomized-response": "k-ary randomized response",
     "rappor": "the RAPPOR mechanism",
     "matrix": "a mechanism given by its matrix",
 }
-"""What mechanisms are called in a sentence whose names are not those in a survey file, word by word."""
+"""Names in a sentence of mechanisms whose names in a survey file are not the same, word by word."""
+
+LONGEST_LIST = 8
+"""Categories that are written out."""
 
 FloatArray = NDArray[np.float64]
 
@@ -122,6 +144,47 @@ def _name(mechanism: Mechanism) -> str:
     return NAMES.get(mechanism.kind, f"the {words} mechanism")
 
 
+def describe_alphabet(alphabet: Alphabet) -> str:
+    """Return the values of an alphabet in words.
+
+    >>> from confide import Integers
+    >>> describe_alphabet(Integers(0, 99, unit="year"))
+    '100 whole numbers, 0 to 99, neighbours 1 year apart'
+    """
+    if isinstance(alphabet, Categories):
+        listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
+        return f"{counted(alphabet.size, 'category')}: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
+    if isinstance(alphabet, BitVectors):
+        packed = counted(alphabet.parts, "whole number")
+        return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"
+    if isinstance(alphabet, Pairs):
+        return f"pairs; first {describe_alphabet(alphabet.first)}; second {describe_alphabet(alphabet.second)}"
+    if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
+        return _describe_places(alphabet)
+    return repr(alphabet)
+
+
+def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
+    from confide.wording import with_unit
+
+    step = with_unit(alphabet.spacing, alphabet.unit)
+    if isinstance(alphabet, Line | Plane):
+        what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
+        return f"{what}, counted in steps of {step}"
+    return f"{_count_places(alphabet)}, neighbours {step} apart"
+
+
+def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
+    if isinstance(alphabet, Grid):
+        holes = f" with {counted(len(alphabet.holes), 'hole')}" if alphabet.holes else ""
+        shape = f"{counted(alphabet.rows, 'row')} by {counted(alphabet.columns, 'column')}"
+        return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
+    if isinstance(alphabet, Integers) and alphabet.is_finite:
+        first, last = alphabet.span
+        return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
+    return "any whole number" if isinstance(alphabet, Integers) else "any cell of an unbounded plane"
+
+
 def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     """Return one value as it is called in a sentence.
 
@@ -150,6 +213,19 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
     places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
     values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
+
+
+def describe_certificate(certificate: float) -> str:
+    """Return in words how far the likelihood can be from its maximum.
+
+    >>> describe_certificate(3.21)
+    'no distribution has a log-likelihood more than 3.21 above this one'
+    """
+    if math.isnan(certificate):
+        return "none: the answer has negative entries and is no distribution"
+    if math.isinf(certificate):
+        return "none: the answer gives a report that was seen probability 0"
+    return f"no distribution has a log-likelihood more than {certificate:.3g} above this one"
 
 
 def _explain_choice(choice: Choice, first: Choice) -> str:
@@ -215,7 +291,7 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     if isinstance(alphabet, Categories):
         return [(0, 1)]
     if not alphabet.is_finite:
-        return _endless_pairs(alphabet)
+        return _unbounded_pairs(alphabet)
     if isinstance(alphabet, Grid):
         return _grid_pairs(alphabet)
     if isinstance(alphabet, Pairs):
@@ -223,8 +299,8 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     return _line_pairs(alphabet.size, int(alphabet.decode(0)))
 
 
-def _endless_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
-    """Return pairs where there is no far end to measure by: one, five and fifty steps apart."""
+def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
+    """Return pairs of an unbounded alphabet, which has no far end to measure by: one, five and fifty steps apart."""
     is_line = len(alphabet.field_names) == 1
     numbers = alphabet.encode([0, 1, 5, 50] if is_line else [(0, 0), (0, 1), (0, 5), (0, 50)]).tolist()
     return [(numbers[0], other) for other in numbers[1:]]

@@ -48,7 +48,7 @@ SURVEY_KEYS = ("name", "title", "alphabet", "mechanism")
 
 @dataclass(frozen=True)
 class Survey:
-    """What is asked, and how answers are blurred.
+    """Contract between a person's device and the curator: the values, and the mechanism that blurs them.
 
     Attributes
     ----------

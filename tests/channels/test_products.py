@@ -40,6 +40,7 @@ from confide.channels import (
     ScatteredExponential,
     TwoSidedExponential,
 )
+from confide.errors import NotInvertibleError
 from confide.kernels import planar_geometric_kernel
 
 FloatArray = NDArray[np.float64]
@@ -250,6 +251,16 @@ def test_bits_are_looked_up_byte_by_byte(size: int, vectors: int, keep: float, f
     channel = BitChannel(size, keep, flip, np.packbits(bits, axis=1, bitorder="little"))
     odds = keep / (1 - keep) * (1 - flip) / flip
     check(channel, np.where(bits.T, odds, 1.0))
+
+
+def test_bits_that_say_nothing_are_no_bits() -> None:
+    channel = BitChannel(2, 0.3, 0.3, np.array([[1], [2]], dtype=np.uint8))
+    assert channel.bit_vectors is None  # columns are all alike, whatever their bits
+    with pytest.raises(NotInvertibleError, match=r"probability 0\.3 whatever the value"):
+        channel.unbit(np.array([0.5, 0.5]))
+    telling = BitChannel(2, 0.6, 0.3, channel.packed)
+    assert telling.bit_vectors is channel.packed
+    np.testing.assert_allclose(telling.unbit(np.array([[0.5, 0.5], [1.0, 0.0]])), [[2 / 3, 2 / 3], [7 / 3, -1]])
 
 
 @given(

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import confide
 from confide import errors
-from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.main import COMMANDS, app
+from confide.cli.usage import MEANINGS, ExitCode, exit_code_of
 
 PROGRAM = [sys.executable, "-m", "confide"]
 

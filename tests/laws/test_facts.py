@@ -10,13 +10,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from numpy.typing import NDArray
 from tests.laws.examples import ALL_EXAMPLES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
 import confide as cf
+from confide.mechanisms.exponential import is_positive_definite
 from confide.mechanisms.facts import Bound, Facts, Premise, Proof
-from confide.theory.consistency import is_positive, log_smallest
+from confide.metrics import SumMetric
+from confide.theory.consistency import consistency, is_positive, log_smallest
 from confide.theory.inversion_error import inversion_error
+from confide.theory.verdicts import Verdict
 
 LARGEST = 40
 PRIME = 2**61 - 1
@@ -232,6 +236,36 @@ def test_a_mechanism_that_declares_zeros_is_positive_by_mistake() -> None:
     zeros = cf.FromMatrix(cf.Integers(0, 1), [[1.0, 0.0], [0.5, 0.5]])
     assert zeros.facts.is_positive is None
     assert is_positive(zeros) is False
+
+
+def test_the_smallest_probability_is_not_taken_from_a_hole() -> None:
+    """All corners are holes, so no value lies as far from an output as the box is wide and high."""
+    corners = [(0, 0), (0, 3), (2, 0), (2, 3)]
+    holed = cf.TruncatedTaxicab(cf.Grid(3, 4, holes=corners), 1.0, cf.Grid(3, 4))
+    assert holed.facts.independence is not None
+    check_facts(holed)
+    assert log_smallest(holed) == pytest.approx(math.log(holed.channel.dense().min()), rel=1e-12)
+    assert log_smallest(holed) > log_smallest(cf.TruncatedTaxicab(cf.Grid(3, 4), 1.0)) + 0.5
+
+
+def test_sums_of_distances_are_positive_definite_if_both_are() -> None:
+    class Odd(cf.Metric):
+        def between(self, left: object, right: object) -> NDArray[np.float64]:
+            raise NotImplementedError
+
+    known = SumMetric(cf.Euclidean(), SumMetric(cf.Discrete(), cf.Manhattan()))
+    assert is_positive_definite(known)
+    for unknown in (Odd(), SumMetric(cf.Euclidean(), Odd()), SumMetric(Odd(), cf.Discrete())):
+        assert not is_positive_definite(unknown)
+
+
+def test_unbounded_reports_without_a_declared_dominance_are_not_covered() -> None:
+    quiet = UnboundedLiar(LINE.alphabet, 0.7, Facts(is_positive=True))
+    found = consistency(quiet)
+    assert found.dominance.verdict is Verdict.NOT_COVERED
+    assert found.verdict is Verdict.NOT_COVERED
+    assert found.identification.verdict is Verdict.NOT_COVERED  # without a proof, and without a matrix
+    assert is_positive(UnboundedLiar(LINE.alphabet, 0.7, Facts(decay=0.7))) is None
 
 
 def test_wrong_bits_fail() -> None:

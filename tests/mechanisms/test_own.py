@@ -23,6 +23,7 @@ from confide.pages import diagnosis_page, estimate_page
 from confide.sampling import ratio_above
 from confide.solvers import Clock
 from confide.solvers.support_newton import support_newton
+from confide.theory.concavity import concavity_chance, strict_concavity
 from confide.theory.consistency import is_positive, log_smallest
 from confide.theory.verdicts import Verdict
 
@@ -206,6 +207,13 @@ def test_the_diagnosis_is_that_of_the_matrix(mechanism: cf.Mechanism) -> None:
         assert word not in str(answer)
 
 
+def test_stored_weights_know_which_values_are_neighbours() -> None:
+    layout = OWN["square wave"].channel.layout
+    assert layout is not None
+    assert layout.shape == (30,)
+    assert OWN["unary encoding by weights"].channel.layout is None
+
+
 def test_a_diagnosis_counts_bit_vectors() -> None:
     words = str(cf.diagnose(None, OWN["unary encoding"]))
     assert "1,024 outputs" in words
@@ -278,6 +286,56 @@ def test_a_unary_encoding_checks_its_probabilities() -> None:
         Useless(COLOURS, 1.0)
     with pytest.raises(cf.ConfideError, match="at least two values"):
         OptimizedUnary(cf.Categories(["a"]), 1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class AnyUnary(cf.UnaryEncoding):
+    """A pair of probabilities that is neither symmetric nor optimal."""
+
+    kind: ClassVar[str] = "any-unary"
+    alphabet: cf.Alphabet
+    epsilon: float
+    pair: tuple[Fraction, Fraction]
+
+    @property
+    def keep(self) -> Fraction:
+        return self.pair[0]
+
+    @property
+    def flip(self) -> Fraction:
+        return self.pair[1]
+
+
+@pytest.mark.parametrize(("keep", "flip", "scale"), [(9, 3, 10), (95, 60, 100), (999, 1, 1000), (40, 5, 100)])
+def test_bits_are_tossed_with_any_two_probabilities(keep: int, flip: int, scale: int) -> None:
+    epsilon = math.log(keep / (scale - keep) * (scale - flip) / flip)
+    mechanism = AnyUnary(cf.Integers(0, 2), epsilon * (1 + 1e-12), (Fraction(keep, scale), Fraction(flip, scale)))
+    people = 40_000
+    bits = mechanism.report_alphabet.unpack(mechanism.privatize([1] * people, rng=3)).mean(axis=0)
+    expected = np.array([flip, keep, flip]) / scale
+    assert (np.abs(bits - expected) <= 5 * np.sqrt(expected * (1 - expected) / people)).all()
+    np.testing.assert_allclose(
+        mechanism.observe(cf.tally([5])).log_likelihood(np.eye(3)[1]), math.log(dense(mechanism)[1, 5]), rtol=1e-12
+    )
+    assert cf.audit(mechanism).holds
+
+
+def test_the_chance_of_strict_concavity_counts_the_most_biased_bit() -> None:
+    """Under optimized unary encoding that is a bit of another value, which is 0 with probability 0.73, not 1/2."""
+    mechanism = OptimizedUnary(cf.Integers(0, 3), 1.0)
+    miss = [(1 - float(mechanism.flip)) ** 12 * 2**place for place in range(4)]
+    assert concavity_chance(mechanism, 12) == pytest.approx(float(np.prod(1 - np.array(miss))), rel=1e-9)
+    strict = [
+        strict_concavity(mechanism, cf.tally(mechanism.privatize([1] * 12, rng=seed))).is_yes for seed in range(200)
+    ]
+    assert np.mean(strict) >= concavity_chance(mechanism, 12) - 0.05
+
+
+def test_as_many_bit_vectors_as_values_are_not_enough_by_count() -> None:
+    """The rows of three vectors, of which the third is all ones, have rank two with the ones."""
+    mechanism = OptimizedUnary(cf.Integers(0, 2), 1.0)
+    assert strict_concavity(mechanism, cf.tally([0b001, 0b110, 0b111])).verdict is Verdict.NO
+    assert strict_concavity(mechanism, cf.tally([0b001, 0b010, 0b111])).verdict is Verdict.YES
 
 
 def test_many_bits_are_no_hindrance() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.laws.test_methods import drawn_counts
 
-from confide import IBU, MLE, Integers, Status, TruncatedGeometric, estimate
+from confide import IBU, MLE, Evidence, Integers, Status, TruncatedGeometric, estimate, estimate_groups
 from confide.errors import InvalidParameterError
 
 MECHANISM = TruncatedGeometric(Integers(0, 49), 0.3)
@@ -59,3 +59,18 @@ def test_each_rule_is_shown() -> None:
     assert repr(IBU()) == "IBU(delta=0.01, iteration_limit=100,000)"
     assert repr(IBU(stop="certificate")) == "IBU(stop='certificate', tolerance=1, iteration_limit=100,000)"
     assert repr(IBU(stop="held-out", seed=3)) == "IBU(stop='held-out', folds=5, seed=3, iteration_limit=100,000)"
+
+
+def test_a_certificate_stops_it_only_where_it_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search goes by g as float64 has it; "certified" is said of what holds with its rounding errors in it."""
+    usual = estimate(COUNTS, MECHANISM, IBU(stop="certificate", tolerance=1.0))
+    prove = Evidence.certificate
+    monkeypatch.setattr(Evidence, "certificate", lambda one, theta: prove(one, theta) + 0.9)
+    late = estimate(COUNTS, MECHANISM, IBU(stop="certificate", tolerance=1.0))
+    groups = estimate_groups({"a": COUNTS, "b": COUNTS}, MECHANISM, IBU(stop="certificate", tolerance=1.0))
+    for answer in (late, *groups.values()):
+        assert answer.iterations > usual.iterations
+        assert answer.status is Status.CERTIFIED
+        assert answer.certificate <= 1.0
+    never = estimate(COUNTS, MECHANISM, IBU(stop="certificate", tolerance=0.5, iteration_limit=3000))
+    assert never.status is Status.ITERATION_LIMIT

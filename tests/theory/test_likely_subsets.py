@@ -420,3 +420,10 @@ def test_a_subset_says_what_it_is() -> None:
     assert "values -3 to 8" in subset.explain()
     assert "whole of it" in subset.explain()
     assert likely_subset(tally([-3, 12]), Geometric(Integers(0, 9), 0.5)).is_whole
+
+
+def test_pairs_of_likely_parts_are_numbered_row_by_row() -> None:
+    mechanism = Product(TruncatedGeometric(Integers(0, 6), 1.0), RandomizedResponse(Categories(["a", "b", "c"]), 1.0))
+    subset = likely_subset(tally(np.array([(2, "c"), (3, "a")], dtype=object)), mechanism)
+    assert [tuple(pair) for pair in subset.values.tolist()] == [(2, "a"), (2, "c"), (3, "a"), (3, "c")]
+    assert subset.proof == "likelylinear and likelykrr"

@@ -32,7 +32,7 @@ NEGLIGIBLE = 1e-25
 """Left out of transforms, whose own rounding is far larger; so a steep kernel needs little padding."""
 
 NEGLIGIBLE_TAIL = 1000 * NEGLIGIBLE
-"""What is left out of a tail: where the cut falls inside a plane of 10,000 rows, a cell fades by 1 in 200 or more."""
+"""Share of a tail left out: where the cut falls inside a plane of 10,000 rows, a cell fades by 1 in 200 or more."""
 
 CACHED = 2**16
 """Complex numbers in one block: 1 MB, which a core's own cache holds."""
@@ -41,12 +41,12 @@ FEW = 8
 """At most this many atoms are pushed, or pulled, one by one: exact where the FFT leaves 1e-17 of noise."""
 
 ROUNDS = 4
-"""How often atoms that stand out are taken out before the rest goes through the FFT."""
+"""Rounds in which atoms that stand out are taken out before the rest goes through the FFT."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Convolution(Channel):
-    """What both planar channels share: the grid, the kernel's transform and the transforms along each axis."""
+    """Base of both planar channels: the grid, the kernel's transform and the transforms along each axis."""
 
     kernel: PlanarKernel
 
@@ -69,7 +69,7 @@ class _Convolution(Channel):
 
     @cached_property
     def _reach(self) -> tuple[int, int]:
-        """How many rows and columns away the kernel is more than negligible, counting its own."""
+        """Rows and columns within which the kernel is more than negligible, counting its own."""
         visible = self.kernel.cells > NEGLIGIBLE
         return int(np.count_nonzero(visible.any(axis=1))), int(np.count_nonzero(visible.any(axis=0)))
 
@@ -367,7 +367,7 @@ class ClampedPlanarConvolution(_Convolution):
 
     @cached_property
     def _row_tails(self) -> FloatArray:
-        """What the first row, the last row and then the corners in each collect: frequency along, which, from row."""
+        """Tails that the first row, the last row and the corners in each collect: frequency along, which, from row."""
         tables = (self.kernel.rows, self.kernel.rows[::-1], self.kernel.corners, self.kernel.corners[::-1])
         reached = (table[:, : self._reach[1]] for table in tables)
         tails = [_fft().rfft(_even(table, self._padded[1], 1), axis=1).real.T for table in reached]

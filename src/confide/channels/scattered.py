@@ -119,7 +119,7 @@ class ScatteredExponential(Channel):
 
     @cached_property
     def _ratios(self) -> float | FloatArray:
-        """How much fades from a value to the next."""
+        """Ratios by which a sum fades from a value to the next."""
         if self.places is None:
             return math.exp(-self.decay)
         ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))

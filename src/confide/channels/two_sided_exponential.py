@@ -188,7 +188,7 @@ class TwoSidedExponential(Channel):
 
     @cached_property
     def _on_diagonal(self) -> FloatArray:
-        """What products add to the recursions' sums."""
+        """Diagonal that products add to the recursions' sums."""
         if self.diagonal is not None and self._stands_apart:
             return self.diagonal
         return self.extra if self.rows is None else self.extra * self.rows

@@ -9,9 +9,8 @@ import typer
 
 from confide import audits
 from confide.audits import Audit
-from confide.cli.exits import ExitCode, NoAnswerError
-from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import progress, say, show_json, show_pairs
+from confide.cli.usage import AsJson, ExitCode, NoAnswerError, SurveyPath
 from confide.errors import InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey

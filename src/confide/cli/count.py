@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli.inputs import check_outputs, warn_of_values
-from confide.cli.options import AsJson, Columns, SurveyPath
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
+from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, warn_of_values
 from confide.counting import ENGINES, Ledger, Request, open_ledger, plan_query, refuse_rejects
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects

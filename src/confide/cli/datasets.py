@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from confide import datasets as bundled
-from confide.cli.options import AsJson
-from confide.cli.show import describe_alphabet
 from confide.cli.terminal import say, say_exactly, show, show_json, show_pairs
+from confide.cli.usage import AsJson
 from confide.datasets import Dataset
 from confide.errors import InvalidParameterError
+from confide.explanations import describe_alphabet
 from confide.files import alphabet_record, write_values
 
 EXAMPLES = (

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from confide.cli.inputs import check_outputs, take_reports
-from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.terminal import console, progress, say, say_exactly, show, show_json, show_pairs
+from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, check_queries, take_reports
 from confide.counting import ReportInput
 from confide.errors import InvalidParameterError
 from confide.files import diagnosis_record, is_counts_file, read_heading, write_text
-from confide.queries import as_weights
 from confide.surveys import Survey, load_survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
@@ -69,7 +67,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     """
     check_outputs([html, rejects], [survey, reports])
     contract = load_survey(survey)
-    _check_queries(contract, query or [])
+    check_queries(contract, query or [])
     gathered = None if reports is None else _gather(reports, contract, column, rejects)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         diagnosis = _diagnose(contract, gathered)
@@ -84,12 +82,6 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     _show_in_words(contract, gathered, diagnosis, answers)
     if html is not None:
         say_exactly(f"Wrote {html}")
-
-
-def _check_queries(survey: Survey, queries: list[str]) -> None:
-    """Refuse a query that makes no sense before any work is done."""
-    for query in queries:
-        as_weights(query, survey.alphabet, survey.name)
 
 
 def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:

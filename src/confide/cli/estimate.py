@@ -12,18 +12,39 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Lattice
-from confide.checks import check_choice
-from confide.cli.exits import NoAnswerError
 from confide.cli.groups import estimate_each_group
-from confide.cli.identification import identified_line, note_not_identified
-from confide.cli.inputs import check_outputs, take_reports
-from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
-from confide.cli.terminal import console, progress, say, say_exactly, show_json, show_pairs, warn
+from confide.cli.terminal import (
+    console,
+    identified_line,
+    note_not_identified,
+    progress,
+    say,
+    say_exactly,
+    show_json,
+    show_pairs,
+    warn,
+)
+from confide.cli.usage import (
+    DEFAULT,
+    AsJson,
+    Columns,
+    MethodName,
+    NoAnswerError,
+    Rejects,
+    SurveyPath,
+    check_formats,
+    check_outputs,
+    check_queries,
+    choose_method,
+    outputs_option,
+    take_reports,
+)
 from confide.comparisons import Outcome, assess_pool
 from confide.counting import ReportInput
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
+from confide.explanations import WHEN_ENDED_EARLY
 from confide.files import (
     Rows,
     estimate_csv,
@@ -35,8 +56,7 @@ from confide.files import (
     write_text,
 )
 from confide.intervals import Band, Interval, check_level, percent
-from confide.methods import IBU, METHODS, MLE, Method, Status
-from confide.queries import as_weights
+from confide.methods import IBU, METHODS, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
 
@@ -52,19 +72,8 @@ EXAMPLES = (
 
 FORMATS = (".csv", ".json", ".html")
 
-DEFAULT = "stacked"
-"""The method that is used where none is asked for; --delta and --iteration-limit alone ask for ibu, whose they are."""
-
 FOR_GROUPS = "ibu"
-"""What groups are estimated by when nothing is asked for: the default would take thousands of them one by one."""
-
-CURES = {
-    Status.ITERATION_LIMIT: "Raise --iteration-limit.",
-    Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
-    Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
-    Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
-}
-"""What to do about an answer that ended before its goal."""
+"""Method for groups when nothing is asked for: the default would take thousands of them one by one."""
 
 
 def estimate(  # noqa: PLR0913 - one argument an option
@@ -78,14 +87,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
         ),
     ],
     *,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(METHODS),
-            help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
-            show_default=False,
-        ),
-    ] = None,
+    method: MethodName = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -123,16 +125,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
         Path | None,
         typer.Option(metavar="VALUES", help="True values, to measure the distance from.", show_default=False),
     ] = None,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Also write the estimate as .csv, .json or a .html page; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Annotated[list[Path] | None, outputs_option("the estimate as .csv, .json or a .html page")] = None,
     column: Columns = None,
     rejects: Rejects = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not ranges or the likeliest.")] = False,
@@ -146,14 +139,16 @@ def estimate(  # noqa: PLR0913 - one argument an option
     From counts by groups, every group gets an estimate of its own, by IBU unless a --method is named: it takes
     thousands of groups through the channel together.
     """
+    # --delta and --iteration-limit alone ask for ibu, whose they are.
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
     chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []
     level = USUAL_LEVEL if interval is None else interval
     check_level("--interval", level)
-    _check_formats(outputs)
+    check_formats(outputs, FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
-    _check_queries(contract, query or [])
+    if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
+        check_queries(contract, query or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
@@ -182,34 +177,20 @@ def estimate(  # noqa: PLR0913 - one argument an option
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
-    if outcome.estimate.status in CURES:
-        warn(f"{outcome.estimate.ending}. {CURES[outcome.estimate.status]}")
+    if outcome.estimate.status in WHEN_ENDED_EARLY:
+        warn(f"{outcome.estimate.ending}. {WHEN_ENDED_EARLY[outcome.estimate.status]}")
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What was asked of an estimate beyond its distribution: a band over all values, and queries."""
+    """Answers beyond the distribution of an estimate: a band over all values, and queries."""
 
     band: Band | None
     answers: list[Interval]
 
 
-def describe_certificate(certificate: float) -> str:
-    """Return in words how far the likelihood can be from its maximum.
-
-    >>> describe_certificate(3.21)
-    'no distribution has a log-likelihood more than 3.21 above this one'
-    """
-    if math.isnan(certificate):
-        return "none: the answer has negative entries and is no distribution"
-    if math.isinf(certificate):
-        return "none: the answer gives a report that was seen probability 0"
-    return f"no distribution has a log-likelihood more than {certificate:.3g} above this one"
-
-
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
-    check_choice("--method", name, tuple(METHODS))
-    method = METHODS[name]
+    method = choose_method(name)
     given = {"delta": delta, "iteration_limit": iteration_limit}
     settings = {key: value for key, value in given.items() if value is not None}
     if not settings:
@@ -219,12 +200,6 @@ def _choose_method(name: str, delta: float | None, iteration_limit: int | None) 
     if not isinstance(method, IBU | MLE):
         raise InvalidParameterError(f"--iteration-limit needs a method that iterates; got --method {name}.")
     return replace(method, **settings)  # type: ignore[arg-type]  # a float and an int, under their own names
-
-
-def _check_formats(outputs: list[Path]) -> None:
-    for path in outputs:
-        if path.suffix.lower() not in FORMATS:
-            raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
 
 
 def _read_truth(path: Path, survey: Survey) -> Rows:
@@ -255,12 +230,6 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
         raise InvalidParameterError(
             f"{given[0]} is for one distribution; these counts are of several groups. Leave it out."
         )
-
-
-def _check_queries(survey: Survey, queries: list[str]) -> None:
-    """Refuse a query that makes no sense before any work is done; of endless values the likely ones are asked later."""
-    for query in queries if survey.alphabet.is_finite else ():
-        as_weights(query, survey.alphabet, survey.name)
 
 
 def _ask(survey: Survey, outcome: Outcome, queries: list[str], level: float, *, has_band: bool) -> Asked:
@@ -298,8 +267,8 @@ def _show_in_words(
     *,
     everything: bool,
 ) -> None:
-    from confide.cli.bars import show_distribution
-    from confide.explanations import explain_choices
+    from confide.cli.terminal import show_distribution
+    from confide.explanations import describe_certificate, explain_choices
 
     answer, target = outcome.estimate, console()
     show_pairs(
@@ -324,12 +293,12 @@ def _show_in_words(
 
 @dataclass(frozen=True, eq=False)
 class LineIntervals:
-    """Where the intervals of a table's lines come from: the band for single values, a query for several together."""
+    """Intervals of a table's lines: from the band for single values, from a query for several together."""
 
     answer: Estimate
     band: Band
     bases: dict[str, str] = field(default_factory=dict)
-    """What was used so far rests on, and for what."""
+    """Bases of the intervals given so far, and the lines that rest on each."""
 
     def __call__(self, places: NDArray[np.int64]) -> tuple[float, float]:
         """Return the interval of the values with these numbers together, and remember what it rests on."""

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from confide.cli.identification import TITLE, identified_line, note_not_identified
-from confide.cli.terminal import progress_bar, say, say_exactly, show, show_json, show_pairs, warn
+from confide.cli.terminal import (
+    TITLE,
+    identified_line,
+    note_not_identified,
+    progress_bar,
+    say,
+    say_exactly,
+    show,
+    show_json,
+    show_pairs,
+    warn,
+)
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.files import (
     CountsFile,

@@ -13,8 +13,8 @@ from typer.core import TyperGroup
 
 from confide import __version__
 from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, show
-from confide.cli.exits import MEANINGS, ExitCode, exit_code_of
 from confide.cli.terminal import complain
+from confide.cli.usage import MEANINGS, ExitCode, exit_code_of
 from confide.errors import ConfideError
 
 

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.inputs import check_outputs
-from confide.cli.options import AsJson
 from confide.cli.terminal import say, show_json, show_pairs
+from confide.cli.usage import AsJson, check_outputs
 from confide.counting import merge_files
 from confide.errors import InvalidParameterError
 from confide.wording import counted

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.checks import check_choice
-from confide.cli.inputs import check_outputs
-from confide.cli.options import AsJson, SurveyPath
 from confide.cli.terminal import say, say_exactly, show, show_json, ticker
-from confide.errors import InvalidParameterError
+from confide.cli.usage import (
+    AsJson,
+    MethodName,
+    SurveyPath,
+    check_formats,
+    check_outputs,
+    choose_method,
+    outputs_option,
+)
 from confide.files import to_json, write_text
-from confide.methods import METHODS, Method
 from confide.plans import METHOD, REPEATS, Plan
 from confide.plans.planning import plan as make_plan
 from confide.plans.records import expected, headline, plan_csv, plan_record, remarks, trouble_of, width_meaning
@@ -34,9 +38,6 @@ EXAMPLES = (
 FORMATS = (".html", ".csv", ".json", ".png")
 
 NONE = "none"
-
-USUAL_METHOD = next(name for name, method in METHODS.items() if method == METHOD)
-"""What the default is called on the command line."""
 
 MARK = "plan"
 """Stands behind the plan's own row: where bold letters do not show, as in a pipe, a word does."""
@@ -88,26 +89,12 @@ def plan(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(METHODS),
-            help=f"How the distribution will be recovered. [default: {USUAL_METHOD}]",
-            show_default=False,
-        ),
-    ] = None,
+    method: MethodName = None,
     repeats: Annotated[int, typer.Option(help="Simulated surveys for each setting; more make it surer.")] = REPEATS,
     seed: Annotated[int, typer.Option(help="The seed of the simulation.")] = 0,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep simulated numbers.")] = False,
     output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Also write the plan as a .html page, .csv, .json or a .png picture; may be repeated.",
-            show_default=False,
-        ),
+        list[Path] | None, outputs_option("the plan as a .html page, .csv, .json or a .png picture")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -120,10 +107,9 @@ def plan(  # noqa: PLR0913 - one argument an option
     kept in your cache folder, or in the one that CONFIDE_CACHE names.
     """
     outputs = output or []
-    _check_formats(outputs)
+    check_formats(outputs, FORMATS)
     check_outputs(outputs, [survey, *_file(guess)])
     contract = load_survey(survey)
-    chosen = _choose_method(method)
     with ticker("Simulating") as tell:
         made = make_plan(
             contract.mechanism,
@@ -134,7 +120,7 @@ def plan(  # noqa: PLR0913 - one argument an option
             target_width=target_width,
             query=query,
             mechanisms=_kinds(mechanisms),
-            method=chosen,
+            method=METHOD if method is None else choose_method(method),
             repeats=repeats,
             seed=seed,
             cache=not no_cache,
@@ -150,21 +136,8 @@ def plan(  # noqa: PLR0913 - one argument an option
         say_exactly(f"Wrote {path}")
 
 
-def _check_formats(outputs: list[Path]) -> None:
-    for path in outputs:
-        if path.suffix.lower() not in FORMATS:
-            raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
-
-
 def _file(guess: str) -> list[Path]:
     return [Path(guess)] if Path(guess).is_file() else []
-
-
-def _choose_method(name: str | None) -> Method:
-    if name is None:
-        return METHOD
-    check_choice("--method", name, tuple(METHODS))
-    return METHODS[name]
 
 
 def _kinds(mechanisms: str | None) -> list[str] | str | None:
@@ -229,8 +202,7 @@ def _table(made: Plan) -> RenderableType:
     table.add_column("expected half-width" if width_meaning(made) else f"expected {made.measure.name}", no_wrap=True)
     table.add_column("", no_wrap=True, min_width=len(MARK))
     for section in _sections(made):
-        for people, mechanism_and_promise, error, is_plan in section:
-            kind, promised = mechanism_and_promise
+        for people, kind, promised, error, is_plan in section:
             table.add_row(
                 kind, f"{people:,}", promised, error, MARK if is_plan else "", style="bold" if is_plan else ""
             )
@@ -238,24 +210,24 @@ def _table(made: Plan) -> RenderableType:
     return table
 
 
-Line = tuple[int, tuple[str, str], str, bool]
-"""People, the mechanism and its promise, the expected error, and whether this is the plan itself."""
+Row = tuple[int, str, str, str, bool]
+"""People, mechanism, promise, expected error, and whether this is the plan itself."""
 
 
-def _sections(made: Plan) -> list[list[Line]]:
+def _sections(made: Plan) -> list[list[Row]]:
     """Return the table in three parts: more people, weaker privacy, other mechanisms."""
     kind, said = made.mechanism.kind, promise(made.mechanism)
-    by_people: list[Line] = [
-        (int(people), (kind, said), expected(made.measure, one), int(people) == made.people)
+    by_people: list[Row] = [
+        (int(people), kind, said, expected(made.measure, one), int(people) == made.people)
         for people, one in made.by_people.points.items()
     ]
-    by_epsilon: list[Line] = [
-        (made.people, (kind, promise(with_epsilon(made.mechanism, one))), expected(made.measure, there), False)
+    by_epsilon: list[Row] = [
+        (made.people, kind, promise(with_epsilon(made.mechanism, one)), expected(made.measure, there), False)
         for one, there in ({} if made.by_epsilon is None else made.by_epsilon.points).items()
         if one != made.epsilon
     ]
-    others: list[Line] = [
-        (made.people, (rival.mechanism.kind, said), expected(made.measure, rival.prediction), False)
+    others: list[Row] = [
+        (made.people, rival.mechanism.kind, said, expected(made.measure, rival.prediction), False)
         for rival in made.rivals
         if rival.prediction is not None
     ]

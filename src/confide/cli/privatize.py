@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.inputs import CURE, check_outputs
-from confide.cli.options import AsJson, Columns, Rejects, SurveyPath
 from confide.cli.terminal import say, show_json, show_pairs, warn
+from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs
 from confide.errors import InvalidParameterError
 from confide.files import Account, privatize_file
 from confide.surveys import Survey, load_survey

@@ -275,12 +275,12 @@ def require_finite(alphabet: Alphabet, name: str) -> None:
     require_alphabet("alphabet", alphabet)
     if isinstance(alphabet, BitVectors):
         raise InvalidParameterError(
-            f"{name} needs an alphabet with an end that can be listed; {alphabet!r} has 2^{alphabet.length} bit "
+            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.length} bit "
             f"vectors. Use Rappor by itself."
         )
     if not alphabet.is_finite:
         raise InvalidParameterError(
-            f"{name} needs an alphabet with an end; {alphabet!r} has none. Bound it: Integers(low, high) or "
+            f"{name} needs a finite alphabet; {alphabet!r} is unbounded. Bound it: Integers(low, high) or "
             f"Grid(rows, columns)."
         )
 

@@ -84,7 +84,7 @@ class FromMatrix(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What was promised, or the smallest epsilon of local differential privacy that the matrix keeps."""
+        """The promise that was given, or the smallest epsilon of local differential privacy that the matrix keeps."""
         if self.promise is not None:
             return self.promise
         largest, smallest = self.matrix.max(axis=0), self.matrix.min(axis=0)

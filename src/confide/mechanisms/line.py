@@ -171,12 +171,12 @@ class TruncatedLineMechanism(LineMechanism):
 
     @cached_property
     def _values(self) -> Indices:
-        """Where the values stand in the box."""
+        """Places of the values in the box."""
         return np.arange(self.alphabet.size) + (self.alphabet.span[0] - self._box.span[0])
 
     @cached_property
     def _remap(self) -> Indices:
-        """Which output each cell of the box is reported as."""
+        """Number of the output that each cell of the box is reported as."""
         cells = np.arange(self._box.size) + (self._box.span[0] - self.report_alphabet.span[0])
         remap: Indices = np.clip(cells, 0, self.report_alphabet.size - 1)
         return remap

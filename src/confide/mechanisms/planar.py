@@ -94,8 +94,12 @@ class TruncatedPlaneMechanism(PlaneMechanism):
     @property
     def reports_every_value(self) -> bool:
         """Whether every value lies in the full box of outputs, which lemmas on clamped noise ask for."""
-        outputs = self.report_alphabet
-        return not outputs.holes and bool(outputs.contains(self.alphabet.decode(np.arange(self.alphabet.size))).all())
+        values, outputs = self.alphabet, self.report_alphabet
+        if outputs.holes:
+            return False
+        if hull(outputs, values) == outputs:  # the usual case, without a look at each of a million cells
+            return True
+        return bool(values.holes) and bool(outputs.contains(values.decode(np.arange(values.size))).all())
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """See :meth:`Mechanism.peaks`; an output that stands for holes beside it is likely from all of them."""
@@ -175,12 +179,12 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @cached_property
     def _values(self) -> Indices:
-        """Where the values stand in the box."""
+        """Places of the values in the box."""
         return self._box.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
 
     @cached_property
     def _remap(self) -> Indices:
-        """Which output each cell of the box is reported as."""
+        """Number of the output that each cell of the box is reported as."""
         return nearest_cells(self._box, self.report_alphabet)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:

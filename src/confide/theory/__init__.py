@@ -1,1 +1,1 @@
-"""What can be known: from a mechanism alone, and from the reports at hand. The paper's theory, one noun a file."""
+"""Theory of what can be known, from a mechanism alone and from the reports at hand; one noun a file."""

@@ -51,7 +51,7 @@ class Consistency:
 
     @property
     def verdict(self) -> Verdict:
-        """What the three conditions imply together."""
+        """Implication of the three conditions together."""
         if self.identification.is_no:
             return Verdict.NO
         return all_of(self.identification.verdict, self.continuity.verdict, self.dominance.verdict)

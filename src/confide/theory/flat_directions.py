@@ -59,7 +59,7 @@ class FlatDirections:
 
     @property
     def dimension(self) -> int:
-        """How many independent directions there are."""
+        """Number of independent directions."""
         return int(self.basis.shape[0])
 
     @property

@@ -297,7 +297,7 @@ def query_identification(
     known
         What is known of the mechanism's identification, where that was asked before.
     of
-        The values that the query is about, where the mechanism's have no end.
+        The values that the query is about, where the mechanism's are unbounded.
     """
     values = of or mechanism.alphabet
     if not values.is_finite:
@@ -308,7 +308,7 @@ def query_identification(
         return Finding(Verdict.YES, f"The whole distribution is identified. {whole.reason}", whole.source)
     if not mechanism.alphabet.is_finite:
         return Finding(
-            Verdict.NOT_COVERED, "The values have no end, and the whole is not known to be identified.", COLUMN_SPACE
+            Verdict.NOT_COVERED, "The values are unbounded, and the whole is not known to be identified.", COLUMN_SPACE
         )
     return channel_query(mechanism.channel, weights)
 

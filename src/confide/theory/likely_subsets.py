@@ -67,7 +67,7 @@ class LikelySubset:
 
     @property
     def size(self) -> int:
-        """How many values are left."""
+        """Number of values that are left."""
         return self.alphabet.size
 
     @property

@@ -1,4 +1,4 @@
-"""All distributions that explain the reports best: lowest and highest probability of every value, and of any query.
+"""The set of maximum-likelihood estimates: lowest and highest probability of every value, and of any query.
 
 At a maximum the fitted probabilities mu of the reports seen are unique, for the likelihood is strictly concave in them.
 So the maximum-likelihood estimates are the polytope {theta >= 0, sum 1, theta G = mu}. Values whose gain
@@ -44,7 +44,7 @@ TIME_LIMIT = 20.0
 """Seconds that the maximum may take; what is left of its certificate then counts against the precision."""
 
 FEASIBILITY = (1e-10, 1e-7)
-"""How far HiGHS may violate a constraint; the second, its default, where it gives up on the first."""
+"""Amounts by which HiGHS may violate a constraint; the second, its default, where it gives up on the first."""
 
 FEW_PROGRAMS = 160
 """Free values up to which the bounds of all of them are asked for unbidden: a program of that size takes 20 ms."""
@@ -82,7 +82,7 @@ class MaximumSet:
 
     @property
     def dimension(self) -> int:
-        """How many independent directions there are; 0 where the estimate is unique."""
+        """Number of independent directions; 0 where the estimate is unique."""
         return self.flat.dimension
 
     @property
@@ -102,7 +102,7 @@ class MaximumSet:
 
     @property
     def precision(self) -> float:
-        """How far a probability of the point may be off, its flat directions aside, by the certificate."""
+        """Bound on the error of a probability of the point, its flat directions aside, by the certificate."""
         return float((self.flat.error * self.flat.scale).max())
 
     @cached_property
@@ -122,7 +122,7 @@ class MaximumSet:
 
     @cached_property
     def spread(self) -> float:
-        """How far a probability moves at the least between two of them, by a few random directions.
+        """Distance that a probability moves at the least between two of them, by a few random directions.
 
         A set that is more than a point has different ends along almost every direction, so a few tell; asking for
         every value would take two programs each. In a large set one walks from the point instead, both ways.

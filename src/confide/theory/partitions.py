@@ -52,7 +52,7 @@ class Partition:
 
     @cached_property
     def size(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return int(self.class_of.max()) + 1
 
     @property

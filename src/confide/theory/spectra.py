@@ -26,7 +26,7 @@ CLEARLY_ABOVE = 1e-11
 """Singular values above this share of the largest are not rounding: channels are computed to about 1e-13."""
 
 CLEARLY_KEPT = 1e-6
-"""Where rows are called dependent, the singular values that stay are at least this share of the largest."""
+"""Least share of the largest that the other singular values have where rows are called dependent."""
 
 LARGEST_DENSE = 2000
 """Values up to which a matrix is stored and all its singular values are computed: a few seconds."""
@@ -113,17 +113,17 @@ class Spectrum:
 
     @property
     def rounding(self) -> float:
-        """What a singular value of zero may look like."""
+        """Size that a singular value of zero may seem to have."""
         return ROUNDING * max(self.rows, self.columns) * self.largest
 
     @property
     def rank(self) -> int:
-        """How many singular values stand above rounding."""
+        """Number of singular values above rounding."""
         return int((self.singular_values > self.rounding).sum())
 
     @property
     def clear(self) -> float:
-        """What a singular value must exceed to be no rounding for sure."""
+        """Size above which a singular value is no rounding for sure."""
         return max(1e3 * self.rounding, CLEARLY_ABOVE * self.largest)
 
     @property

@@ -1,0 +1,180 @@
+"""Usage that commands share: arguments and options, checks on them, and the exit codes that scripts can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide.checks import check_choice
+from confide.cli.terminal import warn
+from confide.counting import ReportInput, read_reports
+from confide.errors import (
+    BrokenPromiseError,
+    ConfideError,
+    InvalidInputError,
+    InvalidParameterError,
+    MissingExtraError,
+    NotInvertibleError,
+    SolverError,
+    SurveyError,
+    UnreachableTargetError,
+)
+from confide.files import REPORT_COLUMN, check_writable
+from confide.methods import METHODS, Method, Stacked
+from confide.queries import as_weights
+from confide.surveys import Survey
+
+CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
+
+DEFAULT = next(name for name, method in METHODS.items() if method == Stacked())
+"""The method that is used where none is asked for, by its name on the command line."""
+
+SurveyPath = Annotated[
+    Path, typer.Argument(metavar="SURVEY", help="The survey file, such as survey.toml.", show_default=False)
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME",
+        help="The column to read; for values of several parts, such as row and column, give it once for each. "
+        "By default the column named like the survey (for reports: 'report'), else the only one.",
+        show_default=False,
+    ),
+]
+Rejects = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Set rows that cannot be used aside in this file (line, text, reason) and go on with the others. "
+        "Without it, one such row is an error.",
+        show_default=False,
+    ),
+]
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="|".join(METHODS),
+        help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
+
+
+def outputs_option(what: str) -> Any:
+    """Return the option -o of a command, which may be repeated."""
+    return typer.Option(
+        "--output", "-o", metavar="FILE", help=f"Also write {what}; may be repeated.", show_default=False
+    )
+
+
+def check_formats(outputs: Iterable[Path], formats: tuple[str, ...]) -> None:
+    """Refuse outputs whose ending names no format."""
+    for path in outputs:
+        if path.suffix.lower() not in formats:
+            raise InvalidParameterError(f"{path} should end in {', '.join(formats)}: the ending names the format.")
+
+
+def check_queries(survey: Survey, queries: Iterable[str]) -> None:
+    """Refuse a query that makes no sense before any work is done."""
+    for query in queries:
+        as_weights(query, survey.alphabet, survey.name)
+
+
+def choose_method(name: str) -> Method:
+    """Return a method by its name on the command line."""
+    check_choice("--method", name, tuple(METHODS))
+    return METHODS[name]
+
+
+def take_reports(path: Path, survey: Survey, columns: Sequence[str], rejects: Path | None) -> ReportInput:
+    """Read reports for one estimate, and warn of what may be wrong with them."""
+    found = read_reports(path, survey, columns, rejects, CURE)
+    warn_of_values(found.account.columns, found.account.source, survey)
+    if found.unused:
+        warn(
+            f"{' and '.join(found.unused)} of {found.account.source} is not used: all counts are taken together. For "
+            f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
+        )
+    return found
+
+
+def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:
+    """Warn when a column is named as true values are: an estimate from those would be wrong, and look right."""
+    if columns in ((survey.name,), ("value",)) and columns != (REPORT_COLUMN,):
+        warn(
+            f"column {columns[0]} of {source} is named like the true values, not '{REPORT_COLUMN}'. It is "
+            f"read as reports; if these values were never blurred, run confide privatize first."
+        )
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse outputs that cannot be written, or that are one of the inputs, before any work is done."""
+    taken = {one.resolve() for one in inputs if one is not None and str(one) != "-"}
+    for output in outputs:
+        if output is None or str(output) == "-":
+            continue
+        if output.resolve() in taken:
+            raise InvalidParameterError(f"{output} is also an input, which writing would destroy. Name another output.")
+        taken.add(output.resolve())
+        check_writable(output)
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line."""
+
+    SUCCESS = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    SURVEY = 3
+    DATA = 4
+    NO_ANSWER = 5
+    MISSING_PACKAGE = 6
+    BROKEN_PROMISE = 7
+    INTERRUPTED = 130
+
+
+class NoAnswerError(ConfideError):
+    """A survey is sound, but this mechanism cannot be estimated from or audited."""
+
+
+MEANINGS = {
+    ExitCode.SUCCESS: "success",
+    ExitCode.UNEXPECTED: "something unexpected, or nobody read the output to its end",
+    ExitCode.USAGE: "wrong usage of a command or an option",
+    ExitCode.SURVEY: "a bad survey file",
+    ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
+    ExitCode.NO_ANSWER: "no answer: no inverse, unbounded values or reports, or a plan that cannot reach its target",
+    ExitCode.MISSING_PACKAGE: "an optional package is not installed",
+    ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
+    ExitCode.INTERRUPTED: "interrupted from the keyboard",
+}
+"""Meaning of each exit code, as `confide --help` lists it."""
+
+BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
+    (SurveyError, ExitCode.SURVEY),
+    (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
+    (InvalidParameterError, ExitCode.USAGE),
+    (MissingExtraError, ExitCode.MISSING_PACKAGE),
+    (NoAnswerError, ExitCode.NO_ANSWER),
+    (NotInvertibleError, ExitCode.NO_ANSWER),
+    (SolverError, ExitCode.NO_ANSWER),
+    (UnreachableTargetError, ExitCode.NO_ANSWER),
+    (InvalidInputError, ExitCode.DATA),
+)
+"""The first line whose error fits decides; anything else is unexpected."""
+
+
+def exit_code_of(error: ConfideError) -> ExitCode:
+    """Return the exit code for a failure.
+
+    >>> exit_code_of(SurveyError("no alphabet"))
+    <ExitCode.SURVEY: 3>
+    """
+    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), ExitCode.UNEXPECTED)

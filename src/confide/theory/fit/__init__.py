@@ -1,0 +1,18 @@
+"""Goodness of fit: whether counted reports can come from a mechanism at all, whoever the people are."""
+
+from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits, Outlier, Sight
+from confide.theory.fit.testing import Examination, examine, fit, fit_groups, fit_pool
+
+__all__ = [
+    "LEVEL",
+    "Examination",
+    "Fit",
+    "FitVerdict",
+    "GroupFits",
+    "Outlier",
+    "Sight",
+    "examine",
+    "fit",
+    "fit_groups",
+    "fit_pool",
+]

@@ -1,0 +1,211 @@
+"""Likely causes of a bad fit, and the power of the test against them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from confide.alphabets import Integers
+from confide.channels import Channel, ColumnStack, Dense
+from confide.channels.base import FloatArray
+from confide.theory.fit.answers import LEVEL, Outlier, Sight
+from confide.theory.fit.tables import LARGEST_QUICK, Look, Tables, solve
+
+BOTS, FACTOR, HONEST = 0.01, 1.2, 0.05
+"""What a survey must be able to see to be called tested: a share of bots at one value, devices with so many times the
+epsilon; and what it mostly cannot, a share of devices that send the truth."""
+
+WEIGHTS = (0.4, 0.3, 0.15, 0.15)
+"""How the level is divided among G2, epsilon, and residuals up and down."""
+
+STANDS_OUT = 3.0
+"""The residual from which on an output is named in a bad fit."""
+
+SMOOTH_STEPS = 400
+"""Steps of EM from uniform, which give a plausible population; the maximum itself is a few spikes, whose reports tell
+more than those of any real one. Ages, geometric 0.05: 5 % of devices that send the truth would show if the maximum were
+the truth, and do not in fact."""
+
+FINEST = 0.02
+"""Epsilon is named within so much of itself."""
+
+FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0)
+"""Multiples of epsilon, or parts of it, at which a bad fit is tried again."""
+
+NEARLY_NONE = 8.0
+"""Multiples of epsilon from which on nearly no noise is left."""
+
+AT_EASE = 0.3
+"""The p-value from which on another epsilon is taken to fit; the first that is not rejected would be too near."""
+
+
+def outliers_of(tables: Tables, look: Look, most: int = 3) -> tuple[Outlier, ...]:
+    """Return the cells with the largest residuals, the worst first."""
+    worst = np.argsort(-np.abs(look.residuals))[:most].tolist()
+    loud = [cell for cell in worst if abs(look.residuals[cell]) > STANDS_OUT]
+    return tuple(Outlier(tables.label(cell), float(look.counts[cell]), float(look.expected[cell])) for cell in loud)
+
+
+def causes_of(tables: Tables, look: Look) -> tuple[str, ...]:
+    """Return likely causes of a bad fit, each one tried."""
+    found = (*_clipping(tables, look), *_bots(tables, look))
+    found = found or tuple(_other_epsilon(tables, look))
+    if found:
+        return found
+    return ("Likely causes: another mechanism, another alphabet, or reports that were changed after the blur.",)
+
+
+def repetition_of(tables: Tables) -> tuple[float, str] | None:
+    """Look for counts that are all multiples of one number: reports that were uploaded several times."""
+    counts = tables.counts[tables.counts > 0]
+    if (counts != np.floor(counts)).any():
+        return None
+    times = int(np.gcd.reduce(counts.astype(np.int64)))
+    chance = float(times) ** -float(counts.size)
+    if times == 1 or chance > 1e-6:
+        return None
+    return chance, f"A likely cause is a repeated upload: every count is a multiple of {times}."
+
+
+def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
+    """Compute the power of the test against bots, another epsilon, and devices that send the truth.
+
+    Counts without noise from each alternative are explained as well as can be; what is left of G2 is its noncentrality.
+    """
+    spread = max(0.25, float(rows[:, 3:].std(axis=0).max(initial=0.0))) if rows.size else 1.0
+    population = _smooth(tables)
+    usual = tables.people * tables.channel.push(population)
+    ladder = np.cumsum(usual)
+    bots = []
+    for place in dict.fromkeys(np.searchsorted(ladder, np.array([0.2, 0.5, 0.8]) * ladder[-1]).tolist()):
+        start, end = tables.part_of(place)
+        counts = usual.copy()
+        counts[start:end] *= 1 - BOTS
+        counts[place] += BOTS * tables.people[place]
+        bots.append(_power(tables.look(counts), look, spread))
+    sights = [Sight(f"{BOTS:.0%} of bots at one value", min(bots))]
+    changed = channel_at(tables, FACTOR)
+    if changed is not None:
+        counts = tables.people * changed.push(population)
+        sights.append(Sight(f"devices at {FACTOR:g} times the epsilon", _power(tables.look(counts), look, spread)))
+    if all(part.counts.size == population.size for part in tables.parts):
+        truth = np.tile(population, len(tables.parts)) * tables.people
+        power = _power(tables.look((1 - HONEST) * usual + HONEST * truth), look, spread)
+        sights.append(Sight(f"{HONEST:.0%} of devices that send the truth", power, is_needed=False))
+    return sights
+
+
+def channel_at(tables: Tables, factor: float) -> Channel | None:
+    """Return the channel at so many times every epsilon; None where a mechanism has none."""
+    channels = tuple(part.at(factor) for part in tables.parts)
+    known = tuple(one for one in channels if one is not None)
+    if len(known) < len(channels):
+        return None
+    return known[0] if len(known) == 1 else ColumnStack(known)
+
+
+def _smooth(tables: Tables) -> FloatArray:
+    """Return a plausible population: EM, stopped early."""
+    channel, size = tables.channel, tables.channel.shape[0]
+    if math.prod(channel.shape) <= LARGEST_QUICK:
+        channel = Dense(channel.dense())
+    theta, shares = np.full(size, 1.0 / size), tables.counts / tables.counts.sum()
+    for _ in range(SMOOTH_STEPS):
+        theta = theta * channel.pull(shares / np.maximum(channel.push(theta), 1e-300))
+        theta = np.maximum(theta, 0.0) / theta.sum()
+    return theta
+
+
+def _power(found: Look, null: Look, spread: float) -> float:
+    """Return about how often an alternative shows, from its counts without noise."""
+    from scipy.special import ndtr
+
+    if null.degrees < 1:
+        return 0.0
+    by_ratio = noncentral_power(LEVEL * WEIGHTS[0], null.degrees, found.statistic)
+    # The largest of a hundred to a thousand residuals is below 4.2 in 99 surveys of 100; a score is within 2.4 spreads
+    # of its mean in as many as its part of the level leaves.
+    by_residual = float(ndtr(np.abs(found.residuals).max() - 4.2))
+    by_score = float(ndtr(np.abs(found.scores).max(initial=0.0) / spread - 2.4)) if found.scores.size else 0.0
+    return max(by_ratio, by_residual, by_score)
+
+
+def noncentral_power(level: float, degrees: float, noncentrality: float) -> float:
+    """Return the power of a chi-squared test.
+
+    >>> round(noncentral_power(0.05, 1, 7.849), 3)
+    0.8
+    """
+    from scipy.special import chdtri, chndtr
+
+    return 1 - float(chndtr(chdtri(degrees, level), degrees, noncentrality))
+
+
+def _bots(tables: Tables, look: Look) -> Iterable[str]:
+    worst = int(np.argmax(look.residuals))
+    excess = max(look.statistic - look.degrees, 1.0)
+    if look.residuals[worst] > 5 and look.deviances[worst] > 0.3 * excess:
+        yield f"A likely cause is bots, or a broken device, that send {tables.label(worst)} again and again."
+
+
+def _clipping(tables: Tables, look: Look) -> Iterable[str]:
+    """Name reports that end where the outputs go on."""
+    for start, end, part in tables.spans:
+        if not isinstance(part.mechanism.report_alphabet, Integers):
+            continue
+        seen, expected = np.flatnonzero(part.counts), look.expected[start:end]
+        if seen.size <= 3:
+            continue
+        for edge, beyond, side in (
+            (seen[0], slice(0, seen[0]), "below"),
+            (seen[-1], slice(seen[-1] + 1, None), "above"),
+        ):
+            missing = float(expected[beyond].sum())
+            if missing > 20 and look.residuals[start + edge] > STANDS_OUT:
+                yield (
+                    f"No report lies {side} {part.label(edge)}, where {missing:,.0f} are expected: "
+                    f"a likely cause is devices that clip what they report."
+                )
+
+
+def _other_epsilon(tables: Tables, look: Look) -> Iterable[str]:
+    """Name the epsilon nearest to the stated one at which the reports fit.
+
+    Not the one of greatest likelihood: reports through more noise can often be had through less, from other people, so
+    that the likelihood rises with epsilon without end.
+    """
+    upwards = look.scores.size == 0 or float(look.scores.sum()) > 0
+    factors = [1.0, *(one if upwards else 1 / one for one in FACTORS)]
+    chances = [look.p_value]
+    while len(chances) < len(factors) and chances[-1] < AT_EASE:
+        channel = channel_at(tables, factors[len(chances)])
+        if channel is None:
+            return
+        chances.append(_chance_at(tables, channel))
+    # At many times the epsilon nearly anything fits, for hardly any noise is left that could speak against it.
+    if factors[len(chances) - 1] >= NEARLY_NONE:
+        yield "A likely cause is devices that hardly blur, or not at all; or it was another mechanism altogether."
+    if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
+        return
+    right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
+    epsilon = getattr(tables.parts[0].mechanism, "epsilon", math.nan)
+    if len(tables.parts) > 1:
+        yield f"A likely cause is another epsilon: they look made at about {right:.2g} times the stated ones."
+    else:
+        yield f"A likely cause is another epsilon: they look made at about {epsilon * right:.2g}, not {epsilon:g}."
+
+
+def _between(tables: Tables, wrong: float, right: float) -> float:
+    """Return the multiple of epsilon, between one that does not fit and one that does, from which on they fit."""
+    while abs(math.log(right / wrong)) > FINEST:
+        middle = math.sqrt(wrong * right)
+        channel = channel_at(tables, middle)
+        is_well = channel is not None and _chance_at(tables, channel) >= AT_EASE
+        wrong, right = (wrong, middle) if is_well else (middle, right)
+    return right
+
+
+def _chance_at(tables: Tables, channel: Channel) -> float:
+    return Look(tables, tables.counts, solve(channel, tables.counts), channel).p_value
