@@ -40,6 +40,7 @@ METHODS = {
     "MLE": ORANGE,
     "held-out IBU": SKY,
     "Stacked": INK,
+    "Stacked (default)": INK,
 }
 """A method keeps its colour from figure to figure."""
 
