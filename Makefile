@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test quick lint types contracts check bench setup clean
+.PHONY: help demo reproduce test quick mutants lint types contracts check bench setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,6 +23,9 @@ test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples am
 
 quick: $(VENV)/.installed-dev  ## Run a sample of the tests, for the inner loop (under a minute)
 	@$(BIN)/pytest -n auto -q --quick
+
+mutants: $(VENV)/.installed-dev  ## Plant known faults in a copy, one at a time; fail if the tests do not notice
+	@$(BIN)/python -m tests.mutants
 
 lint: $(VENV)/.installed-dev  ## Check style and formatting
 	@$(BIN)/ruff check .

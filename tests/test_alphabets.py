@@ -484,3 +484,15 @@ def test_a_selection_lacks_what_was_not_picked() -> None:
 def test_a_selection_of_nothing_of_strangers_or_of_twins_is_refused(values: list[int], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         Selection(Integers(0, 9), np.array(values, dtype=np.int64))
+
+
+def test_a_grid_without_holes_may_be_larger_than_any_array() -> None:
+    grid = Grid(100_000, 100_000, first_row=5, first_column=-3)
+    cells = np.array([[5, -3], [5, -2], [100_004, 99_996], [4, 0], [5, 99_997]])
+    assert grid.locate(cells).tolist() == [0, 1, 10**10 - 1, -1, -1]
+    assert grid.decode([0, 1, 10**10 - 1]).tolist() == cells[:3].tolist()
+    small, holed = Grid(7, 9, first_row=2), Grid(7, 9, first_row=2, holes=[(3, 4)])
+    assert small.decode(np.arange(63)).tolist() == [[row, column] for row in range(2, 9) for column in range(9)]
+    assert (np.delete(small.decode(np.arange(63)), 13, axis=0) == holed.decode(np.arange(62))).all()
+    with pytest.raises(InvalidParameterError, match="too many for an array"):
+        Grid(100_000, 100_000, holes=[(0, 0)]).decode([0])

@@ -119,9 +119,12 @@ class DualBound:
     def _quick(self) -> float:
         """Return the bound per report from the channel's products and their errors."""
         error = self.channel.push_error(self.distribution, self.outputs)[self._seen] / self.outputs[self._seen]
-        if not float(error.max()) < 1:
+        largest = float(error.max())
+        if not largest < 1:
             return math.inf
-        short = -float(self._shares[self._seen] @ np.log1p(-error)) + self.channel.entry_error
+        # With e = error / y below 1, the sum of -q log(1 - e) is at most that of q e / (1 - e), and q / y is v.
+        weighted = self.channel.weighted_push_error(self.distribution, self.outputs, self._ratio)
+        short = weighted / (1 - largest) + self.channel.entry_error
         return math.log(float((self._gain + self._gain_error).max())) + short + self._excess + ROUNDING
 
     def _careful(self) -> float:

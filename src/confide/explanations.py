@@ -325,11 +325,18 @@ def _middling(alphabet: Alphabet) -> tuple[int, int]:
 def _grid_pairs(grid: Grid) -> list[tuple[int, int]]:
     """Return pairs along the grid's longer side, through its middle; beside holes, cells about as far apart."""
     along = int(grid.columns >= grid.rows)
-    points = grid.coordinates - (grid.first_row, grid.first_column)
     steps = _line_pairs(grid.shape[along], 0)
+    if not grid.holes:  # every cell is there, so that none has to be looked for among all of them
+        return [(_number(grid, along, left), _number(grid, along, right)) for left, right in steps]
+    points = grid.coordinates - (grid.first_row, grid.first_column)
     start = int(np.argmin(_lengths(points - _on_axis(grid, along, steps[0][0]))))
     found = (_partner(points, start, right - left, _on_axis(grid, along, right)) for left, right in steps)
     return list(dict.fromkeys((start, other) for other in found))
+
+
+def _number(grid: Grid, along: int, place: int) -> int:
+    row, column = _on_axis(grid, along, place)
+    return row * grid.columns + column
 
 
 def _on_axis(grid: Grid, along: int, place: int) -> tuple[int, int]:

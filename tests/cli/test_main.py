@@ -82,6 +82,48 @@ def test_something_unexpected_ends_with_one(folder: Path, monkeypatch: pytest.Mo
     assert CliRunner().invoke(app, ["show", "survey.toml"]).exit_code == 1
 
 
+LARGE_LINE = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 1000000000000\n'
+LARGE_GRID = '[alphabet]\nkind = "grid"\nrows = 100000\ncolumns = 100000\n'
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "kind"),
+    [
+        (LARGE_LINE, "truncated-geometric"),
+        (LARGE_LINE, "randomized-response"),
+        (LARGE_GRID, "truncated-planar-laplace"),
+        (LARGE_GRID, "taxicab"),
+    ],
+)
+def test_more_values_than_memory_holds_are_shown_and_refused_with_a_cure(
+    call: Call, folder: Path, alphabet: str, kind: str
+) -> None:
+    (folder / "large.toml").write_text(f'{alphabet}[mechanism]\nkind = "{kind}"\nepsilon = 1.0\n')
+    (folder / "cells.csv").write_text("row,column\n3,4\n")
+    reports = "cells.csv" if alphabet == LARGE_GRID else "reports.csv"
+    assert "000,000" in call("show", "large.toml").out
+    assert call("show", "large.toml", "--json").record["alphabet"]["size"] >= 10**10
+    for command in (["plan", "large.toml", "--people", "10"], ["estimate", "large.toml", reports]):
+        assert_refused(call(*command), 2, "too many for an array over all of them", "Use fewer or coarser values")
+    assert_refused(call("diagnose", "large.toml"), 2, "too many", "Use fewer or coarser values")
+
+
+def test_reports_of_too_many_bits_are_refused(call: Call, folder: Path) -> None:
+    (folder / "large.toml").write_text(f'{LARGE_LINE}[mechanism]\nkind = "rappor"\nepsilon = 1.0\n')
+    for command in (["show"], ["show", "--json"]):
+        assert_refused(call(*command, "large.toml"), 2, "Reports of 1,000,000,000,001 bits", "fewer or coarser values")
+    for command in (["estimate", "large.toml", "reports.csv"], ["privatize", "large.toml", "values.csv"]):
+        assert_refused(call(*command), 2, "fewer or coarser values")
+
+
+def test_what_does_not_fit_into_memory_is_no_traceback(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path) -> None:
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr("confide.cli.show.load_survey", fail)
+    assert_refused(call("show", "survey.toml"), 5, "do not fit into memory (Unable to allocate 7 TiB)", "Use fewer")
+
+
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these devices")
 
 

@@ -59,7 +59,7 @@ def test_that_solver_finds_the_ends_that_others_find(monkeypatch: pytest.MonkeyP
     asked = (np.arange(100) >= 60).astype(float)
     matrix = Evidence(Dense(evidence.channel.dense()), evidence.counts)
     others = Region.of(matrix).ends(asked, 1.92)
-    monkeypatch.setattr("confide.solvers.dispatch.LONG_LINE", 10)
+    monkeypatch.setattr("confide.solvers.maximum.LONG_LINE", 10)
     assert Region.of(evidence).ends(asked, 1.92) == pytest.approx(others, abs=2e-5)
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from confide.channels import Channel, Dense
 from confide.evidence import Evidence
 from confide.solvers import Clock, Found
-from confide.solvers.dispatch import Solver
+from confide.solvers.maximum import Solver
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values
+from confide.alphabets.base import LARGEST_LISTED, Alphabet, Indices, Values
 from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
@@ -34,6 +34,11 @@ class BitVectors(Alphabet):
 
     def __post_init__(self) -> None:
         check_count("length", self.length, 1)
+        if self.length > LARGEST_LISTED:
+            raise InvalidParameterError(
+                f"Reports of {self.length:,} bits are too long (at most {LARGEST_LISTED:,}). Use fewer or coarser "
+                f"values."
+            )
 
     @property
     def parts(self) -> int:

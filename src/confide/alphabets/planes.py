@@ -121,11 +121,13 @@ class Grid(PlaneAlphabet):
         cells = cells - (self.first_row, self.first_column)
         inside = whole.all(axis=1) & (cells >= 0).all(axis=1) & (cells < self.shape).all(axis=1)
         places = np.where(inside, cells[:, 0] * self.columns + cells[:, 1], 0)
-        return np.where(inside, self._numbers[places], -1)
+        # Without holes a cell's number is its place: a grid may be far larger than any array over its cells.
+        return np.where(inside, self._numbers[places] if self.holes else places, -1)
 
     def decode(self, indices: ArrayLike) -> Values:
         """See :meth:`Alphabet.decode`."""
-        row, column = np.divmod(self.places[np.asarray(indices, dtype=np.int64)], self.columns)
+        numbers = np.asarray(indices, dtype=np.int64)
+        row, column = np.divmod(self.places[numbers] if self.holes else numbers, self.columns)
         return np.stack([row + self.first_row, column + self.first_column], axis=-1)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
@@ -139,6 +141,7 @@ class Grid(PlaneAlphabet):
     @cached_property
     def _numbers(self) -> Indices:
         """The number of each cell of the box, and -1 for a hole."""
+        self.require_listable()
         present = np.ones(self.rows * self.columns, dtype=bool)
         if self.holes:
             row, column = (np.array(self.holes) - (self.first_row, self.first_column)).T

@@ -125,6 +125,10 @@ class Channel(ABC):
         """Bound on the rounding error of each entry of pull; see :meth:`push_error`."""
         return _sum_error(weights, pulled)
 
+    def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
+        """Bound on the sum of all errors of push, each times a weight; transforms know a better one than this."""
+        return float(weights @ self.push_error(distribution, pushed))
+
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """Return the entries of M in these rows and columns; a channel with large rows overrides this."""
         return self.select(values)[:, outputs]

@@ -295,13 +295,28 @@ class ClampedPlanarConvolution(_Convolution):
         norm, total = _norms(rest)
         error = np.empty(self._as_tables(pushed).shape)
         error[...] = self._smear_error(rest)[..., None]
-        edge, corner = (self._border_error * tail * (3 * norm + total) for tail in self._tail_norms)
-        cut = NEGLIGIBLE_TAIL * total
-        error[..., ENDS, :] = (edge + cut)[..., None]
-        error[..., ENDS] = (edge + cut)[..., None]
+        # As inside, but for the sums; what comes out of a way back is at most the map's own norm.
+        cut, border = NEGLIGIBLE_TAIL * total, self._border_error * norm
+        edge = (border * (3 * self._edge_norm + self._edge_map_norm) + cut)[..., None]
+        error[..., ENDS, :], error[..., ENDS] = edge, edge
         for row in ENDS:
-            error[..., row, ENDS] = corner + cut
+            error[..., row, ENDS] = border * 4 * self._corner_norm + cut
         return error.reshape(pushed.shape) + one_by_one
+
+    def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
+        """See :meth:`Channel.weighted_push_error`, by Cauchy and Schwarz: the errors of transforms have a norm."""
+        atoms, rest = self._split(distribution)
+        one_by_one = (atoms.size + 4) * UNIT * float(weights @ pushed)
+        if rest is None:
+            return one_by_one
+        norm, total = (float(one[0]) for one in _norms(rest))
+        inner, rim, corners = (float(np.linalg.norm(part)) for part in self._inner_rim_corners(weights))
+        mass, kernel = 4 * float(self.kernel.cells.sum()), _norm_of_even(self.kernel.cells)
+        inside = self._transform_error * (2 * mass * norm + kernel * total)
+        edges = self._border_error * (3 * self._edge_map_norm * norm + 2 * self._edge_norm * total)
+        corner = self._border_error * 8 * self._corner_norm * norm
+        cut = NEGLIGIBLE_TAIL * total * float(np.abs(weights).sum())
+        return inner * inside + rim * edges + corners * corner + cut + one_by_one
 
     def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull_error`."""
@@ -309,25 +324,39 @@ class ClampedPlanarConvolution(_Convolution):
         one_by_one = (atoms.size + 4) * UNIT * pulled
         if rest is None:
             return one_by_one
-        tables = self._as_tables(rest)
-        inner, corners = _without_rim(tables), tables[..., ENDS, :][..., ENDS]
-        rim = tables - inner
-        error = self._smear_error(inner.reshape(weights.shape))
-        for part, tail in zip((rim, corners), self._tail_norms, strict=True):
-            norm, total = _norms(part.reshape(*weights.shape[:-1], -1))
-            error = error + self._border_error * tail * (3 * norm + total) + NEGLIGIBLE_TAIL * total
+        inner, rim, corners = self._inner_rim_corners(rest)
+        (edge, edge_total), (corner, _) = _norms(rim), _norms(corners)
+        # No sums here are longer than four; all else are transforms.
+        border = (3 * self._edge_norm + self._edge_map_norm) * edge + 8 * self._corner_norm * corner
+        error = self._smear_error(inner) + self._transform_error * border + NEGLIGIBLE_TAIL * edge_total
         return error + one_by_one
+
+    def _inner_rim_corners(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what lies inside, on the rim with its corners, and in the corners."""
+        tables, stack = self._as_tables(vectors), vectors.shape[:-1]
+        inner, corners = _without_rim(tables), tables[..., ENDS, :][..., ENDS]
+        return inner.reshape(*stack, -1), (tables - inner).reshape(*stack, -1), corners.reshape(*stack, -1)
 
     @cached_property
     def _border_error(self) -> float:
-        """Relative error of the transforms and of the sums over rows and frequencies that the border takes besides."""
-        return self._transform_error + UNIT * (self.grid[0] + self._padded[1])
+        """Relative error of a push to the border: of transforms, and of sums over rows and blocks of frequencies."""
+        blocks = CACHED // self._padded[0] + self._padded[1] * self._padded[0] // CACHED + 2
+        return self._transform_error + UNIT * (self.grid[0] + 2 * blocks)
 
     @cached_property
-    def _tail_norms(self) -> tuple[float, float]:
-        """The largest Euclidean norm of an edge's tails, and that of a corner's."""
-        edges = max(_norm_of_even(self.kernel.rows), _norm_of_even(self.kernel.columns))
-        return edges, _norm_of_even(self.kernel.corners)
+    def _edge_norm(self) -> float:
+        """The larger Euclidean norm of the tails of an edge."""
+        return max(_norm_of_even(self.kernel.rows), _norm_of_even(self.kernel.columns))
+
+    @cached_property
+    def _edge_map_norm(self) -> float:
+        """Bound on the norm of the map to all four edges: at each distance a convolution, of the norm of its sum."""
+        sums = (2 * self.kernel.rows.sum(axis=1), 2 * self.kernel.columns.sum(axis=0))
+        return 2 * max(float(np.linalg.norm(one)) for one in sums)
+
+    @cached_property
+    def _corner_norm(self) -> float:
+        return _norm_of_even(self.kernel.corners)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""

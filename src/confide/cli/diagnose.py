@@ -67,6 +67,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     """
     check_outputs([html, rejects], [survey, reports])
     contract = load_survey(survey)
+    if contract.alphabet.is_finite:
+        contract.alphabet.require_listable()
     check_queries(contract, query or [])
     gathered = None if reports is None else _gather(reports, contract, column, rejects)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):

@@ -56,7 +56,7 @@ from confide.files import (
     write_text,
 )
 from confide.intervals import Band, Interval, check_level, percent
-from confide.methods import IBU, METHODS, MLE, Method
+from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
 
@@ -71,9 +71,6 @@ EXAMPLES = (
 )
 
 FORMATS = (".csv", ".json", ".html")
-
-FOR_GROUPS = "ibu"
-"""Method for groups when nothing is asked for: the default would take thousands of them one by one."""
 
 
 def estimate(  # noqa: PLR0913 - one argument an option
@@ -136,8 +133,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     With no --method it weighs several by reports that it holds out, and says what it chose. It says how the method
     ended and how far the answer can be from the best explanation of the reports. An iteration limit that is reached
     is a warning, not an error. A column called 'count' says how often a row's report was seen.
-    From counts by groups, every group gets an estimate of its own, by IBU unless a --method is named: it takes
-    thousands of groups through the channel together.
+    From counts by groups, every group gets an estimate of its own; --method ibu takes thousands of them through the
+    channel together.
     """
     # --delta and --iteration-limit alone ask for ibu, whose they are.
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
@@ -148,14 +145,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
+        contract.alphabet.require_listable()
         check_queries(contract, query or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
             _refuse_for_groups({"--truth": truth, "--interval": interval, "--query": query or None})
-            of_groups = METHODS[FOR_GROUPS] if asked == DEFAULT and method is None else chosen
-            estimate_each_group(counted, contract, of_groups, outputs, everything=everything, as_json=as_json)
+            estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
             return
     true_rows = None if truth is None else _read_truth(truth, contract)
     gathered = take_reports(reports, contract, column or [], rejects)
@@ -215,10 +212,11 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
     likely = likely_subset(counts, survey.mechanism).alphabet
     missed = int((~likely.contains(likely.as_array(rows.tally().reports))).sum())
     if missed:
+        lie = "lies" if missed == 1 else "lie"
         bounds = 'kind = "grid" with rows and columns' if isinstance(survey.alphabet, Lattice) else "low and high"
         raise NoAnswerError(
-            f"{missed:,} of the distinct true values lie beyond all reports, where the estimate is not looked for, so "
-            f"its distance from the truth is not known. Leave out --truth, or make a copy of the survey whose "
+            f"{missed:,} of the distinct true values {lie} beyond all reports, where the estimate is not looked for, "
+            f"so its distance from the truth is not known. Leave out --truth, or make a copy of the survey whose "
             f"[alphabet] has {bounds}; the reports need not be made again."
         )
     return replace(rows, alphabet=likely).distribution()

@@ -28,6 +28,10 @@ class ExplainingGroup(TyperGroup):
         except ConfideError as error:
             complain(str(error))
             raise typer.Exit(int(exit_code_of(error))) from None
+        except MemoryError as error:
+            reason = f" ({error})" if str(error) else ""
+            complain(f"So many values or reports do not fit into memory{reason}. Use fewer or coarser values.")
+            raise typer.Exit(int(ExitCode.NO_ANSWER)) from None
         except BrokenPipeError:
             raise  # typer ends it quietly: whoever read the output has seen enough
         except OSError as error:

@@ -48,17 +48,16 @@ def survey_record(survey: Survey) -> dict[str, Any]:
 def _show_in_words(survey: Survey) -> None:
     from confide.explanations import describe_alphabet, describe_mechanism, explain_guarantee
 
+    pairs = [
+        ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
+        ("Blurred by", describe_mechanism(survey)),
+        ("Into a report", _describe_reports(survey)),
+        ("Promise", str(survey.mechanism.guarantee)),
+        *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
+    ]
     say(survey.title, style="bold")
     say()
-    show_pairs(
-        [
-            ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
-            ("Blurred by", describe_mechanism(survey)),
-            ("Into a report", _describe_reports(survey)),
-            ("Promise", str(survey.mechanism.guarantee)),
-            *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
-        ]
-    )
+    show_pairs(pairs)
 
 
 def _describe_reports(survey: Survey) -> str:

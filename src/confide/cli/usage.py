@@ -150,7 +150,7 @@ MEANINGS = {
     ExitCode.USAGE: "wrong usage of a command or an option",
     ExitCode.SURVEY: "a bad survey file",
     ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
-    ExitCode.NO_ANSWER: "no answer: no inverse, unbounded values or reports, or a plan that cannot reach its target",
+    ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",

@@ -135,7 +135,7 @@ class Region:
         Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w,
         which is again in proportion to 1 + tilt u, for another tilt.
         """
-        from confide.solvers.water_filling import fill_water
+        from confide.solvers.maximum import fill_water
 
         theta = fill_water(self.evidence.frequencies / prices, keep, other)
         flat = other * float(self.evidence.ratio(self.evidence.channel.push(theta)).sum())

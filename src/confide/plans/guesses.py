@@ -19,6 +19,7 @@ from confide.errors import DataFileError, InvalidDistributionError, InvalidInput
 from confide.estimates import Estimate
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey
+from confide.wording import counted
 
 UNIFORM = "uniform"
 
@@ -78,6 +79,7 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value") -> Guess:
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
         raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+    alphabet.require_listable()
     if isinstance(guess, Guess):
         return _same(guess.name, guess.alphabet, guess.vector, alphabet)
     if isinstance(guess, Estimate):
@@ -182,8 +184,8 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
     if PROBABILITY in header and name != PROBABILITY:
         raise DataFileError(
             f"{path} has a column {PROBABILITY} among {', '.join(header)}, but is no estimate over {alphabet!r}. "
-            f"Such a file has {alphabet.parts} column(s) for the value, then {PROBABILITY}, then low and high or "
-            f"nothing; a file of values has no {PROBABILITY}."
+            f"Such a file has {counted(alphabet.parts, 'column')} for the value, then {PROBABILITY}, then low and "
+            f"high or nothing; a file of values has no {PROBABILITY}."
         )
     return False
 
@@ -217,7 +219,7 @@ def _lay_out(path: Path, values: list[Any], shares: list[Any], alphabet: Alphabe
     if places.size != alphabet.size or np.unique(places).size != alphabet.size:
         raise InvalidDistributionError(
             f"The guess {path} holds {np.unique(places).size:,} of the {alphabet.size:,} values of {alphabet!r} in "
-            f"{places.size:,} rows; each must stand there once."
+            f"{counted(places.size, 'row')}; each must stand there once."
         )
     laid = np.zeros(alphabet.size)
     laid[places] = probabilities

@@ -27,7 +27,7 @@ from confide.methods import Method
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction
 from confide.plans.rivals import has_matrix, promise
-from confide.wording import digest
+from confide.wording import counted, digest
 
 Follow = Callable[[str, int, int], None]
 """Called with what is being simulated, which repeat it is, and how many there are."""
@@ -86,7 +86,7 @@ class Simulation:
         return errors
 
     def _simulate(self, mechanism: Mechanism, people: int) -> FloatArray:
-        label = f"{mechanism.kind}, {people:,} people, {promise(mechanism)}"
+        label = f"{mechanism.kind}, {counted(people, 'person')}, {promise(mechanism)}"
         draw, errors = self._sampler(mechanism, people), np.empty(self.repeats)
         for repeat in range(self.repeats):
             if self.follow is not None:

@@ -1,6 +1,6 @@
 """The numerical engines under the methods."""
 
-from confide.solvers.clock import Clock, Found
-from confide.solvers.dispatch import SOLVERS, can_follow_path, maximise
+from confide.solvers.maximum import SOLVERS, can_follow_path, maximise
+from confide.solvers.search import Clock, Found
 
 __all__ = ["SOLVERS", "Clock", "Found", "can_follow_path", "maximise"]

@@ -7,7 +7,7 @@ import numpy as np
 from confide.channels.base import FloatArray
 from confide.em import RowStack, Step
 from confide.evidence import Evidence
-from confide.solvers.clock import Clock
+from confide.solvers.search import Clock
 
 
 def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> tuple[FloatArray, FloatArray]:

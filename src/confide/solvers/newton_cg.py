@@ -15,18 +15,29 @@ from numpy.typing import NDArray
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.solvers.accelerated_em import climb
-from confide.solvers.clock import Clock, Found, Progress
-from confide.solvers.curvature import curvature_of
-from confide.solvers.landscape import LITTLE_OVERLAP, STANDING, overlap, peaks
-from confide.solvers.line_search import search
-from confide.solvers.stationary import StationaryPlane
+from confide.solvers.hessian import StationaryPlane, curvature_of
+from confide.solvers.search import (
+    LITTLE_OVERLAP,
+    STANDING,
+    WARM_UP_CYCLES,
+    Clock,
+    Found,
+    Progress,
+    overlap,
+    peaks,
+    search,
+)
 
 Mask = NDArray[np.bool_]
 
-WARM_UP_CYCLES = 15
 SETTLING_CYCLES = 5
+"""Cycles of EM after all but the local maxima were left out."""
+
 MOST_EXCHANGES = 12
+"""Times that blocks of free and bound values change sides in a Newton step."""
+
 MOST_PRODUCTS = 300
+"""Conjugate gradients a linear system."""
 
 LOOSEST, TIGHTEST = 0.1, 1e-4
 """The residual at which conjugate gradients end, relative to the slope: loose while steps are long."""

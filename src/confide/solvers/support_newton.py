@@ -22,19 +22,32 @@ from scipy.linalg import LinAlgError
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
 from confide.solvers.accelerated_em import climb
-from confide.solvers.clock import Clock, Found, Progress
-from confide.solvers.curvature import Curvature, FromRows, choose_curvature, curvature_of
-from confide.solvers.landscape import LITTLE_OVERLAP, STANDING, highest, overlap, peaks
-from confide.solvers.line_search import search
-from confide.solvers.quadratic import NonnegativeProgramme
+from confide.solvers.hessian import Curvature, FromRows, choose_curvature, curvature_of
+from confide.solvers.quadratic_programme import NonnegativeProgramme
+from confide.solvers.search import (
+    LITTLE_OVERLAP,
+    STANDING,
+    WARM_UP_CYCLES,
+    Clock,
+    Found,
+    Progress,
+    highest,
+    overlap,
+    peaks,
+    search,
+)
 
-WARM_UP_CYCLES = 15
 SHARP_WARM_UP_CYCLES = 30
 """Where noise is weak EM gets far by itself, and a Newton step on nearly all values costs as much as many of its."""
 
 MOST_NEW_ATOMS = 300
+"""Values that join a round where their rows have to be computed."""
+
 MOST_NEW_ATOMS_ON_PLANES = 1000
+"""Values that join a round where a model needs no rows."""
+
 MOST_FIRST_ATOMS = 1000
+"""Values up to which all that EM left standing are the first support, where noise is weak."""
 
 WIDEST_SUPPORT = 4500
 """Single values past which Newton's method in conjugate gradients is the better one: H would take 160 MB and more."""
@@ -43,17 +56,25 @@ MODEL_PATIENCE = 6
 """Rounds without a better certificate after which a model of the curvature has done what it can."""
 
 MOST_CORRECTIONS = 8
+"""Steps by the model a Newton step is made of; two to four are usual."""
+
 CORRECTED = 0.03
 """A correction that gains less than this share of what the first step gained is the last."""
 
 TOLERATED = 0.02
 """The share of weights that the first of these steps may leave on the wrong side of their bound; the next ones less."""
 
+SPOILT = 0.3
+"""A step of which the exact curvature leaves less than this share is worth nothing: 0.5 to 1 is left of sound ones."""
+
 MOST_REPEATS = 3
+"""Further steps with one curvature."""
+
 MUCH_NEARER = 0.1
 """A curvature is used again if what the last step promised is at most this share of what the one before did."""
 
 LARGEST_ROWS = 100_000_000
+"""Entries of whole rows that are kept where a model does not help: 800 MB."""
 
 
 @dataclass
@@ -255,7 +276,10 @@ def _corrected_step(
         length = min(1.0, promise / bend) if bend > 0 else 1.0
         step, bent, change = step + length * move, bent + length * curved, change + length * pushed
         gained = length * promise - length**2 * bend / 2
-        first, tolerated = max(first, gained), tolerated / 10
-        if gained <= CORRECTED * first:
+        # A step that has to be cut short was spoilt by weights on the wrong side: near the maximum so few are left to
+        # move that the tolerated share is all of them, and nothing is gained until none is tolerated.
+        is_spoilt = length < SPOILT and tolerated > 0
+        first, tolerated = max(first, gained), 0.0 if is_spoilt else tolerated / 10
+        if gained <= CORRECTED * first and not is_spoilt:
             break
     return step, change

@@ -12,8 +12,7 @@ from confide import MLE, Integers, RandomizedResponse, Status
 from confide.channels import RandomizedResponseChannel
 from confide.evidence import Evidence
 from confide.solvers import SOLVERS
-from confide.solvers.dispatch import Solver
-from confide.solvers.water_filling import fill_water
+from confide.solvers.maximum import Solver, fill_water
 
 
 def random_shares(seed: int, size: int) -> Array:

@@ -1,4 +1,4 @@
-"""Which solver suits which channel, so that nobody has to think about it."""
+"""Maximum of the likelihood, by the solver that suits the channel."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from confide.channels.base import Channel, FloatArray
+from confide.channels import Channel
+from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.solvers.clock import Clock, Found, Progress
-from confide.solvers.interior_point import interior_point
-from confide.solvers.landscape import LITTLE_OVERLAP, overlap
+from confide.solvers.interior_point import DenseSystem, LineSystem, interior_point
 from confide.solvers.newton_cg import can_run_newton_cg, newton_cg
-from confide.solvers.newton_systems import DenseSystem, LineSystem
+from confide.solvers.search import LITTLE_OVERLAP, Clock, Found, Progress, overlap
 from confide.solvers.support_newton import MOST_FIRST_ATOMS, support_newton
-from confide.solvers.water_filling import fill_water
 
 Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
 
@@ -26,6 +24,7 @@ LARGEST_DENSE_SYSTEM = 1500
 """Values up to which the dense interior point is worth its k^3."""
 
 LARGEST_MATRIX = 50_000_000
+"""Entries up to which a matrix is stored for it: 400 MB."""
 
 
 def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
@@ -88,6 +87,22 @@ def can_follow_path(evidence: Evidence) -> bool:
 def is_line(channel: Channel) -> bool:
     """Whether the banded interior point applies."""
     return channel.line is not None and channel.shape[0] > 2
+
+
+def fill_water(shares: FloatArray, keep: float, other: float) -> FloatArray:
+    """Return the maximum under k-RR, of sum_x q_x log((keep - other) theta_x + other), by water-filling.
+
+    >>> fill_water(np.array([0.6, 0.4]), 0.75, 0.25).round(3)
+    array([0.7, 0.3])
+    """
+    # The optimality conditions say that q_x / y_x, y = (keep - other) theta + other, is one level nu wherever
+    # theta_x > 0, and at most nu elsewhere. So theta_x is max(0, q_x / nu - other) / (keep - other).
+    descending = np.sort(shares)[::-1]
+    # With m values above the water, sum(theta) = 1 reads cumulative / nu = (keep - other) + m other.
+    levels = np.cumsum(descending) / ((keep - other) + other * np.arange(1, shares.size + 1))
+    above = int(np.flatnonzero(descending > levels * other)[-1])
+    filled: FloatArray = np.maximum(shares / levels[above] - other, 0.0)
+    return filled / float(filled.sum())
 
 
 SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point": follow_path}

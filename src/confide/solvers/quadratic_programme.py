@@ -10,17 +10,18 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from confide.channels.base import FloatArray
-from confide.solvers.line_search import longest_step
+from confide.solvers.search import longest_step
 
 Mask = NDArray[np.bool_]
 
 RIDGE = 1e-14
 """Relative to the equilibrated diagonal. Because increments are solved for, it slows steps but moves no fixed point."""
 
-PATIENCE = 3
+EXCHANGE_PATIENCE = 3
 """How often whole blocks may be exchanged without fewer entries being wrong."""
 
 MOST_CENTRAL_STEPS = 60
+"""Steps along the central path; 10 to 25 are usual."""
 
 
 @dataclass
@@ -65,14 +66,14 @@ class NonnegativeProgramme:
         self, target: FloatArray, start: FloatArray, free: Mask, tolerated: float
     ) -> FloatArray | None:
         """Let all wrong entries change sides at once (Judice and Pires, 1994); None if that leads nowhere."""
-        fewest, patience = start.size + 1, PATIENCE
+        fewest, patience = start.size + 1, EXCHANGE_PATIENCE
         while patience >= 0:
             step = self._solve(target, start, free)
             wrong = np.where(free, start + step < 0, self._wants_to_grow(target, step))
             count = int(wrong.sum())
             if count <= tolerated * start.size:
                 return step
-            patience = PATIENCE if count < fewest else patience - 1
+            patience = EXCHANGE_PATIENCE if count < fewest else patience - 1
             fewest = min(fewest, count)
             free = free ^ wrong
         return None

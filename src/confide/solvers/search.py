@@ -1,0 +1,155 @@
+"""Parts of every search: its limits, its best point so far, line search, and where to look next."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.evidence import Evidence
+
+Progress = Callable[[int, FloatArray], None]
+"""Called after each iteration with its number and the outputs y = theta M reached."""
+
+WARM_UP_CYCLES = 15
+"""Cycles of accelerated EM, two steps and a jump each, before Newton begins: 15 to 20 did best."""
+
+PATIENCE = 12
+"""Iterations without a better certificate after which rounding, and not the search, is in the way."""
+
+SHORTEST_STEP = 2.0**-30
+"""Length, as a share of a Newton step, at which halving ends: half the digits of float64 are then left of it."""
+
+TO_THE_BORDER = 0.995
+"""Share of the way to the border of the positive numbers that a step may take, as interior points usually do."""
+
+FAIR_SHARE = 1e-4
+"""Share of what the slope promises that a step must gain (Armijo's rule with its customary constant)."""
+
+MOST_WITHOUT_NEIGHBOURS = 100
+"""Highest values that stand in for local maxima where nothing is known of neighbours."""
+
+LITTLE_OVERLAP = 0.8
+"""Cosine of neighbouring rows below which noise is weak: they are no near copies, and most values carry the maximum."""
+
+STANDING = 1e-4
+"""Share of an equal one that a value has at least to count as left standing by EM, where noise is weak."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Limits of a search: the certificate to reach, and the most iterations and seconds."""
+
+    tolerance: float
+    iteration_limit: int
+    time_limit: float
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() - self.began > self.time_limit
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Best distribution so far, its certificate, and the iteration that found it, of how many."""
+
+    distribution: FloatArray
+    certificate: float
+    iteration: int
+    iterations: int
+
+    @classmethod
+    def of(cls, evidence: Evidence, distribution: FloatArray, iteration: int) -> Found:
+        """Judge a distribution."""
+        return cls(distribution, evidence.certificate(distribution), iteration, iteration)
+
+    def better_of(self, distribution: FloatArray, certificate: float, iteration: int) -> Found:
+        """Take the new distribution if its certificate is lower."""
+        if certificate < self.certificate:
+            return Found(distribution, certificate, iteration, iteration)
+        return Found(self.distribution, self.certificate, self.iteration, iteration)
+
+    def is_stale(self, iteration: int) -> bool:
+        """Whether nothing better was found for long."""
+        return iteration - self.iteration > PATIENCE and math.isfinite(self.certificate)
+
+
+def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: float, slope: float) -> float:
+    """Halve a step until it gains a fair share of what the slope promises; 0 if none does.
+
+    The gain is q . log(y + a dy) - a mass, the likelihood less what the step adds to the sum of the weights.
+    """
+    relative = np.divide(change, outputs, out=np.zeros_like(outputs), where=outputs > 0)[evidence.seen]
+    shares = evidence.frequencies[evidence.seen]
+    length = 1.0
+    while length > SHORTEST_STEP:
+        moved = length * relative
+        if (moved > -1).all():
+            rise = float(shares @ np.log1p(moved)) - length * mass
+            if rise >= FAIR_SHARE * length * slope or (slope < 1e-13 and rise > -1e-15):
+                return length
+        length /= 2
+    return 0.0
+
+
+def longest_step(point: FloatArray, step: FloatArray) -> float:
+    """Return how far a step may go, at most 1, for a positive point to stay positive."""
+    falling = step < 0
+    return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min(initial=np.inf)))
+
+
+def overlap(channel: Channel) -> float:
+    """Return the cosine between the rows of a value in the middle and of the one before it."""
+    layout, value = channel.layout, channel.shape[0] // 2
+    if layout is not None and layout.places is None and len(layout.shape) == 2:
+        value = layout.shape[0] // 2 * layout.shape[1] + layout.shape[1] // 2  # not at a border, where rows break off
+    first, second = channel.select(np.array([value, max(value - 1, 0)]))
+    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / sizes if sizes > 0 else 1.0
+
+
+def peaks(heights: FloatArray, layout: Layout | None) -> Indices:
+    """Return the numbers of the values that are higher than all their neighbours.
+
+    >>> peaks(np.array([1.0, 3.0, 2.0, 5.0]), Layout((4,)))
+    array([1, 3])
+    """
+    if layout is None:
+        count = min(MOST_WITHOUT_NEIGHBOURS, heights.size)
+        return np.sort(np.argpartition(heights, -count)[-count:])
+    if layout.places is None:
+        return np.flatnonzero(_is_peak(heights.reshape(layout.shape)))
+    box = np.full(int(np.prod(layout.shape)), -np.inf)
+    box[layout.places] = heights
+    return np.flatnonzero(_is_peak(box.reshape(layout.shape)).reshape(-1)[layout.places])
+
+
+def highest(candidates: Indices, heights: FloatArray, count: int) -> Indices:
+    """Return at most `count` of the candidates, those with the greatest heights.
+
+    >>> highest(np.array([0, 1, 2]), np.array([5.0, 7.0, 6.0]), 2)
+    array([2, 1])
+    """
+    if candidates.size <= count:
+        return candidates
+    return candidates[np.argsort(heights[candidates])[-count:]]
+
+
+def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
+    is_peak = np.ones(picture.shape, dtype=bool)
+    for axis in range(picture.ndim):
+        ahead, behind = (_cut(picture.ndim, axis, piece) for piece in (slice(1, None), slice(None, -1)))
+        is_peak[ahead] &= picture[ahead] > picture[behind]  # strictly, so that a plateau has one peak at most
+        is_peak[behind] &= picture[behind] >= picture[ahead]
+    return is_peak
+
+
+def _cut(dimensions: int, axis: int, piece: slice) -> tuple[slice, ...]:
+    return tuple(piece if number == axis else slice(None) for number in range(dimensions))

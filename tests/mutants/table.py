@@ -1,0 +1,34 @@
+"""The table of planted faults, faults.toml: a text of a source file, what to write instead, and who must notice."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+TABLE = Path(__file__).parent / "faults.toml"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One planted fault: `what` in `file` becomes `instead`, and one of `tests` must fail."""
+
+    file: str
+    what: str
+    instead: str
+    tests: tuple[str, ...]
+    why: str
+
+    def plant(self, text: str) -> str:
+        """Return the source with the fault in it."""
+        if text.count(self.what) != 1:
+            raise ValueError(f"{self.what!r} stands {text.count(self.what)} times in {self.file}, not once.")
+        return text.replace(self.what, self.instead)
+
+
+def read_faults() -> list[Fault]:
+    """Read the table."""
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8")).get("fault", [])
+    return [Fault(**{**row, "tests": tuple(row["tests"])}) for row in rows]
