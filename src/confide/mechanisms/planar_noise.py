@@ -19,7 +19,7 @@ from confide.channels import (
     Dense,
     Embedded,
     PlanarConvolution,
-    RowStack,
+    VerticalStack,
 )
 from confide.counts import Counts
 from confide.evidence import Evidence
@@ -131,7 +131,7 @@ class PlanarGeometric(UnboundedPlaneMechanism):
         distances = distances_between(part.coordinates[rest], counts.reports[near])
         outside = Dense(np.exp(self._log_peak - self.decay * distances))
         order, layout = np.concatenate([bulk, rest]), layout_of(part)
-        rows = RowStack((inside, outside), None if layout is None else layout.part(order))
+        rows = VerticalStack((inside, outside), None if layout is None else layout.part(order))
         piled = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
         if far.size == 0:
             return Evidence(piled, counts.counts[near])
