@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Euclidean, Metric, Value
+from confide.wording import counted
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -59,6 +60,15 @@ class Alphabet(ABC):
             raise InvalidParameterError(
                 f"{self!r} has {_count(self.size)} values, too many for an array over all of them (at most "
                 f"{LARGEST_LISTED:,}). Use fewer or coarser values; privatize() and tally() need no such array."
+            )
+
+    def require_pairs(self) -> None:
+        """Refuse to make a matrix over all pairs of values where that has too many entries."""
+        self.require_listable()
+        if self.size**2 > 8 * LARGEST_LISTED:  # 4 GB
+            raise InvalidParameterError(
+                f"{self!r} has {self.size**2:,} pairs of values, too many for a matrix of them (at most "
+                f"{8 * LARGEST_LISTED:,}). Use fewer or coarser values."
             )
 
     @property
@@ -141,11 +151,13 @@ class Alphabet(ABC):
 
     def distances(self) -> NDArray[np.float64]:
         """Return the distances between all pairs of values, as a dense matrix."""
+        self.require_pairs()
         points = self.coordinates
         return self.metric.between(points[:, None, :], points[None, :, :])
 
     def labels(self) -> list[str]:
         """Return a short text for each value."""
+        self.require_listable()
         return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
 
     def __len__(self) -> int:
@@ -183,6 +195,9 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = counted(int(np.ma.getmaskarray(values).sum()), "value")
+        raise InvalidParameterError(f"{masked} of {owner!r} masked. Drop what is masked first: values.compressed().")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -210,16 +225,28 @@ def as_value(listed: Any) -> Value:
 
 
 def plain_array(array: Values) -> Values:
-    """Return text held as objects, as data frames hold it, as strings, and unsigned integers as signed ones.
+    """Return text and integers held as objects, as data frames hold them, plainly, and unsigned integers as signed.
 
-    >>> plain_array(np.array(["a", "b"], dtype=object)).dtype.kind
-    'U'
+    >>> [plain_array(np.array(values, dtype=object)).dtype.kind for values in (["a", "b"], [1, 2])]
+    ['U', 'i']
     """
-    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.reshape(-1)):
-        return array.astype(str)
+    if array.dtype.kind == "O" and array.size:
+        kinds = {type(value) for value in array.reshape(-1)}
+        if all(issubclass(kind, str) for kind in kinds):
+            return array.astype(str)
+        if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
+            return _as_integers(array)
     if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
         return array.astype(np.int64)
     return array
+
+
+def _as_integers(array: Values) -> Values:
+    """Return Python's integers as int64, and as float64 where they do not fit: these lie outside every alphabet."""
+    try:
+        return array.astype(np.int64)
+    except OverflowError:
+        return array.astype(np.float64)
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:

@@ -77,6 +77,7 @@ class Integers(LineAlphabet):
     @property
     def coordinates(self) -> NDArray[np.float64]:
         """See :attr:`Alphabet.coordinates`."""
+        self.require_listable()
         low, high = self.span
         return np.arange(low, high + 1, dtype=np.float64)[:, None]
 

@@ -55,6 +55,7 @@ class Pairs(Alphabet):
     @property
     def coordinates(self) -> NDArray[np.float64]:
         """See :attr:`Alphabet.coordinates`."""
+        self.require_listable()
         left, right = self._split(np.arange(self.size))
         return np.hstack([self.first.coordinates[left], self.second.coordinates[right]])
 
@@ -87,6 +88,7 @@ class Pairs(Alphabet):
 
     def labels(self) -> list[str]:
         """See :meth:`Alphabet.labels`."""
+        self.require_listable()
         return [f"({first}, {second})" for first in self.first.labels() for second in self.second.labels()]
 
     def parse(self, fields: Sequence[str]) -> Value | None:

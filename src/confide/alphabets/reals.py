@@ -35,6 +35,7 @@ class Line(LineAlphabet):
     """
 
     RESOLUTION: ClassVar[int] = 2**16
+    FARTHEST_VALUE: ClassVar[int] = 2**35  # half of what has a number, so that noise of any scale stays inside
 
     spacing: float = 1.0
     unit: str = ""
@@ -76,6 +77,7 @@ class Plane(PlaneAlphabet):
     """
 
     RESOLUTION: ClassVar[int] = 2**12
+    FARTHEST_VALUE: ClassVar[int] = 2**39  # half of what is held exactly, so that noise of any scale stays inside
 
     spacing: float = 1.0
     unit: str = ""
