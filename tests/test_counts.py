@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import Counts, merge, tally
+from confide import (
+    Accumulator,
+    Categories,
+    Counts,
+    Integers,
+    Product,
+    RandomizedResponse,
+    TruncatedGeometric,
+    merge,
+    tally,
+)
+from confide import counts as module
 from confide.errors import InvalidCountsError
 
 reports = st.lists(st.integers(-5, 5), max_size=30)
@@ -126,3 +138,113 @@ def test_reports_of_different_kinds_do_not_add() -> None:
 def test_counts_made_by_hand_must_be_counts_too() -> None:
     with pytest.raises(InvalidCountsError):
         Counts(np.array([1]), np.array([-1.0]))
+
+
+@pytest.mark.parametrize(
+    ("reports", "counts", "expected"),
+    [
+        ([3, 3, 5], [1, 2, 4], {3: 3, 5: 4}),
+        ([5, 3, 5], [1, 2, 4], {3: 2, 5: 5}),
+        (["a", "b", "a"], [1, 2, 4], {"a": 5, "b": 2}),
+        ([(0, 1), (1, 0), (0, 1)], [1, 2, 4], {(0, 1): 5, (1, 0): 2}),
+        ([(3, "f"), (3, "m"), (3, "f")], [1, 2, 4], {(3, "f"): 5, (3, "m"): 2}),
+        ([0.5, 0.25, 0.5], [1, 2, 4], {0.25: 2, 0.5: 5}),
+    ],
+)
+def test_a_report_that_is_given_twice_is_one(reports: Any, counts: list[int], expected: dict[Any, int]) -> None:
+    found = Counts(reports, counts)  # type: ignore[arg-type]
+    keys = [tuple(one) if isinstance(one, list) else one for one in found.reports.tolist()]
+    assert dict(zip(keys, found.counts.tolist(), strict=True)) == expected
+    assert found.total == 7
+    assert found == tally(reports, counts)
+
+
+def test_distinct_reports_keep_their_order() -> None:
+    assert Counts([5, 3], [1, 2]).reports.tolist() == [5, 3]  # type: ignore[arg-type]
+
+
+def test_a_repeated_report_is_laid_out_whole() -> None:
+    mechanism = TruncatedGeometric(Integers(0, 9), epsilon=1.0)
+    laid = mechanism.lay_out(Counts([3, 3, 5], [1, 2, 4]))  # type: ignore[arg-type]
+    assert (laid[3], laid[5], laid.sum()) == (3, 4, 7)
+
+
+def test_what_is_masked_is_not_counted() -> None:
+    reports = np.ma.array([1, 2, 3], mask=[False, True, False])
+    with pytest.raises(InvalidCountsError, match=r"1 of 3 reports are masked.*reports\.compressed\(\)"):
+        tally(reports)
+    with pytest.raises(InvalidCountsError, match=r"1 of 3 counts are masked"):
+        tally([1, 2, 3], reports)
+    with pytest.raises(InvalidCountsError, match="masked"):
+        Counts(reports, np.ones(3))
+    assert tally(reports.compressed()) == tally([1, 3])
+    assert tally(np.ma.array([1, 2, 3])) == tally([1, 2, 3]), "without a mask it is an array like any other"
+
+
+@pytest.mark.parametrize("counts", [[1e308, 1e308], [2**63, 1], [2**64, 1], [2**62, 2**62], [10**30, 0]])
+def test_counts_that_are_too_many_are_refused(counts: list[float]) -> None:
+    with pytest.raises(InvalidCountsError, match=r"add up to less than 2\*\*63"):
+        tally([1, 2], counts)
+    with pytest.raises(InvalidCountsError, match=r"add up to less than 2\*\*63"):
+        TruncatedGeometric(Integers(0, 1), epsilon=1.0).simulate_counts(counts, rng=1)
+    with pytest.raises(InvalidCountsError, match="must be numbers"):
+        tally([1], [10**400])
+
+
+def test_integers_held_as_objects_are_integers() -> None:
+    assert tally(np.array([3, 5, 3], dtype=object)) == tally([3, 5, 3])
+    assert tally(np.array([[1, 2], [0, 5]], dtype=object)) == tally([(1, 2), (0, 5)])
+    assert tally(np.array([np.int64(3), 5.0], dtype=object)) == tally([3, 5])
+    assert tally(np.array([0.5, 1], dtype=object)).reports.tolist() == [0.5, 1.0]
+    with pytest.raises(InvalidCountsError, match=r"between -2\*\*63 and 2\*\*63; got 1180591620717411303424"):
+        tally(np.array([2**70, 1], dtype=object))
+    with pytest.raises(InvalidCountsError, match="numbers or strings"):
+        tally(np.array([True, 1], dtype=object))
+
+
+def test_pairs_that_were_drawn_one_by_one_are_counted() -> None:
+    mechanism = Product(
+        TruncatedGeometric(Integers(0, 9), epsilon=1.0), RandomizedResponse(Categories(["f", "m"]), epsilon=1.0)
+    )
+    drawn = [mechanism.privatize((3, "f"), rng=seed) for seed in range(60)]
+    assert isinstance(drawn[0], tuple)
+    counts = tally(drawn)
+    expected = Counter(drawn)
+    assert {tuple(one): number for one, number in zip(counts.reports.tolist(), counts.counts, strict=True)} == expected
+    assert mechanism.lay_out(counts).sum() == 60
+    frame = np.empty(60, dtype=object)
+    frame[:] = drawn
+    assert tally(frame) == counts, "a column of pairs, as a data frame has it"
+    with pytest.raises(InvalidCountsError, match="same number of parts"):
+        tally([(3, "f"), (3, "f", 1)])
+
+
+@given(batches=st.lists(reports, max_size=8), least=st.integers(1, 20))
+def test_batches_accumulate_to_the_tally_of_all(batches: list[list[int]], least: int) -> None:
+    usual, module.LEAST_PENDING = module.LEAST_PENDING, least
+    try:
+        running = Accumulator()
+        for number, batch in enumerate(batches):
+            running.add(tally(batch) if number % 2 else batch)
+            assert running.total == sum(map(len, batches[: number + 1]))
+        assert running.counts == tally([report for batch in batches for report in batch])
+    finally:
+        module.LEAST_PENDING = usual
+
+
+def test_an_accumulator_holds_distinct_reports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_PENDING", 50)
+    running = Accumulator()
+    for _ in range(200):
+        running.add(np.arange(40))
+        assert sum(part.reports.size for part in running._pending) < 50
+    running.add([3], [5])
+    assert (running.counts.reports.size, running.total, running.counts.total) == (40, 8005, 8005)
+    assert repr(running) == "Accumulator(Counts(8,005 reports, 40 distinct))"
+    with pytest.raises(InvalidCountsError, match="another kind"):
+        running.add(["yes"])
+    assert running.total == 8005
+
+
+def test_one_report_is_not_one_reports() -> None:
+    assert repr(tally([3])) == "Counts(1 report, 1 distinct)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -205,6 +205,19 @@ def test_products_that_come_out_negative_do_not_end_in_nonsense(least: float) ->
     together = method.solve_many(Evidence(Rounded(matrix), counts), rows)
     np.testing.assert_allclose(together[0].distribution, expected, atol=1e-6)
     assert np.isfinite(together[1].distribution).all()
+
+
+def test_a_gain_that_comes_out_negative_is_that_of_its_rounding() -> None:
+    class Off(Dense):
+        def pull(self, weights: FloatArray) -> FloatArray:
+            gain = super().pull(weights)
+            gain[..., 1] = -1e-17
+            return gain
+
+    for stack in (RowStack.of(EVIDENCE), RowStack.over(EVIDENCE, ROWS)):
+        step = EM(replace(stack, channel=Off(MATRIX)), uniform(4)).step
+        np.testing.assert_array_equal(step.gain[..., 1], 2.0**-52 * step.gain.max(axis=-1))
+        assert (step.following().theta > 0).all()
 
 
 def test_where_a_report_is_out_of_sight_no_rule_is_met_and_no_likelihood_made_up() -> None:

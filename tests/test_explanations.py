@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.explanations import describe_mechanism, describe_report, describe_value, explain_guarantee
+from confide import Status
+from confide.explanations import (
+    WHEN_ENDED_EARLY,
+    describe_alphabet,
+    describe_certificate,
+    describe_mechanism,
+    describe_report,
+    describe_value,
+    explain_guarantee,
+)
 from confide.wording import label_value, plural, with_unit
 
 
@@ -202,3 +211,32 @@ def test_remapping_may_take_away_what_gave_someone_away() -> None:
     open_matrix = cf.FromMatrix(cf.Integers(0, 1), [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
     blind = cf.Remapped(open_matrix, cf.Integers(0, 0))
     assert explain_guarantee(survey(blind)) == ["No factor is promised between any two values."]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "words"), [(math.nan, "negative entries"), (math.inf, "probability 0"), (0.125, "more than 0.125")]
+)
+def test_a_certificate_says_what_it_proves_or_why_there_is_none(certificate: float, words: str) -> None:
+    assert words in describe_certificate(certificate)
+
+
+def test_every_status_short_of_its_goal_has_a_cure() -> None:
+    done = {Status.CLOSED_FORM, Status.CERTIFIED, Status.SMALL_STEP, Status.HELD_OUT, Status.AVERAGED}
+    assert set(WHEN_ENDED_EARLY) == set(Status) - done
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "words"),
+    [
+        (cf.Categories(["a"]), "1 category: a"),
+        (cf.Categories([f"{place}" for place in range(9)]), "9 categories: 0, 1, 2, 3, 4, 5, 6, 7, ..."),
+        (cf.Grid(1, 2, holes=[(0, 0)]), "1 cell, 1 row by 2 columns with 1 hole, neighbours 1 apart"),
+        (cf.Integers(3, 3), "1 whole number, 3 to 3, neighbours 1 apart"),
+        (cf.Integers(), "any whole number, neighbours 1 apart"),
+        (cf.Lattice(), "any cell of an unbounded plane, neighbours 1 apart"),
+        (cf.BitVectors(1), "1 bit, one for each value, packed into 1 whole number"),
+        (cf.BitVectors(64), "64 bits, one for each value, packed into 2 whole numbers"),
+    ],
+)
+def test_alphabets_in_words(alphabet: cf.Alphabet, words: str) -> None:
+    assert describe_alphabet(alphabet) == words

@@ -21,6 +21,7 @@ from confide import (
     Integers,
     Laplace,
     Lattice,
+    LocalDP,
     Mechanism,
     PlanarGeometric,
     PlanarLaplace,
@@ -554,6 +555,7 @@ def test_json_holds_what_the_fingerprint_is_of() -> None:
         (lambda text: text.replace('"fingerprint": "', '"fingerprint": "0'), "one of the two was changed"),
         (lambda text: text.replace(', "fingerprint"', ', "mark"'), "unknown key 'mark'"),
         (lambda text: text.replace('"integers"', '"integer"'), "did you mean 'integers'"),
+        (lambda text: text.partition(', "fingerprint"')[0] + "}", "states the fingerprint None"),
         (lambda text: text[:-1], "not valid JSON"),
         (lambda text: f"[{text}]", "A survey is a JSON object; got list"),
     ],
@@ -575,3 +577,16 @@ def test_long_lists_are_shortened_for_people_alone() -> None:
     matrix = Survey(FromMatrix(Integers(1, 2), np.eye(2)))
     assert "matrix = []  # 2 rows of 2, not shown" in matrix.text(3)
     assert "matrix = [[1.0, 0.0], [0.0, 1.0]]" in matrix.text(4)
+
+
+def test_a_promise_that_was_checked_stands_in_no_survey() -> None:
+    matrix = [[0.7, 0.3], [0.4, 0.6]]
+    promised = Survey(FromMatrix(Integers(1, 2), matrix, promise=LocalDP(1.0)))
+    assert "promise" not in promised.text()
+    assert promised.fingerprint == Survey(FromMatrix(Integers(1, 2), matrix)).fingerprint
+
+
+def test_tables_within_tables_are_written_out() -> None:
+    record = survey(FINITE["product"]).record()
+    assert record["mechanism"]["second"] == {"kind": "randomized-response", "epsilon": 1.0}
+    assert record["alphabet"]["first"] == {"kind": "integers", "low": 18, "high": 27}

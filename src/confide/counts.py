@@ -244,8 +244,8 @@ def _as_reports(reports: ArrayLike) -> Reports:
 def _as_array(reports: ArrayLike) -> Reports:
     """Return reports as an array, without turning a number that stands beside a text into a text."""
     given: Any = reports
-    if isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1:
-        given = given.tolist()
+    if isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.size and isinstance(given.flat[0], tuple):
+        given = given.tolist()  # a column of pairs, as a data frame has it
     if isinstance(given, list | tuple) and len(given):
         kinds = {isinstance(part, str) for one in given if isinstance(one, tuple | list) for part in one}
         if len(kinds) > 1:  # a number and a category, as Product reports a pair

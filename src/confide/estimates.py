@@ -41,7 +41,7 @@ CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
     "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
-"""What to do about an answer that is one of many."""
+"""Cure for an answer that is one of many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Estimate:
     Attributes
     ----------
     alphabet
-        The values. Where the mechanism's alphabet has no end, those among which the answer was looked for.
+        The values. Where the mechanism's alphabet is unbounded, those among which the answer was looked for.
     distribution
         The probability of each value. Only raw inversion may leave negative entries here.
     log_likelihood
@@ -93,7 +93,7 @@ class Estimate:
 
     @property
     def explanation(self) -> str:
-        """How the method ended and, unless all is well, what is known of whether reports can reveal the distribution.
+        """Ending of the method and, unless all is well, what is known of whether reports can reveal the distribution.
 
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
@@ -310,24 +310,25 @@ def _observe(groups: Groups, part: Alphabet | None) -> list[Evidence]:
 
 
 def _has_channels(groups: Groups) -> bool:
-    """Whether every mechanism has an end of outputs, so that there is a channel to look at."""
+    """Whether every mechanism has a whole channel to look at."""
     return all(one.has_channel for one in groups)
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
     """Return among which values to look; None for all of them.
 
-    On an endless alphabet there is no other way. On a finite one only a method that reaches the maximum may leave
+    On an unbounded alphabet there is no other way. On a finite one only a method that reaches the maximum may leave
     values out: IBU's steps depend on all values that it starts from.
     """
     first = next(iter(groups))
     if not first.alphabet.is_finite:
         if not method.climbs:
             raise NotInvertibleError(
-                f"{method.name} inverts a matrix, and {first.alphabet!r} has no end of rows. Use IBU() or MLE(), or "
-                f"give an alphabet with an end."
+                f"{method.name} inverts a matrix, and {first.alphabet!r} is unbounded. Use IBU() or MLE(), or give a "
+                f"finite alphabet."
             )
         return likely_subset_of(groups)
+    first.alphabet.require_listable()
     is_known = all(one.facts.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
     if not (method.reaches_maximum and is_known and first.alphabet.size >= LARGE):
         return None
@@ -336,7 +337,7 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
 
 
 def _put_back(answer: Estimate, subset: LikelySubset) -> Estimate:
-    """Return an answer over the likely values as one over the whole alphabet, if that has an end."""
+    """Return an answer over the likely values as one over the whole alphabet, if that is finite."""
     if not subset.whole.is_finite:
         return replace(answer, alphabet=subset.alphabet, considered=subset)
     return replace(answer, distribution=read_only(subset.spread(answer.distribution)), considered=subset)

@@ -83,7 +83,7 @@ class Evidence:
 
     @cached_property
     def seen(self) -> slice | NDArray[np.bool_]:
-        """Which outputs were reported; a slice where all were, which numpy follows without a copy."""
+        """The outputs that were reported; a slice where all were, which numpy follows without a copy."""
         reported = self.counts > 0
         return slice(None) if reported.all() else reported
 

@@ -36,9 +36,9 @@ from confide.channels import (
     PlanarConvolution,
     RandomizedResponseChannel,
     Rescaled,
-    RowStack,
     ScatteredExponential,
     TwoSidedExponential,
+    VerticalStack,
 )
 from confide.errors import NotInvertibleError
 from confide.kernels import planar_geometric_kernel
@@ -230,7 +230,7 @@ def test_rescaled_rows_are_rows_times_their_factor(shape: tuple[int, int], seed:
 @given(outputs=st.integers(1, 5), heights=st.lists(st.integers(1, 4), min_size=1, max_size=3), seed=st.integers(0, 99))
 def test_piled_channels_stand_one_below_the_other(outputs: int, heights: list[int], seed: int) -> None:
     parts = tuple(random_channel(height, outputs, seed + place) for place, height in enumerate(heights))
-    check(RowStack(parts), np.vstack([part.matrix for part in parts]))
+    check(VerticalStack(parts), np.vstack([part.matrix for part in parts]))
 
 
 @given(shape=st.tuples(*[st.integers(1, 4)] * 4), seed=st.integers(0, 99))

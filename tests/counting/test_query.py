@@ -9,7 +9,7 @@ from tests.cli.surveys import FINITE, survey
 
 import confide as cf
 from confide.counting.query import Query
-from confide.files.counts_files import fields_of
+from confide.files.rows import fields_of
 
 
 @pytest.mark.parametrize("name", FINITE)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import os
 import shutil
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +72,8 @@ def test_both_engines_tell_the_same(spark: Any, save: Save, tmp_path: Path) -> N
     check_texts(tmp_path / "texts.parquet")
     check_json(save('{"report": 3}\n{"report": "x"}\nnone\n\n{"report": null}\n{"report": 4}\n', "r.jsonl"))
     check_refusals(save)
+    check_names_and_pipes(tmp_path)
+    check_torn_files(tmp_path)
     check_frames(spark)
 
 
@@ -117,6 +122,50 @@ def check_refusals(save: Save) -> None:
         cf.count(save('report,who\n3,"Ann\nLee"\n', "quoted.csv"), AGES, engine="spark")
     with pytest.raises(DataFileError, match="no column 'report'"):
         cf.count(save("a,b\n3,4\n", "other.csv"), AGES, engine="spark")
+
+
+def check_names_and_pipes(folder: Path) -> None:
+    """Marks in names mean themselves: no other file is read."""
+    # A query takes a second: one ending for each.
+    for name, other, ending in (
+        ("day[1]", "day1", "parquet"),
+        ("glob*", "globe", "csv"),
+        ("a{b,c}", "ab", "csv"),
+        ("back\\s?", "backsx", "parquet"),
+    ):
+        for stem, report in ((name, 3), (other, 7)):
+            path = folder / "marks" / f"{stem}.{ending}"
+            path.parent.mkdir(exist_ok=True)
+            if ending == "csv":
+                path.write_text(f"report\n{report}\n")
+            else:
+                parquet.write_table(pyarrow.table({"report": [report]}), path)
+        found = cf.count(folder / "marks" / f"{name}.{ending}", AGES, engine="spark")
+        assert found == cf.tally([3]), (name, ending)
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"report\n3\n4\n",))
+    writer.start()
+    assert cf.count(pipe, AGES, engine="spark") == cf.tally([3, 4])
+    writer.join()
+
+
+def check_torn_files(folder: Path) -> None:
+    """Our error and not Java's, wherever the damage shows."""
+    path = folder / "torn.parquet"
+    parquet.write_table(pyarrow.table({"report": [place % 10 for place in range(50_000)]}), path, compression="zstd")
+    whole = path.read_bytes()
+    damaged = whole[:100] + b"x" * 300 + whole[400:]
+    for content in (whole[:-20], damaged):
+        path.write_bytes(content)
+        with pytest.raises(DataFileError) as caught:
+            cf.count(path, AGES, engine="spark")
+        assert "Exception" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+    packed = folder / "torn.csv.gz"
+    packed.write_bytes(gzip.compress(b"report\n" + b"3\n" * 1000, mtime=0)[:-12])
+    with pytest.raises(DataFileError):
+        cf.count(packed, AGES, engine="spark")
 
 
 def check_frames(spark: Any) -> None:

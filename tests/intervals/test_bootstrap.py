@@ -199,3 +199,10 @@ def test_a_row_that_lacks_a_little_is_not_complete_however_many_values_there_are
     whole = Evidence(channel, np.ones(10_000))
     assert is_complete(whole)
     assert not is_complete(Evidence(Lacking(channel.ratio, channel.complement, channel.columns), whole.counts))
+
+
+def test_half_a_band_is_the_error_that_no_more_replicates_exceed_than_the_level_allows() -> None:
+    errors = np.arange(1.0, 21.0)[:, None] / 100
+    family = Family(np.zeros(1), errors)
+    assert family.half_width(lambda theta: theta, 0.9).tolist() == [0.19]  # of twenty, one is larger; 0.18 has two
+    assert family.half_width(lambda theta: theta, 0.95).tolist() == [0.2]

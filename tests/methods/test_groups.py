@@ -71,3 +71,20 @@ def test_what_cannot_be_estimated() -> None:
         cf.estimate_groups(towns(mechanism), mechanism, "ibu")  # type: ignore[arg-type]
     with pytest.raises(InvalidCountsError, match="no reports"):
         cf.estimate_groups({"none": cf.tally([])}, mechanism, cf.IBU())
+
+
+def test_groups_with_channels_of_their_own_are_counted_one_after_the_other() -> None:
+    mechanism, done = cf.Rappor(cf.Integers(0, 5), epsilon=2.0), list[int]()
+    groups = towns(mechanism, 4)
+    found = cf.estimate_groups(groups, mechanism, cf.IBU(), progress=done.append)
+    assert done == [1, 2, 3, 4]
+    for town, counts in groups.items():
+        np.testing.assert_allclose(found[town].distribution, cf.estimate(counts, mechanism, cf.IBU()).distribution)
+
+
+def test_the_default_is_that_of_everything_else() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    groups = towns(mechanism, 2)
+    for town, answer in cf.estimate_groups(groups, mechanism).items():
+        assert answer.method == cf.Stacked()
+        np.testing.assert_array_equal(answer.distribution, cf.estimate(groups[town], mechanism).distribution)

@@ -209,3 +209,11 @@ def test_randomized_response_by_any_solver() -> None:
         for solver in ("auto", "support-newton", "interior-point")
     ]
     assert np.ptp(likelihoods) <= 1e-6
+
+
+def test_a_certificate_far_above_the_resolution_is_the_solvers_fault_and_not_that_of_precision() -> None:
+    evidence = Evidence(Dense(np.eye(2)), np.array([3e18, 4e18]))
+    assert evidence.resolution > 1e-6
+    for factor, status in ((50, Status.PRECISION_LIMIT), (200, Status.STALLED)):
+        found = MLE()._status(evidence, factor * evidence.resolution, 10, is_over=False)
+        assert found is status

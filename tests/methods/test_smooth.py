@@ -7,6 +7,7 @@ import pytest
 
 import confide as cf
 from confide.errors import SolverError
+from confide.methods.smooth import believe, fit_all, mix
 
 
 def errors(mechanism: cf.Mechanism, histogram: object, methods: list[cf.Method], seeds: range) -> list[float]:
@@ -104,3 +105,14 @@ def test_too_many_categories_are_refused_with_a_cure() -> None:
     mechanism = cf.RandomizedResponse(cf.Categories(list(range(2001))), 2.0)
     with pytest.raises(SolverError, match=r"at most 2,000 values without neighbours.*Use IBU"):
         cf.estimate(cf.tally([1, 2], [5, 5]), mechanism, cf.Smooth())
+
+
+def test_four_steps_of_em_lead_from_the_population_to_those_who_reported() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 19), 1.0)
+    shape = np.exp(-((np.arange(20) - 8) ** 2) / 20.0)
+    evidence = mechanism.observe(mechanism.simulate_counts(np.rint(800 * shape / shape.sum()).astype(int), rng=2))
+    _, fits = fit_all(evidence, lambda _outputs: None)
+    theta, matrix = mix(fits, believe(evidence, fits)), mechanism.channel.dense()
+    for _ in range(4):
+        theta = theta * (matrix @ (evidence.frequencies / (theta @ matrix)))
+    np.testing.assert_allclose(cf.Smooth().solve(evidence).distribution, theta, rtol=1e-9)

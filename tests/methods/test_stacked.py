@@ -10,7 +10,7 @@ from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.methods.ibu import Folds
-from confide.methods.stacked import HEAD_START, Candidate, weigh
+from confide.methods.stacked import HEAD_START, Candidate, _main_shares, weigh
 
 AGES = cf.Integers(0, 99, unit="year")
 
@@ -179,3 +179,36 @@ def test_over_a_sample_of_the_papers_grid_it_beats_every_fixed_delta() -> None:
     assert default < 0.8 * min(fixed)
     for row in means:
         assert row[0] < 1.3 * min(row[1:])
+
+
+def test_replicates_borrow_the_shares_of_a_few_of_them_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.methods.stacked.WEIGHED", 2)
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
+    evidence = mechanism.observe(mechanism.simulate_counts([100] * 10, rng=1))
+    rows = np.tile(evidence.counts, (4, 1))
+    method, pilot = cf.Stacked(), cf.Stacked().solve(evidence)
+    answers = {"smooth": cf.Smooth().solve_many(evidence, rows, pilot=pilot)[0], "MLE": cf.MLE(0.01).solve(evidence)}
+    smooth, highest = (answers[name].distribution for name in ("smooth", "MLE"))
+    shares = iter([(1.0, 0.0), (0.25, 0.75)])
+
+    def weighed(_method: cf.Stacked, one: Evidence, _monitor: object = None) -> cf.Solution:
+        first, second = next(shares)
+        choices = (cf.Choice("a", first, 0.0, method=cf.Smooth()), cf.Choice("b", second, 0.0, method=cf.MLE(0.01)))
+        return cf.Solution(one.frequencies, 0, cf.Status.HELD_OUT, "", choices)
+
+    monkeypatch.setattr(cf.Stacked, "solve", weighed)
+    found = [one.distribution for one in method.solve_many(evidence, rows, pilot=pilot)]
+    np.testing.assert_allclose(found[0], smooth, atol=1e-9)
+    np.testing.assert_allclose(found[1], 0.25 * smooth + 0.75 * highest, atol=1e-4)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-9)
+    np.testing.assert_allclose(found[3], found[1], atol=1e-9)
+
+
+def test_candidates_with_a_tiny_share_are_left_out_of_replicates_and_the_others_make_up_for_them() -> None:
+    choices = [
+        cf.Choice("a", 0.485, 0.0, method=cf.Smooth()),
+        cf.Choice("b", 0.5, 0.0, method=cf.MLE()),
+        cf.Choice("c", 0.015, 0.0, method=cf.IBU()),
+        cf.Choice("d", 0.0, None, "too large"),
+    ]
+    assert _main_shares(choices) == {cf.Smooth(): pytest.approx(0.485 / 0.985), cf.MLE(): pytest.approx(0.5 / 0.985)}

@@ -9,7 +9,7 @@ import pytest
 
 import confide as cf
 from confide.plans.curves import Curve, Obstacle, fit_slope
-from confide.plans.measures import Prediction
+from confide.plans.measures import Prediction, student
 from confide.plans.records import headline
 
 RESPONSE = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=1.0)
@@ -110,3 +110,23 @@ def test_ranges_hold_95_percent_and_are_not_far_too_wide(places: tuple[float, ..
         )
     assert inside >= 0.93 * 600
     assert near <= 0.75 * 600
+
+
+@pytest.mark.parametrize("relative", [0.01, 0.03])
+def test_the_range_of_an_extrapolation_is_by_the_slope(relative: float) -> None:
+    """How far off the last point is, and how far off the slope that goes on from there; both over the slope."""
+    found = curve(0.8, 0.6, relative=relative).halving(1.0)
+    assert found is not None
+    exponent = math.log(0.6 / 0.8) / math.log(4)
+    both = math.hypot(*[student(9) * relative] * 2)
+    ahead = math.log(2 * 0.6 / 0.8) / -exponent
+    width = (both + ahead * both / math.log(4)) / -exponent
+    assert math.log(found.high / found.factor) == pytest.approx(width)
+    assert found.low == pytest.approx(max(1.0, found.factor * math.exp(-width)))
+
+
+def test_a_slope_trusts_what_is_known_well() -> None:
+    points = {1.0: Prediction(1.0, 0.002, 9), 4.0: Prediction(0.5, 0.001, 9), 16.0: Prediction(0.9, 0.2, 9)}
+    found = fit_slope(points)
+    assert found is not None
+    assert found.exponent == pytest.approx(-0.5, abs=0.01)

@@ -135,3 +135,9 @@ def test_files_that_do_not_fit(name: str, text: str, words: str, tmp_path: Path)
     path.write_text(text)
     with pytest.raises(ConfideError, match=words):
         as_guess(path, SMALL)
+
+
+def test_the_rows_of_an_estimate_may_stand_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "estimate.csv"
+    path.write_text("value,probability\n3,0.4\n0,0.1\n2,0.3\n1,0.2\n")
+    np.testing.assert_allclose(as_guess(path, SMALL, "value").vector, [0.1, 0.2, 0.3, 0.4])

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from confide.plans.measures import TWO_SIDED, QueryWidth
+from confide import Integers
+from confide.plans.measures import TWO_SIDED, Distance, QueryWidth
 
 WIDTH = QueryWidth("something", np.ones(1))
 
@@ -33,3 +34,10 @@ def test_errors_that_do_not_scatter() -> None:
     assert (none.mean, none.margin) == (0.0, 0.0)
     assert same.mean == pytest.approx(0.25 * TWO_SIDED)
     assert same.margin == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_expected_distance_is_the_mean_with_its_standard_error() -> None:
+    found = Distance(Integers(0, 9)).summarise(np.array([1.0, 3.0, 1.0, 3.0]))
+    assert (found.mean, found.repeats) == (2.0, 4)
+    assert found.standard_error == pytest.approx(math.sqrt(4 / 3 / 4))  # one degree of freedom went into the mean
+    assert found.margin == pytest.approx(3.182446 * found.standard_error, rel=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
 from confide.plans.measures import Distance, QueryWidth
 from confide.plans.records import headline, remarks
+from confide.plans.rivals import epsilon_bounds
 from confide.plans.simulations import fingerprint
 
 LINE = cf.Integers(0, 9, unit="year")
@@ -212,6 +214,9 @@ def test_a_broken_cache_is_no_failure(tmp_path: Path) -> None:
     for file in tmp_path.iterdir():
         file.write_text('{"errors": "nonsense"}')
     assert make(people=500, cache=cache).prediction == expected
+    for file in tmp_path.iterdir():
+        file.write_text(json.dumps({"errors": [0.5] * 7}))  # six repeats were asked for
+    assert make(people=500, cache=cache).prediction == expected
     (tmp_path / "file").write_text("")
     assert make(people=500, cache=Cache(tmp_path / "file")).prediction == expected
 
@@ -339,3 +344,17 @@ def test_a_plan_is_made_for_what_estimate_does_unless_told() -> None:
     error = math.hypot(expected.standard_error, float(np.std(fresh, ddof=1)) / math.sqrt(len(fresh)))
     assert abs(float(np.mean(fresh)) - expected.mean) < 3 * error
     assert 3 * error < 0.3 * expected.mean, "so wide that IBU would pass as well"
+
+
+def test_the_range_of_epsilon_goes_with_the_spacing() -> None:
+    """A promise per kilometre of the same cells is a thousand times one per metre."""
+    steps = epsilon_bounds(cf.TruncatedGeometric(cf.Integers(0, 50), 0.5))
+    metres = epsilon_bounds(cf.TruncatedGeometric(cf.Integers(0, 50, spacing=1000.0), 0.0005))
+    assert [1000 * one for one in metres] == pytest.approx(steps)
+
+
+def test_the_trade_off_stops_where_reports_would_have_to_be_drawn_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.plans.rivals.MOST_DRAWN", 2000 * LINE.size)
+    made = make(cf.Geometric(LINE, epsilon=0.5), people=600, repeats=4)
+    assert made.by_people.places == (150.0, 600.0)
+    assert make(people=600, repeats=4).by_people.places == (150.0, 600.0, 2400.0, 9600.0)

@@ -80,3 +80,8 @@ def test_a_power_law_takes_few_settings(exponent: float, start: float) -> None:
     answer = search(error, 5e3**exponent, scatter=0.001).run(start)
     assert answer.value == pytest.approx(5e3, rel=0.03)
     assert len(seen) // 2 <= 8  # each place is asked for mean and scatter
+
+
+def test_a_search_goes_on_until_the_target_is_met_within_a_quarter_of_the_error() -> None:
+    answer = search(lambda people: 10 / people**0.5, 0.1085, scatter=0.1).run(10_000.0)  # 8 % off at the start
+    assert 10 / answer.value**0.5 == pytest.approx(0.1085, rel=0.025)

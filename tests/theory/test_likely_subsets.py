@@ -348,7 +348,7 @@ def test_what_does_not_fit_is_refused_with_the_cure() -> None:
 
 
 def test_inversion_of_no_end_of_rows_is_refused() -> None:
-    with pytest.raises(NotInvertibleError, match=r"INV-N inverts a matrix, and Integers\(\) has no end of rows"):
+    with pytest.raises(NotInvertibleError, match=r"INV-N inverts a matrix, and Integers\(\) is unbounded"):
         estimate(tally([3]), Geometric(Integers(), 1.0), Inversion())
 
 

@@ -8,7 +8,7 @@ from confide.channels.kronecker import Kronecker
 from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
 from confide.channels.scattered import ScatteredExponential
-from confide.channels.stacks import ColumnStack, RowStack
+from confide.channels.stacks import ColumnStack, VerticalStack
 from confide.channels.two_sided_exponential import TwoSidedExponential
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "PlanarConvolution",
     "RandomizedResponseChannel",
     "Rescaled",
-    "RowStack",
     "ScatteredExponential",
     "TwoSidedExponential",
+    "VerticalStack",
 ]

@@ -120,7 +120,12 @@ class BitChannel(Channel):
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
-        bits = (self._by_position[values // 8] >> (values % 8).astype(np.uint8)[:, None]) & np.uint8(1)
+        return self.block(values, slice(None))
+
+    def block(self, values: Indices, outputs: Indices | slice) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        bytes_ = self._by_position[values // 8][:, outputs]
+        bits = (bytes_ >> (values % 8).astype(np.uint8)[:, None]) & np.uint8(1)
         lifted: FloatArray = 1.0 + self.lift * bits.astype(np.float64)
         return lifted
 

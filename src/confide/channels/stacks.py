@@ -69,11 +69,11 @@ class ColumnStack(Channel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowStack(Channel):
-    """Row stack: values of the first channel, then those of the second, and so on.
+class VerticalStack(Channel):
+    """Vertical stack: values of the first channel, then those of the second, and so on.
 
     >>> from confide.channels import Dense
-    >>> RowStack((Dense(np.array([[0.5, 0.5]])), Dense(np.array([[0.2, 0.8]])))).push(np.array([1.0, 1.0]))
+    >>> VerticalStack((Dense(np.array([[0.5, 0.5]])), Dense(np.array([[0.2, 0.8]])))).push(np.array([1.0, 1.0]))
     array([0.7, 1.3])
     """
 

@@ -137,13 +137,17 @@ class TwoSidedExponential(Channel):
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
-        positions = np.arange(self.columns.size)
-        powers: FloatArray = self.ratio ** np.abs(values[:, None] - positions[None, :])
-        matrix = powers * self.columns
+        return self.block(values, np.arange(self.columns.size))
+
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        powers: FloatArray = self.ratio ** np.abs(values[:, None] - outputs)
+        matrix = powers * self.columns[outputs]
         if self.rows is not None:
             matrix *= self.rows[values][:, None]
         if self.diagonal is not None:
-            matrix[np.arange(values.size), values] = self.diagonal[values]
+            own, places = np.nonzero(values[:, None] == outputs)
+            matrix[own, places] = self.diagonal[outputs[places]]
         return matrix
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +11,10 @@ import typer
 
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
 from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, warn_of_values
-from confide.counting import ENGINES, Ledger, Request, open_ledger, plan_query, refuse_rejects
+from confide.counting import ENGINES, Ledger, Request, name_source, open_ledger, plan_query, refuse_rejects
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
+from confide.files.counts_files import Sums
 from confide.files.rows import first_few
 from confide.surveys import load_survey
 from confide.wording import counted
@@ -91,16 +93,16 @@ def count(  # noqa: PLR0913 - one argument an option
     with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine) as ledger:
         if strict:
             refuse_rejects(ledger)
-        account = replace(ledger.account, source=_describe(paths))
+        account = replace(ledger.account, source=name_source(paths))
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
         heading = Heading((contract,), request.by, account)
-        found = _Found()
-        write_counts(output, found.watch(ledger.batches(), len(request.by)), heading)
+        groups = set[tuple[Any, ...]]()
+        sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
         columns, notes = ledger.report_names, ledger.notes
         left_out = f": see {rejects}" if rejects is not None else _left_out(account, ledger)
-    _summarize(heading, found, f"{account.source}, {name_columns(columns)}", output, as_json=as_json)
+    _summarize(heading, sums, len(groups), output, as_json=as_json)
     for note in notes:
         warn(note)
     if request.by and not str(output).lower().endswith((".parquet", ".pq")):
@@ -120,19 +122,12 @@ def split_names(names: list[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
 
 
-class _Found:
-    """What goes by on its way into a file of counts."""
-
-    def __init__(self) -> None:
-        self.people, self.rows, self.groups = 0, 0, set[tuple[Any, ...]]()
-
-    def watch(self, batches: Any, depth: int) -> Any:
-        for batch in batches:
-            self.people += int(batch.column(batch.num_columns - 1).to_numpy().sum())
-            self.rows += batch.num_rows
-            if depth:
-                self.groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))
-            yield batch
+def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:
+    """Note the groups that go by on their way into a file of counts."""
+    for batch in batches:
+        if depth:
+            groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))
+        yield batch
 
 
 def _left_out(account: Account, ledger: Ledger) -> str:
@@ -143,21 +138,20 @@ def _left_out(account: Account, ledger: Ledger) -> str:
     )
 
 
-def _describe(paths: list[str]) -> str:
-    return "standard input" if paths == ["-"] else paths[0] if len(paths) == 1 else f"{len(paths):,} files"
-
-
-def _summarize(heading: Heading, found: _Found, source: str, output: Path, *, as_json: bool) -> None:
+def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, *, as_json: bool) -> None:
     rows = heading.rows
     if as_json:
         rejected = {str(reason): number for reason, number in rows.rejected.items()}
-        record = {"reports": found.people, "distinct": found.rows, "output": str(output), "by": list(heading.by)}
+        record = {"reports": sums.people, "distinct": sums.rows, "output": str(output), "by": list(heading.by)}
         tally = {"read": rows.read, "accepted": rows.accepted, "rejected": rows.total_rejected, "reasons": rejected}
-        show_json(record | {"groups": len(found.groups) if heading.by else None, "rows": tally})
+        show_json(record | {"groups": groups if heading.by else None, "rows": tally})
         return
     is_piped = str(output) == "-"
-    say(f"Counted {counted(found.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
+    say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
     distinct = "pairs of a group and a report" if heading.by else "different reports"
-    pairs = [("Read", f"{source}: {rows}"), ("Distinct", f"{found.rows:,} {distinct}")]
-    groups = [("Groups", f"{len(found.groups):,}, by {', '.join(heading.by)}")] if heading.by else []
-    show_pairs(pairs + groups, stderr=is_piped)
+    pairs = [
+        ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
+        ("Distinct", f"{sums.rows:,} {distinct}"),
+    ]
+    pairs += [("Groups", f"{groups:,}, by {', '.join(heading.by)}")] if heading.by else []
+    show_pairs(pairs, stderr=is_piped)

@@ -121,13 +121,17 @@ def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> Non
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse outputs that cannot be written, or that are one of the inputs, before any work is done."""
-    taken = {one.resolve() for one in inputs if one is not None and str(one) != "-"}
+    read = {one.resolve() for one in inputs if one is not None and str(one) != "-"}
+    written: set[Path] = set()
     for output in outputs:
         if output is None or str(output) == "-":
             continue
-        if output.resolve() in taken:
+        place = output.resolve()
+        if place in read:
             raise InvalidParameterError(f"{output} is also an input, which writing would destroy. Name another output.")
-        taken.add(output.resolve())
+        if place in written:
+            raise InvalidParameterError(f"{output} is named twice, and can hold one of the two. Name another output.")
+        written.add(place)
         check_writable(output)
 
 

@@ -21,11 +21,11 @@ from confide.counting.query import Kind, Query
 from confide.counting.sources import PathLike, format_of, look_at_all, note_empty, search, set_down
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files.counts_files import CountsFile, Heading, fields_of, is_counts_file, read_counts, split_groups
+from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts, split_groups
 from confide.files.groups import CountedReports, GroupedCounts, Pool
 from confide.files.reading import read_report_rows
-from confide.files.rows import Account, Reject, first_few
-from confide.files.sheets import REPORT_COLUMN, STANDARD_STREAM, Request
+from confide.files.rows import Account, Reject, fields_of, first_few
+from confide.files.sheets import REPORT_COLUMN, STANDARD_STREAM, Request, name_of
 from confide.files.writing import write_rejects
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey
@@ -137,9 +137,21 @@ def count(
     with open_ledger(source, request, engine) as ledger:
         if strict:
             refuse_rejects(ledger)
-        ledger.account.require_any(request.alphabet)
-        heading = Heading((contract,), request.by, ledger.account)
-        return _to_counted(ledger, heading)
+        account = replace(ledger.account, source=name_source(source))
+        account.require_any(request.alphabet)
+        return _to_counted(ledger, Heading((contract,), request.by, account))
+
+
+def name_source(source: Any) -> str:
+    """Return what a source is called in messages.
+
+    >>> name_source(["-"]), name_source("reports.csv"), name_source(["a.csv", "b.csv"])
+    ('standard input', 'reports.csv', '2 files')
+    """
+    if not _is_paths(source):
+        return "The table"
+    paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
+    return name_of(paths[0]) if len(paths) == 1 else counted(len(paths), "file")
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,8 +300,8 @@ def refuse_rejects(ledger: Ledger) -> None:
     if account.total_rejected:
         first = next(ledger.rejects())
         raise DataFileError(
-            f"{account.total_rejected:,} of {counted(account.read, 'row')} cannot be used ({account.reasons}); the "
-            f"first:\n  {first}"
+            f"{account.total_rejected:,} of {counted(account.read, 'row')} cannot be used ({account.reasons}); "
+            f"the first:\n  {first}"
         )
 
 

@@ -7,6 +7,7 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,8 +165,9 @@ class DuckLedger:
         same = " AND ".join(f"found.{part} IS NOT DISTINCT FROM refused.{part}" for part in parts)
         shown = ", ".join(f"CAST(found.{part} AS STRING)" for part in parts)
         rows = relation.select(self._kinds, with_line=True)
-        found = self._connection.execute(
-            f"SELECT found.line, outcome, {shown} FROM ({rows}) AS found JOIN refused ON {same} ORDER BY found.line"
+        found = _execute(
+            self._connection,
+            f"SELECT found.line, outcome, {shown} FROM ({rows}) AS found JOIN refused ON {same} ORDER BY found.line",
         )
         while batch := found.fetchmany(10_000):
             for line, outcome, *texts in batch:
@@ -210,7 +212,7 @@ class DuckLedger:
         views = " UNION ALL ".join(relation.select(kinds) for relation in found)
         with self._explained():
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
-            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE counted AS {self.query.text}")
+            _execute(self._connection, f"CREATE OR REPLACE TEMP TABLE counted AS {self.query.text}")
 
     def _is_complete(self) -> bool:
         """Whether as many rows were read as there are by another count: of line ends, or of Parquet's own."""
@@ -227,8 +229,7 @@ class DuckLedger:
     def _explained(self) -> Iterator[None]:
         """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
         try:
-            with _interruptible():
-                yield
+            yield
         except self._duckdb.Error as error:
             told = next((stream.failure for stream in self._streams if stream.failure is not None), None)
             if told is not None:
@@ -238,13 +239,18 @@ class DuckLedger:
             raise (_OddFileError if is_odd else DataFileError)(f"The reports cannot be counted: {sentence}.") from None
 
 
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn a query that was interrupted from the keyboard into the interrupt that it is."""
-    try:
-        yield
-    except require("duckdb").InterruptException:
-        raise KeyboardInterrupt from None
+def _execute(connection: Any, query: str) -> Any:
+    """Run a query that may take long in a thread of its own, so that an interruption from the keyboard ends it.
+
+    In the main thread DuckDB looks at signals only between tasks, which may be never.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(connection.execute, query)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 @contextlib.contextmanager
@@ -297,16 +303,17 @@ def merge_files(
     with _connection(MEMORY) as connection, _merging_explained():
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
-        query = _sum_query(headings, merged, list(surveys))
-        write_counts(output, connection.sql(query).to_arrow_reader(BATCH_ROWS), merged)
+        _execute(connection, f"CREATE TEMP TABLE merged AS {_sum_query(headings, merged, list(surveys))}")
+        order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
+        rows = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
+        write_counts(output, rows, merged)
     return merged
 
 
 @contextlib.contextmanager
 def _merging_explained() -> Iterator[None]:
     try:
-        with _interruptible():
-            yield
+        yield
     except require("duckdb").Error as error:
         sentence = str(error).strip().partition("\n")[0].removesuffix(".")
         raise DataFileError(f"The counts cannot be added up: {sentence}.") from None
@@ -318,7 +325,7 @@ def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
         pass
     names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
     repeated = f"SELECT COUNT(*) FROM {_read(file)} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
-    if connection.execute(repeated).fetchone() is not None:
+    if _execute(connection, repeated).fetchone() is not None:
         raise DataFileError(f"{file} holds a report more than once. {AGAIN}")
 
 
@@ -347,11 +354,9 @@ def _read(file: str) -> str:
 
 def _sum_query(headings: dict[str, Heading], merged: Heading, marks: list[str]) -> str:
     """Return SQL that adds up; of each file the survey's number becomes its number among all surveys."""
-    names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
+    names, count = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1]), DUCK.quoted(COUNT_COLUMN)
     selects = " UNION ALL ".join(_select(file, heading, merged, marks) for file, heading in headings.items())
-    order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
-    count = DUCK.quoted(COUNT_COLUMN)
-    return f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names} ORDER BY {order}"
+    return f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names}"
 
 
 def _select(file: str, heading: Heading, merged: Heading, marks: list[str]) -> str:

@@ -18,9 +18,8 @@ from typing import Literal
 
 from confide.alphabets import Alphabet, Grid, Pairs
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
-from confide.files.counts_files import Field, fields_of
 from confide.files.reading import COUNT_LIMIT
-from confide.files.rows import Reason
+from confide.files.rows import Field, Reason, fields_of
 from confide.files.sheets import REPORT_COLUMN
 
 Kind = Literal["text", "integer", "real"]

@@ -16,17 +16,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Line, Pairs, Plane, Values
-from confide.alphabets.base import LARGEST_INTEGER
+from confide.alphabets import Alphabet, Pairs, Values
 from confide.counts import Counts, merge, tally
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order
 from confide.files.reading import COUNT_LIMIT
-from confide.files.rows import Account, Reason
+from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
 from confide.files.writing import report_columns, whole_file
 from confide.surveys import Survey, parse_survey
@@ -35,69 +34,14 @@ from confide.wording import digest
 METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""
 
+SUMS = b"confide.sums"
+"""Under which name it carries how many rows it has, and to what its counts add up."""
+
 SURVEY_COLUMN = "survey"
 
 FORMATS = (".parquet", ".csv", ".csv.gz")
 
 AGAIN = "Was it edited or damaged? Count the reports again."
-
-
-@dataclass(frozen=True)
-class Field:
-    """One part of a report, in the few words that SQL and Arrow need.
-
-    Attributes
-    ----------
-    kind
-        A whole number, a real number on a fine lattice, or a text.
-    low, high
-        Between what a whole number lies.
-    members
-        The only whole numbers or texts that there are; None where all between low and high are.
-    resolution
-        Of how large a fraction of one real numbers are multiples.
-    """
-
-    kind: Literal["whole", "real", "text"]
-    low: int = -LARGEST_INTEGER
-    high: int = LARGEST_INTEGER
-    members: tuple[int, ...] | tuple[str, ...] | None = None
-    resolution: int = 1
-
-
-def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
-    """Return the parts of a report of this alphabet.
-
-    >>> from confide import Grid
-    >>> fields_of(Grid(2, 3))[1].high
-    2
-    """
-    if isinstance(alphabet, Pairs):
-        return fields_of(alphabet.first) + fields_of(alphabet.second)
-    if isinstance(alphabet, Grid):
-        return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
-    if isinstance(alphabet, BitVectors):
-        lengths = (min(63, alphabet.length - start) for start in range(0, alphabet.length, 63))
-        return tuple(_span(0, 2**length) for length in lengths)
-    return (_field_of(alphabet),) * alphabet.parts
-
-
-def _field_of(alphabet: Alphabet) -> Field:
-    """Return what every part of a report is, where all are alike."""
-    if isinstance(alphabet, Integers) and alphabet.is_finite:
-        return Field("whole", *alphabet.span)
-    if isinstance(alphabet, Integers | Lattice):
-        return Field("whole")
-    if isinstance(alphabet, Line | Plane):
-        return Field("real", resolution=alphabet.RESOLUTION)
-    if isinstance(alphabet, Categories):
-        members: Any = alphabet.values
-        return Field("text" if isinstance(members[0], str) else "whole", members=members)
-    raise InvalidParameterError(f"Reports of {alphabet!r} cannot be counted in SQL; tally them in Python.")
-
-
-def _span(first: int, size: int) -> Field:
-    return Field("whole", first, first + size - 1)
 
 
 @dataclass(frozen=True)
@@ -317,16 +261,18 @@ def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]
             yield pyarrow.record_batch([*columns, one.counts.astype(np.int64).tolist()], schema=heading.schema)
 
 
-def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> None:
-    """Write counts batch by batch: a whole file, or none."""
+def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
+    """Write counts batch by batch, a whole file or none, and return what they add up to."""
     name = str(path).lower()
     if not name.endswith(FORMATS):
         raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
+    sums = Sums()
     with whole_file(path) as stream:
         if name.endswith(".parquet"):
-            _write_parquet(stream, _bounded(batches), heading)
+            _write_parquet(stream, sums.watch(batches), heading, sums)
         else:
-            _write_csv(stream, _bounded(batches), heading, is_packed=name.endswith(".gz"))
+            _write_csv(stream, sums.watch(batches), heading, is_packed=name.endswith(".gz"))
+    return sums
 
 
 def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
@@ -336,11 +282,16 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
         if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
             told = ", ".join(f"{field.name} ({field.type})" for field in schema)
             raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
+        sums = Sums()
         for batch in file.iter_batches():
             fault = _find_batch_fault(batch, heading)
             if fault:
                 raise DataFileError(f"{path} cannot be used: {fault}. {AGAIN}")
+            sums.add(batch)
             yield batch
+        # Another program that wrote the file again may have left the sums out.
+        if (file.metadata.metadata or {}).get(SUMS, sums.text) != sums.text:
+            raise DataFileError(f"{path} cannot be used: its counts do not add up to what it says. {AGAIN}")
 
 
 def _find_batch_fault(batch: Any, heading: Heading) -> str:
@@ -430,21 +381,40 @@ def _schema(path: str) -> Any:
         return require("pyarrow.parquet").read_schema(path)
 
 
-def _bounded(batches: Iterable[Any]) -> Iterator[Any]:
-    """Refuse sums that a file of counts cannot hold."""
-    for batch in batches:
+class Sums:
+    """The number of rows of a file of counts and the sum of its counts, taken while batches go by."""
+
+    def __init__(self) -> None:
+        self.rows, self.people = 0, 0
+
+    def add(self, batch: Any) -> None:
+        """Take a batch into account."""
         counts = batch.column(batch.num_columns - 1).to_numpy()
-        if counts.size and counts.max() >= COUNT_LIMIT:
-            raise DataFileError(f"A report was counted {counts.max():,} times, more than 2**53. Correct the counts.")
-        yield batch
+        self.rows += counts.size
+        # By halves, for a sum of many large counts could overflow int64.
+        self.people += (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+    def watch(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Take batches into account on their way into a file, and refuse what the file could not hold."""
+        for batch in batches:
+            self.add(batch)
+            if self.people >= COUNT_LIMIT:
+                raise DataFileError("The counts add up to 2**53 or more, which cannot be. Correct the counts.")
+            yield batch
+
+    @property
+    def text(self) -> bytes:
+        """The sums as the file carries them."""
+        return f"{self.rows} {self.people}".encode()
 
 
-def _write_parquet(stream: BinaryIO, batches: Iterable[Any], heading: Heading) -> None:
+def _write_parquet(stream: BinaryIO, batches: Iterable[Any], heading: Heading, sums: Sums) -> None:
     parquet, schema = require("pyarrow.parquet"), heading.schema
     # With a checksum a page that was damaged on its way is an error and not another number.
     with parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
         for batch in batches:
             writer.write_batch(batch.rename_columns(list(heading.columns)).cast(schema))
+        writer.add_key_value_metadata({SUMS: sums.text})
 
 
 def _write_csv(stream: BinaryIO, batches: Iterable[Any], heading: Heading, *, is_packed: bool) -> None:

@@ -49,7 +49,7 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """How far the ends are apart."""
+        """Distance between the ends."""
         return self.high - self.low
 
     def contains(self, answer: float) -> bool:
@@ -96,7 +96,7 @@ class Band:
 
     @property
     def width(self) -> FloatArray:
-        """How far the ends are apart, for each value."""
+        """Distance between the ends, for each value."""
         return self.high - self.low
 
     def at(self, value: Value) -> Interval:

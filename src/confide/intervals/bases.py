@@ -24,7 +24,7 @@ Answer = Callable[[FloatArray], FloatArray]
 """Takes a stack of distributions, one a row, to the answers that they give: one row each, a column a question."""
 
 COMPLETE = 1e-9
-"""How far the sum of a row of a channel may be from 1 if its outputs are all that a report can be.
+"""Rounding of the sum of a row, 1, over all outputs that a report can be.
 
 Rows of a hundred thousand outputs sum to 1 within 1e-15, on a line and on a plane.
 """
@@ -46,10 +46,10 @@ FEWEST = 40
 
 
 class Basis(ABC):
-    """How ends are found: a frozen value that holds its settings and nothing else."""
+    """Basis of an interval, which finds its ends: a frozen value that holds its settings and nothing else."""
 
     looks_around: ClassVar[bool] = False
-    """Whether it considers, on an endless alphabet, more values than the likely ones that the method was given."""
+    """Whether it considers, on an unbounded alphabet, more values than the likely ones that the method was given."""
 
     @abstractmethod
     def ends(
@@ -175,7 +175,7 @@ class Likelihood(Basis):
 
 @dataclass(frozen=True)
 class Bootstrap(Basis):
-    """What the method would answer to new reports, with its bias counted in.
+    """Answers of the method to new reports (parametric bootstrap), with its bias counted in.
 
     Reports are drawn anew from the estimate and from the distribution that explains the reports best, and solved again.
     The interval reaches as far to both sides of the estimate as the larger error of the two. Where a report can be what

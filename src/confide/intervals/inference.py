@@ -1,4 +1,4 @@
-"""What reports say about the truth beyond one estimate: intervals for values, queries, means and quantiles."""
+"""Inference: intervals for values, queries, means and quantiles from an estimate and the reports that it came from."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Inference:
     solution, method
         What was recovered, and how.
     channel
-        The mechanism's own channel, with all outputs; None where there is no end of them.
+        The mechanism's own channel, with all outputs; None where they are unbounded.
     surroundings
-        On an endless alphabet, where the values are the likely ones and others around them: which are which.
+        On an unbounded alphabet, where the values are the likely ones and others around them: which are which.
     wide
-        On an endless alphabet, where the values are the likely ones alone: the same with their surroundings, for bases
-        that look around.
+        On an unbounded alphabet, where the values are the likely ones alone: the same with their surroundings, for
+        bases that look around.
     """
 
     alphabet: Alphabet
@@ -167,7 +167,7 @@ class Inference:
         considered = self._seen_by(chosen)
         weights = considered.numbers
         answer = considered._answer("mean", weights, _range(weights), level, chosen)
-        words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {ENDLESS_MEAN}"
+        words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
         return replace(answer, is_share=False, rests_on=words)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
@@ -315,7 +315,7 @@ class Inference:
 OPEN_SHARES = "many distributions explain the reports best, and the interval holds the shares that all of them give"
 
 
-ENDLESS_MEAN = "a mean over values without an end has no other bound, for a tiny share very far out moves it at will"
+UNBOUNDED_MEAN = "a mean over unbounded values has no other bound, for a tiny share very far out moves it at will"
 
 
 def check_level(name: str, share: object) -> None:

@@ -32,7 +32,7 @@ TOLERANCE = 1e-5
 """Nats to which each maximum on the path is proven; what is left counts against the bound."""
 
 CLOSE = 1e-2
-"""How near the root of the fall has to come to the one that is allowed, as a share of it.
+"""Distance of the root of the fall from the one that is allowed, as a share of it, at which the search ends.
 
 The bound that a point proves is off by half the square of that: by one part in twenty thousand of the interval.
 """

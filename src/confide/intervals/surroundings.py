@@ -1,4 +1,4 @@
-"""Values around the likely ones, where the alphabet has no end.
+"""Values around the likely ones, where the alphabet is unbounded.
 
 The highest likelihood is reached among the likely values, but a distribution that explains the reports nearly as well
 may give shares to others. On a line, a value d steps beyond all reports explains each of them by the same factor
@@ -77,7 +77,7 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     Parameters
     ----------
     likely
-        The likely values, a part of an endless alphabet.
+        The likely values, a part of an unbounded alphabet.
     decay
         By how many nats a step takes a value away from what it explains; None where that is not known.
     reports

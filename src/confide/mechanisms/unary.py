@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +85,20 @@ class UnaryEncoding(Mechanism):
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`; columns are 1 + (e^epsilon - 1) bit_x, and the offset has the rest."""
         self.refuse_strays(counts)
-        bits = self.report_alphabet.unpack(counts.reports)
-        ones, size = bits.sum(axis=1), self.alphabet.size
+        packed, ones, size = *self._packed(counts.reports), self.alphabet.size
         # What a vector with S ones has from a value whose own bit is 0: (1 - keep) flip^S (1 - flip)^(k - 1 - S).
         log_rest = log_of(1 - self.keep) + ones * log_of(self.flip) + (size - 1 - ones) * log_of(1 - self.flip)
-        channel = BitChannel(size, self.keep, self.flip, np.packbits(bits, axis=1, bitorder="little"))
+        channel = BitChannel(size, self.keep, self.flip, packed)
         return Evidence(channel, counts.counts, float(counts.counts @ log_rest))
+
+    def _packed(self, words: NDArray[Any]) -> tuple[NDArray[np.uint8], Indices]:
+        """Return the bits of words in bytes, and how many are set; in chunks, so that they never all lie unpacked."""
+        step = max(1, CHUNK // self.alphabet.size)
+        chunks = (
+            self.report_alphabet.unpack(words[start : start + step]) for start in range(0, max(1, len(words)), step)
+        )
+        parts = [(np.packbits(bits, axis=1, bitorder="little"), bits.sum(axis=1)) for bits in chunks]
+        return np.concatenate([packed for packed, _ in parts]), np.concatenate([ones for _, ones in parts])
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`; over all bit vectors, for alphabets so small that they can be listed."""

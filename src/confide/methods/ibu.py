@@ -18,7 +18,7 @@ from confide.evidence import Evidence
 from confide.methods.base import EMMethod, Method, Progress, Solution
 
 LEEWAY = 0.5
-"""How many standard errors below the best an earlier step may score and still be preferred."""
+"""Standard errors below the best score within which an earlier step is preferred."""
 
 PATIENCE = 1.5
 """The search goes on until the best step lies this factor back, and a hundred steps besides."""

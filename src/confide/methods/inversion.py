@@ -17,7 +17,7 @@ from confide.methods.base import Method, Solution
 Repair = Literal["none", "normalize", "project"]
 
 SUFFIXES = {"none": "", "normalize": "-N", "project": "-P"}
-"""What the paper puts behind the name of an inversion, by its repair."""
+"""Suffix of the name of an inversion in the paper, by its repair."""
 
 ADJECTIVES = {"none": "raw", "normalize": "normalised", "project": "projected"}
 

@@ -38,7 +38,7 @@ LARGEST_MATRIX = 30_000_000
 """Entries, values times different reports, up to which a matrix that is not square is stored: 240 MB."""
 
 UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.5, (1, False): 0.25, (2, True): 0.005, (2, False): 0.8}
-"""How likely the uniform distribution is before any report is seen, by how many axes the values have, and whether the
+"""Prior probability of the uniform distribution, by how many axes the values have, and whether the
 mechanism blurs a value into its neighbours; the others share the rest. Measured, not derived.
 
 The smoothest of the others are much alike, so that they must not outvote the uniform one by their number. On a plane

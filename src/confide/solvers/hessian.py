@@ -31,6 +31,12 @@ from confide.evidence import Evidence
 LARGE_PLANE = 4000
 """Cells past which the model of a plane pays."""
 
+MOST_STORED = 20_000_000
+"""Entries of rows that are stored where bits give them as quickly: 160 MB."""
+
+BLOCK_OF_OUTPUTS = 8192
+"""Outputs whose entries are computed at a time where rows are not stored."""
+
 SMALLEST_SIDE = 16
 """Rows and columns below which a plane is mostly border."""
 
@@ -257,6 +263,42 @@ class FromRows(Curvature):
 
 
 @dataclass
+class FromBlocks(Curvature):
+    """Hessian from entries computed anew, a block of outputs at a time: rows of many bit vectors do not fit."""
+
+    composite_outputs: FloatArray
+    values: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    is_exact: bool = field(init=False, default=True)
+
+    def grow(self, evidence: Evidence, values: Indices) -> None:  # noqa: ARG002 (one signature)
+        """See :meth:`Curvature.grow`."""
+        self.values = np.concatenate([self.values, values])
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """See :meth:`Curvature.keep`."""
+        self.values = self.values[kept]
+
+    def begin(self, composite: FloatArray, outputs: FloatArray) -> None:  # noqa: ARG002 (one signature)
+        """See :meth:`Curvature.begin`."""
+        self.composite_outputs = outputs
+
+    def anew(self, composite: FloatArray, outputs: FloatArray) -> FromBlocks:  # noqa: ARG002 (one signature)
+        """See :meth:`Curvature.anew`."""
+        return FromBlocks(outputs)
+
+    def hessian(self, evidence: Evidence, outputs: FloatArray) -> FloatArray:
+        """See :meth:`Curvature.hessian`."""
+        roots = np.sqrt(curvature_of(evidence, outputs))
+        hessian = np.zeros((self.values.size + 1, self.values.size + 1))
+        for start in range(0, outputs.size, BLOCK_OF_OUTPUTS):
+            block = np.arange(start, min(start + BLOCK_OF_OUTPUTS, outputs.size))
+            single = evidence.channel.block(self.values, block)
+            curved = np.vstack([self.composite_outputs[block], single]) * roots[block]
+            hessian += curved @ curved.T
+        return hessian
+
+
+@dataclass
 class FromPlane(Curvature):
     """Hessian from the model of a plane: correlations of the single values, and their rows on the rim alone."""
 
@@ -314,7 +356,10 @@ def curvature_of(evidence: Evidence, outputs: FloatArray) -> FloatArray:
 
 
 def choose_curvature(evidence: Evidence, composite: FloatArray, outputs: FloatArray) -> Curvature:
-    """Take the model on large planes, and rows elsewhere."""
+    """Take the model on large planes, blocks of entries for many bit vectors, and rows elsewhere."""
+    values, reports = evidence.channel.shape
+    if evidence.channel.bit_vectors is not None and values * reports > MOST_STORED:
+        return FromBlocks(outputs)
     plane = StationaryPlane.of(evidence.channel) if composite.size >= LARGE_PLANE else None
     if plane is None:
         return FromRows(outputs[None, :].copy())

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from confide.channels import Channel
-from confide.channels.base import FloatArray
+from confide.channels import Channel, Dense
+from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
 from confide.solvers.interior_point import DenseSystem, LineSystem, interior_point
 from confide.solvers.newton_cg import can_run_newton_cg, newton_cg
@@ -19,6 +19,9 @@ Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
 
 LONG_LINE = 3000
 """Values past which a line is solved by its banded interior point: O(k), however large the support."""
+
+FEW_REPORTED = 1000
+"""Distinct reports up to which a long line is first solved on the values that were reported, and their neighbours."""
 
 LARGEST_DENSE_SYSTEM = 1500
 """Values up to which the dense interior point is worth its k^3."""
@@ -44,6 +47,8 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
     """Name the solvers that fit, the best one first; what a later one needs is only looked at when its turn comes."""
     channel = evidence.channel
     if is_line(channel) and channel.shape[0] > LONG_LINE:
+        if np.count_nonzero(evidence.counts) <= FEW_REPORTED:
+            yield solve_where_reported
         yield follow_path
         return
     is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
@@ -74,6 +79,23 @@ def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: P
     if channel.line is not None and is_line(channel):
         return interior_point(evidence, LineSystem(channel.line), start, clock, progress)
     return interior_point(evidence, DenseSystem(channel.dense()), start, clock, progress)
+
+
+def solve_where_reported(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
+    """Solve a line on the values that were reported and their neighbours, as a small problem of its own.
+
+    Between two reports next to each other the gain is a alpha^x + b alpha^-x times the row's factor. That sum is
+    convex, so where rows have no factors of their own the highest gain, and all of the maximum, is at a report; or
+    beside it, where a diagonal lowers the report's own value. Whether it is, the certificate over all values shows.
+    """
+    size, seen = start.size, np.flatnonzero(evidence.counts)
+    near = np.unique(np.clip(np.concatenate([[0, size - 1], seen - 1, seen, seen + 1]), 0, size - 1))
+    part = Evidence(Dense(evidence.channel.block(near, seen), Layout((near.size,))), evidence.counts[seen])
+    found = maximise(part, clock, lambda *_: None)
+    distribution = np.zeros(size)
+    distribution[near] = found.distribution
+    progress(found.iterations, evidence.channel.push(distribution))
+    return replace(Found.of(evidence, distribution, found.iteration), iterations=found.iterations)
 
 
 def can_follow_path(evidence: Evidence) -> bool:

@@ -67,8 +67,10 @@ class Found:
 
     @classmethod
     def of(cls, evidence: Evidence, distribution: FloatArray, iteration: int) -> Found:
-        """Judge a distribution."""
-        return cls(distribution, evidence.certificate(distribution), iteration, iteration)
+        """Judge a distribution by the gain as float64 has it."""
+        outputs = evidence.channel.push(distribution)
+        certificate = evidence.certificate_of(evidence.gain(outputs)) if evidence.explains(outputs) else math.inf
+        return cls(distribution, certificate, iteration, iteration)
 
     def better_of(self, distribution: FloatArray, certificate: float, iteration: int) -> Found:
         """Take the new distribution if its certificate is lower."""

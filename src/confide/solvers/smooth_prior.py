@@ -33,13 +33,13 @@ Progress = Callable[[FloatArray], None]
 """Called after each step with the outputs y = theta M reached."""
 
 AMPLITUDE = 6.0
-"""How far log theta is expected to stray from the uniform one, as a root mean square over all values."""
+"""Root mean square over all values by which log theta is expected to stray from the uniform one."""
 
 MOST_KNOTS = 500
 """Values up to which each has a height of its own; a step then takes up to a hundredth of a second."""
 
 MOST_ENTRIES = 3_000_000
-"""Where there are more values, there are fewer knots: so many that their rows have about so many entries."""
+"""Entries of the rows of all knots: the more values there are, the fewer knots."""
 
 FEWEST_KNOTS = 64
 

@@ -22,7 +22,7 @@ MOST_STEPS = 30
 """Two to four lead there where the truth is smooth, ten to twenty where it has spikes."""
 
 SHORTER = 0.3
-"""What is left of the length of a row's steps once one of them has not lifted it."""
+"""Factor on the length of a row's steps once one of them has not lifted it."""
 
 HIGHEST = 50.0
 """No logarithm of a probability is taken for higher while a step is tried."""
@@ -56,7 +56,7 @@ def refit_replicates(problem: Problem, fit: Fit, counts: FloatArray) -> tuple[Fl
 
 @dataclass(frozen=True, eq=False)
 class _Stand:
-    """Where replicates stand on their way up, one row each.
+    """Positions of replicates on their way up, one row each.
 
     Attributes
     ----------

@@ -21,16 +21,14 @@ from confide.channels.base import Channel, FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms.base import Mechanism
 from confide.theory.identification import Identification, identification
+from confide.theory.spectra import COMPARED
 from confide.theory.verdicts import Finding, Verdict, all_of
 
 THEOREM = "theorem mlconsistencygen"
 SECTION = "definition id_cont_dom, section continuity"
 
 MOST_ENTRIES = 100_000_000
-"""Entries of a matrix up to which all are looked at: a few seconds."""
-
-BLOCK = 4_000_000
-"""Entries that are looked at together."""
+"""Entries of a matrix up to which all are looked at, block by block: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def column_ends(channel: Channel) -> tuple[FloatArray, FloatArray] | None:
     if values * outputs > MOST_ENTRIES:
         return None
     lowest, highest = np.full(outputs, np.inf), np.zeros(outputs)
-    step = max(1, BLOCK // outputs)
+    step = max(1, COMPARED // outputs)
     for start in range(0, values, step):
         rows = channel.select(np.arange(start, min(start + step, values)))
         lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))

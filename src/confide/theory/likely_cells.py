@@ -49,7 +49,7 @@ LARGEST_BOX = 20_000
 """Cells up to which the box of the reports is taken whole."""
 
 SPARSEST = 20
-"""Past that, it is taken whole if one cell in so many lies near a report."""
+"""Cells of a box for each one near a report, up to which a larger box is taken whole as well."""
 
 LARGEST_REGION = 2_000_000
 """Cells past which no likely subset is given, for nothing could be estimated on it."""

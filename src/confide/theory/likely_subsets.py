@@ -21,6 +21,7 @@ from confide.errors import InvalidCountsError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
+from confide.theory.spectra import LARGEST_MATRIX
 
 Groups = Mapping[Mechanism, Counts]
 """Counts by mechanism: the reports of people with one mechanism each, over one alphabet."""
@@ -29,16 +30,13 @@ LONGEST_RANGE = 100_000
 """Values up to which the range of the reports is taken whole, gaps and all."""
 
 SPARSEST = 100
-"""Past that, the range is taken whole if one value in so many lies next to a report."""
+"""Values of a range for each one next to a report, up to which a longer range is taken whole as well."""
 
 LARGEST_RANGE = 4_000_000
-"""Past that, only the values next to a report are taken; 32 MB a vector."""
+"""Values past which only those next to a report are taken; a vector over the range would take 32 MB."""
 
 LARGEST_PRUNED = 3000
 """Values up to which all pairs are compared: a table of 9 million truth values."""
-
-LARGEST_MATRIX = 50_000_000
-"""Entries up to which a matrix is stored to compare its rows: 400 MB."""
 
 ON_A_PLANE = {Premise.COORDINATES, Premise.DISTANCE}
 

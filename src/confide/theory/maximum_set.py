@@ -35,7 +35,7 @@ from confide.methods import MLE
 from confide.queries import Query, as_weights
 from confide.theory.flat_directions import DUST, FlatDirections, flat_directions, is_trusted, without_dust
 from confide.theory.likely_subsets import LikelySubset
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum
+from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, PROBES, Spectrum
 
 PROVEN = 2e-15
 """Certificate that is asked of the maximum, in nats per report: a few times what float64 resolves."""
@@ -48,8 +48,6 @@ FEASIBILITY = (1e-10, 1e-7)
 
 FEW_PROGRAMS = 160
 """Free values up to which the bounds of all of them are asked for unbidden: a program of that size takes 20 ms."""
-
-PROBES = 3
 
 CLEARANCE = 1e-9
 """By how much a probability must exceed what it may be off, in its own unit, to be positive for sure."""

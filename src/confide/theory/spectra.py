@@ -44,7 +44,7 @@ BLOCK = 2_000_000
 """Entries that are multiplied in extended precision at a time."""
 
 COMPARED = 4_000_000
-"""Entries of rows that are compared at a time."""
+"""Entries of rows that are compared at a time: 32 MB."""
 
 FIRST_LOOK, FEWEST_STEPS, MOST_STEPS = 4, 25, 2000
 WORK = 20_000_000
