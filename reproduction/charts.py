@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from confide.figures import Panel
     from confide.figures.panels import FloatArray
 
+TITLES = {"noisy": "Noisy", "Stacked": "Stacked (default)"}
 READING = "Boxes are quartiles, the white line is the median, whiskers reach the extremes."
 
 
@@ -82,7 +83,7 @@ class BoxChart:
         names = [name for name in rows.distinct(self.by) if rows.where(**{self.by: name}).numbers(self.measure).size]
         chosen = {name: rows.where(**{self.by: name}) for name in names}
         return {
-            str(name) if self.by == "method" else f"δ = {name:g}": [
+            TITLES.get(name, name) if self.by == "method" else f"δ = {name:g}": [
                 found.where(**{self.level: step}).numbers(self.measure) for step in steps
             ]
             for name, found in chosen.items()
@@ -150,7 +151,7 @@ class DistributionChart:
         distance = self._of(tables[RESULTS].where(repeat=0), method).median("emd")
         unit = alphabet_of(self.data).unit
         return Panel(
-            {"noisy": "Noisy", "Stacked": "Stacked (default)"}.get(method, method),
+            TITLES.get(method, method),
             self._of(tables[SHARES], method).numbers("share"),
             f"EMD {with_unit(distance, unit) if unit else f'{distance:.3f}'}",
             reference=truth,

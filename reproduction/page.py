@@ -14,11 +14,10 @@ from reproduction.experiments import Comparison, Experiment, Picture
 from reproduction.folder import Folder, Run, claims_of
 from reproduction.table import RESULTS, Table
 
+# Rows up to which a computed table is shown whole.
 MOST_ROWS = 60
-"""A computed table up to this length is shown whole."""
-
+# CSS pixels for each dot of a figure, so that its letters are as large as the page's notes.
 LETTERS = 0.72
-"""CSS pixels for each dot of a figure."""
 
 PAPER = (
     "ElSalamouny and Palamidessi, On the Consistency and Performance of the Iterative Bayesian Update, IEEE TDSC 2026"
@@ -61,8 +60,8 @@ def _summary(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str
     pictures = sum(len(experiment.pictures) for experiment in shown)
     return (
         f"Every figure and table below was computed by confide from the real data: {counted(pictures, 'figure')} of "
-        f"{counted(len(shown), 'experiment')}. Numbers and statements of the paper: of {len(everything)}, "
-        f"{tally(everything)}; the reason stands beside it, as far as it is known. Beside the paper's methods stand "
+        f"{counted(len(shown), 'experiment')}. Of the numbers and statements of the paper, {tally(everything)}; "
+        "reasons stand beside them, as far as they are known. Beside the paper's methods stand "
         "three of confide's own: its default (Stacked), the certified maximum of the likelihood (MLE), and IBU stopped "
         "by held-out reports."
     )
@@ -165,7 +164,7 @@ def _figure(picture: Picture, folder: Folder) -> str:
 
 
 def _width(png: bytes) -> int:
-    """Return how wide a figure is shown, in CSS pixels, so that its letters are as large as the page's notes."""
+    """Return how wide a figure is shown, in CSS pixels."""
     return round(LETTERS * int.from_bytes(png[16:20], "big"))  # the width stands in the header of every PNG
 
 

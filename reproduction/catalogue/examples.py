@@ -28,7 +28,7 @@ from reproduction.table import RESULTS, Table, Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AGES_SHOWN = ("noisy", "IBU", "INV-N", "INV-P", "Stacked", "MLE", "held-out IBU")
+AGES_SHOWN = ("noisy", "IBU", "Stacked", "INV-N", "INV-P", "MLE")
 
 
 def judge_ages(tables: Tables) -> list[Claim]:

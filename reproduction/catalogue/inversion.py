@@ -30,11 +30,11 @@ CASES: tuple[tuple[str, Blur, str], ...] = (
 """Data, mechanism, and the bound times n that the paper prints."""
 
 MISPRINTS = ("227.28", "7238")
+# Populations whose squared error is averaged.
 DRAWS = 200
-"""Populations whose squared error is averaged."""
 
+# Repeats of the box plots over which IBU's error is a median.
 REPEATS = 10
-"""Repeats of the box plots over which IBU's error is a median."""
 
 BOUND_COLUMNS = {
     "data": "text",

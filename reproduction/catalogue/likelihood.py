@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Matrix = list[list[float]]
 
 THREE_VALUES = Integers(1, 3)
+# Steps along one side of the triangle.
 STEPS = 60
-"""Steps along one side of the triangle."""
 
+# The paper's equation sconcavity_depends_on_observations.
 FIRST: Matrix = [[0.10, 0.45, 0.45], [0.45, 0.10, 0.45], [0.45, 0.45, 0.10]]
-"""The paper's equation sconcavity_depends_on_observations."""
 
+# The paper's equation mle_unique_likelihood_not_s_concave.
 SECOND: Matrix = [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]]
-"""The paper's equation mle_unique_likelihood_not_s_concave."""
 
 CASES: dict[str, tuple[Matrix, tuple[int, ...]]] = {
     "First mechanism, reports {2}": (FIRST, (2,)),
@@ -42,8 +42,8 @@ CASES: dict[str, tuple[Matrix, tuple[int, ...]]] = {
     "Second mechanism, reports {2, 2, 2, 2}": (SECOND, (2, 2, 2, 2)),
     "Second mechanism, reports {2, 2, 2, 2, 1, 3}": (SECOND, (2, 2, 2, 2, 1, 3)),
 }
+# Whether the paper calls each strictly concave, and its maximum unique.
 PRINTED = (("no", "no"), ("yes", "yes"), ("no", "yes"), ("no", "no"))
-"""Whether the paper calls each strictly concave, and its maximum unique."""
 
 SURFACE_COLUMNS = {
     "case": "text",
@@ -154,8 +154,8 @@ LIKELIHOOD_SURFACES = Computation(
 TEN_VALUES = Integers(0, 9)
 LEVELS = (0.5, 1.0, 2.0, 3.0)
 PEOPLE = tuple(range(10, 71))
+# Populations that are drawn to see how often L is strictly concave.
 TRIALS = 400
-"""Populations that are drawn to see how often L is strictly concave."""
 
 CONCAVITY_COLUMNS = {
     "epsilon": "number",
@@ -264,11 +264,11 @@ EPSILON = 0.5
 OUTPUTS = Grid(4, 4, spacing=1.0, unit="km")
 RANDOM_STARTS = ("random 1", "random 2")
 STARTS = ("uniform", *RANDOM_STARTS)
+# Nats that no distribution can be better by, for all 103,292 people together.
 TOLERANCE = 0.1
-"""Nats that no distribution can be better by, for all 103,292 people together."""
 
+# Iterations: where the likelihood is flat, IBU creeps.
 LIMIT = 500_000
-"""Iterations: where the likelihood is flat, IBU creeps."""
 
 MAXIMA_COLUMNS = {
     "estimate": "text",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# The side of a cell on the plane, in kilometres.
 SPACING = 0.3
-"""The side of a cell on the plane, in kilometres."""
 
 PLACES = np.array(
     [
@@ -29,8 +29,8 @@ PLACES = np.array(
 """The paper's reports on the plane (fig:likely_planar), east and north in kilometres."""
 
 STEP = 0.75
+# The paper's reports on the line (fig:convex_likely_linear), and the spacing of its values.
 NUMBERS = np.array([3.0, 4.0, 2.0, 2.5, 0.5, 1.0])
-"""The paper's reports on the line (fig:convex_likely_linear), and the spacing of its values."""
 
 COLUMNS = {"picture": "text", "role": "text", "x": "number", "y": "number"}
 FACTS, WIDENING = "facts", "delta'"
@@ -223,7 +223,7 @@ def _outward(start: FloatArray, end: FloatArray) -> FloatArray:
 
 LIKELY_SUBSETS = Computation(
     name="likely-subsets",
-    title="Which values are left of an endless alphabet",
+    title="Values that are left of an unbounded alphabet",
     paper=("fig:convex_likely_linear", "fig:likely_planar"),
     compute=compute,
     kinds={RESULTS: COLUMNS, FACTS: FACT_COLUMNS},
@@ -231,7 +231,7 @@ LIKELY_SUBSETS = Computation(
         Picture(
             "likely-subsets",
             "Values that the reports rule out have probability zero in every maximum-likelihood estimate, so an "
-            "endless alphabet can be cut to the rest. The reports are those of the paper's drawings.",
+            "unbounded alphabet can be cut to the rest. The reports are those of the paper's drawings.",
             draw,
         ),
     ),

@@ -196,7 +196,8 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
         return _compare_parts(*facts.parts)
     if facts.origin is not None:
         return _compare_origin(*facts.origin)
-    return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local else None
+    is_listed = mechanism.report_alphabet.is_listable
+    return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local and is_listed else None
 
 
 def _is_lattice_promise(guarantee: Guarantee) -> bool:
@@ -366,7 +367,10 @@ def _own_output(mechanism: Mechanism, value: int) -> int:
 
 def _probed(values: Alphabet, worst: WorstRatio) -> Indices:
     last = values.size - 1 if values.is_finite else 10**6  # far from the first, for noise that depends on the value
-    return np.unique(np.array([0, last, last // 2, worst.left, worst.right]))
+    middle = min(
+        last, last // 2 + math.isqrt(last) // 2
+    )  # half a row further: the middle of a square, not of its border
+    return np.unique(np.array([0, last, middle, worst.left, worst.right]))
 
 
 def _draws_from_weights(mechanism: Mechanism, worst: WorstRatio) -> bool:

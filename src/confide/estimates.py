@@ -304,6 +304,7 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
                 f"finite alphabet."
             )
         return likely_subset_of(groups)
+    first.alphabet.require_listable()
     is_known = all(one.facts.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
     if not (method.reaches_maximum and is_known and first.alphabet.size >= LARGE):
         return None

@@ -80,7 +80,7 @@ class LocalDP(Guarantee):
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
         """See :meth:`Guarantee.bounds`."""
-        alphabet.require_listable()
+        alphabet.require_pairs()
         return np.where(np.eye(alphabet.size, dtype=bool), 0.0, self.epsilon)
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
@@ -115,6 +115,7 @@ class MetricPrivacy(Guarantee):
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
         """See :meth:`Guarantee.bounds`."""
+        alphabet.require_pairs()
         points = alphabet.coordinates
         return self.epsilon * self.metric.between(points[:, None, :], points[None, :, :])
 

@@ -101,6 +101,7 @@ def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArr
     """Do as :func:`as_weights`, but let a text ask for none of the values, as where they are a part of all."""
     if not alphabet.is_finite:
         raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+    alphabet.require_listable()
     if isinstance(query, str):
         return _Reader(query, alphabet, name).read().astype(np.float64)
     weights = _call(query, alphabet) if callable(query) else query

@@ -15,7 +15,7 @@ import confide as cf
 from confide.counting import merge_files, read_reports
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.files import load_counts, read_counts, save_counts
-from confide.files.counts_files import METADATA
+from confide.files.counts_files import METADATA, Sums
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -234,6 +234,22 @@ def test_damaged_bytes_are_noticed(tmp_path: Path) -> None:
             sound(path, tmp_path / "out.parquet")
         except Exception as error:
             raise AssertionError(name) from error
+
+
+def test_no_single_bit_changes_the_answer(path: Path) -> None:
+    """In every byte of the file: what is not noticed by one check is noticed by another."""
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 2]) + whole[place + 1 :])
+        found, told = outcome(lambda: read_counts(path).groups.get((), {}).get(0, cf.tally([])))
+        assert found == COUNTS or (found is None and str(path) in told), place
+
+
+def test_sums_of_large_counts_are_exact() -> None:
+    sums = Sums()
+    for _ in range(3):
+        sums.add(pyarrow.record_batch([[1, 2, 3, 4], [2**52, 2**52 + 1, 2**40, 5]], names=["report", "count"]))
+    assert (sums.rows, sums.people) == (12, 3 * (2**53 + 2**40 + 6))
 
 
 def test_a_tampered_file_of_counts_as_csv(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_bits_of_long_vectors_are_kept_and_flipped_as_often_as_they_should(size:
     mechanism = Rappor(Integers(0, size - 1), 2.0)
     people, value = 20_000, size - 3
     bits = mechanism.report_alphabet.unpack(mechanism.privatize(np.full(people, value), rng=5))
-    expected = np.full(size, 1 - mechanism.keep)
-    expected[value] = mechanism.keep
+    expected = np.full(size, float(mechanism.flip))
+    expected[value] = float(mechanism.keep)
     z = (bits.mean(axis=0) - expected) / np.sqrt(expected * (1 - expected) / people)
     assert np.abs(z).max() < 4.5
     # Independent of each other, as the lemma wants it.

@@ -1,4 +1,4 @@
-"""What every alphabet is."""
+"""The contract of every alphabet, and numbers for unbounded ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Euclidean, Metric, Value
+from confide.wording import counted
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -28,14 +29,14 @@ class Alphabet(ABC):
     """The values a person may have, numbered from 0 to ``size - 1``."""
 
     unit: str = ""
-    """What distances are counted in, such as ``"year"`` or ``"km"``."""
+    """Unit of distances, such as ``"year"`` or ``"km"``."""
 
     cure: str = "Clip them or widen the alphabet."
-    """What to do about values that lie outside."""
+    """Advice about values that lie outside."""
 
     @property
     def parts(self) -> int:
-        """How many parts one value has: 1 for a number or a category, 2 for a cell."""
+        """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
         return 1
 
     @property
@@ -61,19 +62,28 @@ class Alphabet(ABC):
                 f"{LARGEST_LISTED:,}). Use fewer or coarser values; privatize() and tally() need no such array."
             )
 
+    def require_pairs(self) -> None:
+        """Refuse to make a matrix over all pairs of values where that has too many entries."""
+        self.require_listable()
+        if self.size**2 > 8 * LARGEST_LISTED:  # 4 GB
+            raise InvalidParameterError(
+                f"{self!r} has {self.size**2:,} pairs of values, too many for a matrix of them (at most "
+                f"{8 * LARGEST_LISTED:,}). Use fewer or coarser values."
+            )
+
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many values there are; an error where they are unbounded."""
+        """Number of values; an error where they are unbounded."""
 
     @property
     @abstractmethod
     def metric(self) -> Metric:
-        """How far apart values lie."""
+        """Distance between values."""
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """What the parts of one value are called in files."""
+        """Names of the parts of one value in files."""
         return ("value",)
 
     @abstractmethod
@@ -91,7 +101,7 @@ class Alphabet(ABC):
     @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
-        """Where the values lie, one row a value, in steps of the spacing."""
+        """Places of the values, one row a value, in steps of the spacing."""
 
     def points(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return where the values with these numbers lie, one row a value; without an array over all values.
@@ -141,11 +151,13 @@ class Alphabet(ABC):
 
     def distances(self) -> NDArray[np.float64]:
         """Return the distances between all pairs of values, as a dense matrix."""
+        self.require_pairs()
         points = self.coordinates
         return self.metric.between(points[:, None, :], points[None, :, :])
 
     def labels(self) -> list[str]:
         """Return a short text for each value."""
+        self.require_listable()
         return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
 
     def __len__(self) -> int:
@@ -183,6 +195,9 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = counted(int(np.ma.getmaskarray(values).sum()), "value")
+        raise InvalidParameterError(f"{masked} of {owner!r} masked. Drop what is masked first: values.compressed().")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -210,16 +225,28 @@ def as_value(listed: Any) -> Value:
 
 
 def plain_array(array: Values) -> Values:
-    """Return text held as objects, as data frames hold it, as strings, and unsigned integers as signed ones.
+    """Return text and integers held as objects, as data frames hold them, plainly, and unsigned integers as signed.
 
-    >>> plain_array(np.array(["a", "b"], dtype=object)).dtype.kind
-    'U'
+    >>> [plain_array(np.array(values, dtype=object)).dtype.kind for values in (["a", "b"], [1, 2])]
+    ['U', 'i']
     """
-    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.reshape(-1)):
-        return array.astype(str)
+    if array.dtype.kind == "O" and array.size:
+        kinds = {type(value) for value in array.reshape(-1)}
+        if all(issubclass(kind, str) for kind in kinds):
+            return array.astype(str)
+        if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
+            return _as_integers(array)
     if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
         return array.astype(np.int64)
     return array
+
+
+def _as_integers(array: Values) -> Values:
+    """Return Python's integers as int64, and as float64 where they do not fit: these lie outside every alphabet."""
+    try:
+        return array.astype(np.int64)
+    except OverflowError:
+        return array.astype(np.float64)
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
@@ -231,6 +258,17 @@ def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
     numbers = np.where(safe, values, 0)
     integers = numbers.astype(np.int64)
     return integers, safe & (integers == numbers)
+
+
+def multiples_of(values: Values, resolution: int, limit: int) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return values in steps of the resolution, with a mark on those that really are multiples of it."""
+    if values.dtype.kind not in "iuf":
+        return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
+    scaled = values.astype(np.float64) * resolution
+    safe = np.abs(scaled) < limit
+    multiples = np.where(safe, scaled, 0.0)
+    whole = multiples.astype(np.int64)
+    return whole, safe & (whole == multiples)
 
 
 def fold(numbers: Indices) -> Indices:

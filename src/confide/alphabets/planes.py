@@ -1,20 +1,23 @@
-"""Cells of a plane, with an end or without."""
+"""Places in a plane: cells, bounded or unbounded, and points on a lattice too fine to matter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import (
+    LARGEST_INTEGER,
     Indices,
     PlaneAlphabet,
     Values,
     fold,
     joined,
+    multiples_of,
     pair_up,
     spacing_and_unit,
     take_apart,
@@ -22,13 +25,13 @@ from confide.alphabets.base import (
     unfold,
     whole_numbers,
 )
-from confide.alphabets.numerals import parse_integer
+from confide.alphabets.numerals import parse_integer, parse_real
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
 from confide.metrics import Value
 
 LARGEST_LATTICE = 2**30
-"""Rows and columns of an endless lattice stay below it, so that a pair still has a 64-bit number."""
+"""Rows and columns of a lattice stay below it, so that a pair still has a 64-bit number."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class Grid(PlaneAlphabet):
         check_count("first_column", self.first_column, -LARGEST_LATTICE)
         check_positive("spacing", self.spacing)
         check_text("unit", self.unit)
+        for name, first, count in (("row", self.first_row, self.rows), ("column", self.first_column, self.columns)):
+            if first + count > LARGEST_INTEGER:
+                raise InvalidParameterError(f"The last {name} must be below 2**53; got {first + count - 1}.")
         for name in ("rows", "columns", "first_row", "first_column"):
             object.__setattr__(self, name, int(getattr(self, name)))  # numpy's integers overflow where Python's do not
         object.__setattr__(self, "spacing", float(self.spacing))
@@ -97,8 +103,9 @@ class Grid(PlaneAlphabet):
 
     @cached_property
     def places(self) -> Indices:
-        """Where each cell stands among all cells of the box, row by row."""
-        return np.flatnonzero(self._numbers >= 0)
+        """Place of each cell among all cells of the box, row by row."""
+        self.require_listable()
+        return self._place_of(np.arange(self.size))
 
     def picture(self, distribution: ArrayLike) -> NDArray[np.float64]:
         """Return a vector over the cells as a table of rows and columns, with NaN for holes.
@@ -113,6 +120,7 @@ class Grid(PlaneAlphabet):
     @property
     def coordinates(self) -> NDArray[np.float64]:
         """See :attr:`Alphabet.coordinates`."""
+        self.require_listable()
         return self.decode(np.arange(self.size)).astype(np.float64)
 
     def locate(self, values: Values) -> Indices:
@@ -121,13 +129,14 @@ class Grid(PlaneAlphabet):
         cells = cells - (self.first_row, self.first_column)
         inside = whole.all(axis=1) & (cells >= 0).all(axis=1) & (cells < self.shape).all(axis=1)
         places = np.where(inside, cells[:, 0] * self.columns + cells[:, 1], 0)
-        # Without holes a cell's number is its place: a grid may be far larger than any array over its cells.
-        return np.where(inside, self._numbers[places] if self.holes else places, -1)
+        # A cell's number is its place less the holes before it: no array over all cells, of which there may be 10^10.
+        before = np.searchsorted(self._hole_places, places, side="left")
+        is_hole = np.searchsorted(self._hole_places, places, side="right") > before
+        return np.where(inside & ~is_hole, places - before, -1)
 
     def decode(self, indices: ArrayLike) -> Values:
         """See :meth:`Alphabet.decode`."""
-        numbers = np.asarray(indices, dtype=np.int64)
-        row, column = np.divmod(self.places[numbers] if self.holes else numbers, self.columns)
+        row, column = np.divmod(self._place_of(np.asarray(indices, dtype=np.int64)), self.columns)
         return np.stack([row + self.first_row, column + self.first_column], axis=-1)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
@@ -136,17 +145,27 @@ class Grid(PlaneAlphabet):
 
     def labels(self) -> list[str]:
         """See :meth:`Alphabet.labels`."""
+        self.require_listable()
         return [f"({row}, {column})" for row, column in self.decode(np.arange(self.size)).tolist()]
 
     @cached_property
-    def _numbers(self) -> Indices:
-        """The number of each cell of the box, and -1 for a hole."""
-        self.require_listable()
-        present = np.ones(self.rows * self.columns, dtype=bool)
-        if self.holes:
-            row, column = (np.array(self.holes) - (self.first_row, self.first_column)).T
-            present[row * self.columns + column] = False
-        return np.where(present, np.cumsum(present) - 1, -1)
+    def _hole_places(self) -> Indices:
+        """Places of the holes among all cells of the box, row by row; sorted, as the holes are."""
+        if not self.holes:
+            return np.zeros(0, dtype=np.int64)
+        row, column = (np.array(self.holes) - (self.first_row, self.first_column)).T
+        places: Indices = row * self.columns + column
+        return places
+
+    def _place_of(self, numbers: Indices) -> Indices:
+        """Return where the cells with these numbers stand among all cells of the box."""
+        if numbers.size and not (-self.size <= numbers.min() and numbers.max() < self.size):
+            raise IndexError(f"{self!r} has cells number 0 to {self.size - 1:,}.")
+        numbers = np.where(numbers < 0, numbers + self.size, numbers)
+        # Hole i at place h has h - i cells before it, so a cell lies behind it if its number is at least that.
+        cells_before = self._hole_places - np.arange(self._hole_places.size)
+        places: Indices = numbers + np.searchsorted(cells_before, numbers, side="right")
+        return places
 
     def _sorted_holes(self) -> tuple[tuple[int, int], ...]:
         try:
@@ -170,7 +189,7 @@ class Grid(PlaneAlphabet):
 
 @dataclass(frozen=True)
 class Lattice(PlaneAlphabet):
-    """All cells of an endless plane; neighbours lie `spacing` apart.
+    """All cells of an unbounded plane; neighbours lie `spacing` apart.
 
     >>> Lattice(spacing=0.5).distance((0, 0), (-3, 4))
     2.5
@@ -220,3 +239,52 @@ class Lattice(PlaneAlphabet):
 def _parse_pair(fields: Sequence[str]) -> Value | None:
     row, column = map(parse_integer, fields)
     return None if row is None or column is None else (row, column)
+
+
+@dataclass(frozen=True)
+class Plane(PlaneAlphabet):
+    """Points whose rows and columns are multiples of 2^-12, in steps of the spacing.
+
+    >>> Plane().decode(Plane().encode([(0.5, -1.25)]))
+    array([[ 0.5 , -1.25]])
+    """
+
+    RESOLUTION: ClassVar[int] = 2**12
+    FARTHEST_VALUE: ClassVar[int] = 2**39  # half of what is held exactly, so that noise of any scale stays inside
+
+    spacing: float = 1.0
+    unit: str = ""
+    is_finite = False
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        raise unbounded(self, "Grid(rows, columns)")
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        raise unbounded(self, "Grid(rows, columns)")
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""
+        within: NDArray[np.bool_] = np.all(multiples_of(values, self.RESOLUTION, 2**52)[1], axis=1)
+        return within
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        multiples, exact = multiples_of(values, self.RESOLUTION, 2**30)
+        near = np.all(exact, axis=1)
+        return np.where(near, pair_up(*fold(multiples * near.reshape(-1, 1)).T), -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        return unfold(np.stack(take_apart(np.asarray(indices, dtype=np.int64)), axis=-1)) / self.RESOLUTION
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        row, column = map(parse_real, fields)
+        return None if row is None or column is None else (row, column)
+
+    def __repr__(self) -> str:
+        return f"Plane({joined(*spacing_and_unit(self))})"

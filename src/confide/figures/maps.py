@@ -88,7 +88,7 @@ class MapScene:
 
     @property
     def _highest(self) -> float:
-        """Where the colours end: at the highest share, unless a few cells dwarf the truth."""
+        """End of the colour scale: the highest share, unless a few cells dwarf the truth."""
         truths = [float(panel.distribution.max()) for panel in self.panels if panel.role is Role.TRUTH]
         return max(1e-12, min([self._peak, *(HEADROOM * truth for truth in truths)]))
 

@@ -1,4 +1,4 @@
-"""What one picture among several shows."""
+"""Panels: one distribution among several, its role and its colour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Role(Enum):
-    """What a distribution is in the story: it decides colour and wording."""
+    """Part that a distribution plays: it decides colour and wording."""
 
     TRUTH = "truth"
     NOISY = "noisy"

@@ -1,4 +1,4 @@
-"""How an iterative method climbs."""
+"""Paths of iterative methods: the log-likelihood, iteration by iteration."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class LineScene(AxesScene):
 
     @cached_property
     def _common_top(self) -> float:
-        """Where the common axis ends: above all peaks, unless some dwarf the truth, or the lowest estimate."""
+        """End of the common axis: above all peaks, unless some dwarf the truth, or the lowest estimate."""
         truths = [panel.distribution for panel in self.panels if panel.role is Role.TRUTH]
         references = [panel for panel in self.panels if panel.reference_role is Role.TRUTH]
         truths += [panel.reference for panel in references if panel.reference is not None]
@@ -127,12 +127,12 @@ class LineScene(AxesScene):
 
     @property
     def _width(self) -> int:
-        """How many values one step covers."""
+        """Values that one step covers."""
         return -(-self.alphabet.size // MOST_STEPS)
 
     @cached_property
     def _edges(self) -> FloatArray:
-        """Where steps begin and end."""
+        """Edges of the steps."""
         starts = np.arange(0, self.alphabet.size, self._width)
         return np.append(starts, self.alphabet.size) + int(self.alphabet.decode(0)) - 0.5
 

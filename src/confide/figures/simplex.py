@@ -15,17 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Corners of the triangle, one a value.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
-"""Where the three values stand in the triangle."""
-
-FINENESS = 90
-"""Steps along each side of the triangle at which the likelihood is computed."""
-
-SIDE_FINENESS = 36
-"""The same for the view from the side, every facet of which is drawn."""
-
+# Steps along each side at which the likelihood is computed; fewer from the side, where every facet is drawn.
+FINENESS, SIDE_FINENESS = 90, 36
+# Contours, each half as far below the maximum as the last.
 LEVELS = 9
-"""Contours, each half as far below the maximum as the last."""
 
 Likelihood = Callable[[FloatArray], FloatArray]
 """Takes distributions, one a row, and returns their log-likelihoods."""

@@ -24,8 +24,8 @@ RULE = "#E3E6EA"
 NEGATIVE = "#F3C6AD"
 HOLE = "#E3E6EA"
 
+# Share of its estimate's colour that a band has.
 BAND_ALPHA = 0.22
-"""How much of its estimate's colour a band has."""
 
 ESTIMATES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
 """Colours of the estimates, in their order; they come round again after five."""
@@ -40,6 +40,7 @@ METHODS = {
     "MLE": ORANGE,
     "held-out IBU": SKY,
     "Stacked": INK,
+    "Stacked (default)": INK,
 }
 """A method keeps its colour from figure to figure."""
 

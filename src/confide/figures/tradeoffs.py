@@ -1,4 +1,4 @@
-"""What an expected error costs: in people, and in privacy."""
+"""Trade-off of a plan: the expected error over people, and over privacy."""
 
 from __future__ import annotations
 

@@ -87,6 +87,8 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
         drawn = np.asarray(mechanism.privatize(people, rng=rng))
         for place, value in enumerate(values.tolist()):
             found += [(p_value, value) for p_value in _p_values(mechanism, value, drawn[place :: values.size])]
+    if not found:  # only values from which the ends of a huge alphabet are near
+        return Draws(0, 0, 1.0, 0)
     worst, suspect = min(found)
     return Draws(2 * each * values.size, values.size, min(1.0, worst * len(found)), suspect)
 
@@ -98,19 +100,34 @@ def _p_values(mechanism: Mechanism, value: int, reports: Reports) -> list[float]
         return [0.0]
     if facts.bits is not None and isinstance(outputs, BitVectors):
         return _test_bits(outputs.unpack(reports), value, *map(float, facts.bits))
-    if mechanism.has_channel and facts.parts is None:
-        row = mechanism.channel.select(np.array([value]))[0]
-        return [chi_square(np.bincount(outputs.locate(reports), minlength=row.size), row / row.sum())]
-    if facts.noise is not None and not facts.noise.is_clamped:
-        start = mechanism.alphabet.points([value])
-        return _test_noise(facts.noise, np.rint((reports.reshape(len(reports), -1) - start) * facts.noise.resolution))
     if facts.parts is not None:
         split = divmod(value, facts.parts[1].alphabet.size)
         columns = (np.array(reports[:, part].tolist()) for part in (0, 1))
         return [p for one in zip(facts.parts, split, columns, strict=True) for p in _p_values(*one)]
-    weights = mechanism.weights(value)
-    row = np.array([weight / sum(weights) for weight in weights])
-    return [chi_square(np.bincount(outputs.locate(reports), minlength=row.size), row)]
+    if facts.noise is not None and not mechanism.has_channel:
+        moves = reports.reshape(len(reports), -1) - mechanism.alphabet.points([value])
+        is_plain = not (facts.noise.is_clamped or facts.noise.is_redrawn) or _is_inside(mechanism, value, facts.noise)
+        return _test_noise(facts.noise, np.rint(moves * facts.noise.resolution)) if is_plain else []
+    return [chi_square(np.bincount(outputs.locate(reports), minlength=outputs.size), _row(mechanism, value))]
+
+
+def _row(mechanism: Mechanism, value: int) -> FloatArray:
+    """Return P(output | value): from the channel, and from the weights where there is none."""
+    if mechanism.has_channel:
+        row = mechanism.channel.select(np.array([value]))[0]
+    else:
+        weights = mechanism.weights(value)
+        row = np.array([weight / sum(weights) for weight in weights])
+    probabilities: FloatArray = row / row.sum()
+    return probabilities
+
+
+def _is_inside(mechanism: Mechanism, value: int, noise: Noise) -> bool:
+    """Whether noise added to a value practically never leaves the alphabet, so that its ends change nothing."""
+    reach = math.ceil(80 / -log_of(noise.ratio)) if noise.ratio is not None else 0
+    values, start = mechanism.alphabet, mechanism.alphabet.decode([value])
+    corners = (start - reach, start + reach)
+    return all(bool(values.contains(one).all() and mechanism.report_alphabet.contains(one).all()) for one in corners)
 
 
 def chi_square(counts: NDArray[np.int64], probabilities: FloatArray) -> float:

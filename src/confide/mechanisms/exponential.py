@@ -166,6 +166,7 @@ class Exponential(Mechanism):
     def _table(self) -> TableNoise:
         """All displacements between two cells of the grid; what lies beyond would be refused anyway."""
         assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
+        self.alphabet.require_listable()
         return TableNoise(planar_geometric_kernel(self.alphabet.shape, shaded(self._half_rate)).cells)
 
 

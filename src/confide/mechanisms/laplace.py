@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, Indices, Integers, Line
 from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
+from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE, TruncatedLineMechanism, UnboundedLineMechanism
@@ -39,6 +40,17 @@ class Laplace(UnboundedLineMechanism):
 
     def __post_init__(self) -> None:
         self._check()
+        if self.alphabet.is_finite:
+            self._require_near(np.array(self.alphabet.span))
+
+    def _require_near(self, values: Indices) -> None:
+        """Refuse values whose reports float64 could not hold: it has 53 bits, of which 16 are for the fraction."""
+        farthest = int(np.abs(values).max(initial=0))
+        if farthest > Line.FARTHEST_VALUE:
+            raise InvalidParameterError(
+                f"Laplace reports multiples of 2^-16, which float64 holds around values up to 2^35; got {farthest}. "
+                f"Count from a later start or in coarser steps, or use Geometric."
+            )
 
     @property
     def report_alphabet(self) -> Line:
@@ -76,6 +88,7 @@ class Laplace(UnboundedLineMechanism):
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`; beyond the alphabet a report is worth what the border is."""
+        self.alphabet.require_listable()
         low, high = self.alphabet.span
         self.refuse_strays(counts)
         clamped = np.clip(counts.reports.astype(np.float64), low, high)
@@ -85,8 +98,10 @@ class Laplace(UnboundedLineMechanism):
         return Evidence(channel, counts.counts, offset)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
+        values = self.alphabet.decode(indices)
+        self._require_near(values)
         noise = GeometricNoise(self._fine_ratio).draw(indices.size, bits)
-        reports: NDArray[np.float64] = self.alphabet.decode(indices) + noise / Line.RESOLUTION
+        reports: NDArray[np.float64] = values + noise / Line.RESOLUTION
         return reports
 
     @cached_property

@@ -144,6 +144,7 @@ class TruncatedLineMechanism(LineMechanism):
 
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
+        self._box.require_listable()
         row = self._box_weights(int(self._values[index]), self._box.size)
         return merge_weights(self._remap, row, self.report_alphabet.size)
 

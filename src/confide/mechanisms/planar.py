@@ -182,18 +182,25 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         """Places of the values in the box."""
         return self._box.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
 
+    def _in_box(self, indices: Indices) -> Indices:
+        """Return where some values stand in the box; without an array over all where they are the box."""
+        return indices if self._is_plain else self._values[indices]
+
+    def _reported(self, cells: Indices) -> Indices:
+        """Return which outputs some cells of the box are reported as."""
+        return cells if self._is_plain else self._remap[cells]
+
     @cached_property
     def _remap(self) -> Indices:
         """Number of the output that each cell of the box is reported as."""
         return nearest_cells(self._box, self.report_alphabet)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        rows, columns = np.divmod(self._values[indices], self._box.columns)
+        rows, columns = np.divmod(self._in_box(indices), self._box.columns)
         down, along = self._noise(indices.size, bits)
         clamped_rows = np.clip(rows + down, 0, self._box.rows - 1)
         clamped_columns = np.clip(columns + along, 0, self._box.columns - 1)
-        drawn: Indices = self._remap[clamped_rows * self._box.columns + clamped_columns]
-        return drawn
+        return self._reported(clamped_rows * self._box.columns + clamped_columns)
 
     def _check(self) -> None:
         super()._check()

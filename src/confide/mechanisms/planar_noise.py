@@ -22,6 +22,7 @@ from confide.channels import (
     VerticalStack,
 )
 from confide.counts import Counts
+from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
@@ -161,6 +162,14 @@ class PlanarLaplace(PlaneMechanism):
 
     def __post_init__(self) -> None:
         self._check()
+        if isinstance(self.alphabet, Grid):
+            grid = self.alphabet
+            ends = grid.first_row, grid.first_row + grid.rows, grid.first_column, grid.first_column + grid.columns
+            if max(map(abs, ends)) > Plane.FARTHEST_VALUE:
+                raise InvalidParameterError(
+                    f"PlanarLaplace reports multiples of 2^-12, which float64 holds around cells up to row and column "
+                    f"2^39; got {grid!r}. Count rows and columns from a nearer origin."
+                )
 
     @property
     def report_alphabet(self) -> Plane:
@@ -221,6 +230,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
 
     @cached_property
     def _kernel(self) -> PlanarKernel:
+        self._box.require_listable()  # a table of displacements is as large
         return self._make_kernel(self._box.shape)
 
     def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:

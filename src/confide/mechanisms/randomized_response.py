@@ -68,6 +68,7 @@ class RandomizedResponse(Mechanism):
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`."""
+        self.alphabet.require_listable()
         row = [self._inverse_ratio.denominator] * self.alphabet.size
         row[index] = self._inverse_ratio.numerator
         return row

@@ -211,10 +211,9 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
         """Draw each coordinate from its rows of weights where these are few; else add noise and clamp."""
         if max(self._box.shape) > LARGEST_TABLE:
             return super()._draw(indices, bits)
-        rows, columns = np.divmod(self._values[indices], self._box.columns)
+        rows, columns = np.divmod(self._in_box(indices), self._box.columns)
         down, along = self._axis_rows
-        drawn: Indices = self._remap[down.draw(rows, bits) * self._box.columns + along.draw(columns, bits)]
-        return drawn
+        return self._reported(down.draw(rows, bits) * self._box.columns + along.draw(columns, bits))
 
     @cached_property
     def _axis_rows(self) -> tuple[WeightRows, WeightRows]:

@@ -197,6 +197,8 @@ def diagnose(counts: Counts | None, mechanism: Mechanism) -> Diagnosis:
     yes
     """
     require_mechanism("mechanism", mechanism)
+    if mechanism.alphabet.is_finite:
+        mechanism.alphabet.require_listable()
     if counts is not None:
         require_counts(counts)
     known = identification(mechanism)

@@ -1,0 +1,163 @@
+"""What stands on a page is what was computed: each number, end and picture in its own place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from tests.pages.test_estimate_page import Reader, assess, case, judged
+
+import confide as cf
+from confide.alphabets import Alphabet
+from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
+from confide.files import GroupEstimates
+from confide.intervals import Band, Interval
+from confide.pages import diagnosis as diagnosis_module
+from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
+from confide.pages.story import describe_ends, gather, summarise, summarise_reports
+
+Shown = list[tuple[Alphabet, list[Panel]]]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """Record the panels of every sheet that is drawn."""
+    drawn: Shown = []
+
+    def record(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value") -> PanelSheet:
+        drawn.append((alphabet, list(panels)))
+        return draw_sheet(alphabet, panels, name)
+
+    monkeypatch.setattr(pictures, "draw_sheet", record)
+    monkeypatch.setattr(diagnosis_module, "draw_sheet", record)
+    return drawn
+
+
+def band_of(estimate: cf.Estimate) -> Band:
+    """Return a band whose ends cannot be taken for each other."""
+    shares = estimate.distribution
+    return Band(estimate.alphabet, shares, 0.5 * shares, 0.5 * shares + 0.5, 0.95, "a test")
+
+
+def test_a_band_has_its_low_end_below_and_belongs_to_the_first_estimate_alone(shown: Shown) -> None:
+    survey, counts, _ = case("line")
+    outcomes = assess(survey, counts, cf.IBU(), cf.Inversion("project"))
+    band = band_of(outcomes[0].estimate)
+    page = Reader(estimate_page(survey, counts, outcomes, band=band))
+    first, second = (panel for panel in shown[0][1] if panel.title in ("IBU", "INV-P"))
+    assert first.band is not None
+    assert (first.band[0] == band.low).all()
+    assert (first.band[1] == band.high).all()
+    assert second.band is None
+    # The table of shares has the same ends in the same order: value, noisy, IBU, low, high, INV-P.
+    cells = re.findall(r"IBU IBU, low IBU, high INV-P 0 ([\d. ]+?) 1 ", page.text)[0].split()
+    assert [float(cell) for cell in cells[1:4]] == pytest.approx(
+        [100 * float(one[0]) for one in (outcomes[0].estimate.distribution, band.low, band.high)], abs=1e-3
+    )
+
+
+def test_the_ends_of_a_band_are_two_maps(shown: Shown) -> None:
+    survey, counts, _ = case("grid")
+    outcomes = assess(survey, counts, cf.IBU())
+    band = band_of(outcomes[0].estimate)
+    estimate_page(survey, counts, outcomes, band=band)
+    low, high = shown[1][1]
+    assert (low.title, high.title) == ("IBU, low", "IBU, high")
+    assert (low.distribution == band.low).all()
+    assert (high.distribution == band.high).all()
+
+
+def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
+    part = cf.RandomizedResponse(cf.Integers(0, 5), 3.0)
+    mechanism = cf.Product(part, part)
+    survey = cf.Survey(mechanism, "pair", "Pairs")
+    values = [(0, place % 6) for place in range(600)]  # the first part is always 0
+    counts = cf.tally(mechanism.privatize(values, rng=1))
+    outcomes = assess(survey, counts, cf.Inversion("project"))
+    estimate_page(survey, counts, outcomes)
+    first = next(panel for panel in shown[0][1] if panel.title == "INV-P")
+    second = next(panel for panel in shown[1][1] if panel.title == "INV-P")
+    assert first.distribution[0] > 0.8
+    assert second.distribution.max() < 0.4
+
+
+def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey, counts, _ = case("line")
+    outcomes = assess(survey, counts, cf.IBU(delta=10.0), cf.IBU(delta=1e-9))
+    ceilings: list[float | None] = []
+
+    def record(*arguments: object, ceiling: float | None = None, **named: object) -> object:
+        ceilings.append(ceiling)
+        return draw_path(*arguments, ceiling=ceiling, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pictures, "draw_path", record)
+    estimate_page(survey, counts, outcomes)
+    proven = [one.estimate.log_likelihood + one.estimate.certificate for one in outcomes]
+    assert ceilings == [min(proven)]
+    assert proven[1] < proven[0]
+
+
+def test_an_answer_stands_before_its_low_and_its_high_end() -> None:
+    assert describe_ends(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, "")) == ["10.00%", "5.00%", "20.00%"]
+    assert describe_ends(Interval("mean", 40.0, 38.5, 41.5, 0.95, "", is_share=False)) == ["40", "38.5", "41.5"]
+
+
+def test_quartiles_stand_in_order() -> None:
+    survey, counts, _ = case("line")
+    outcomes = assess(survey, counts, cf.Inversion("project"))
+    below = np.cumsum(outcomes[0].estimate.distribution)
+    low, middle, high = (int(np.searchsorted(below, share)) for share in (0.25, 0.5, 0.75))
+    words = summarise(gather(survey, counts, outcomes, None, None, None))
+    assert re.search(rf"between \D*{low}\D* and \D*{high}\D*, and the median is \D*{middle}\D*\.$", words), words
+
+
+def test_those_who_tie_are_closest_together() -> None:
+    survey, counts, truth = case("line")
+    story = gather(survey, counts, judged(assess(survey, counts, cf.IBU(), cf.MLE())), truth, None, None)
+    assert story.closest == [0]
+    assert gather(survey, counts, judged(assess(survey, counts, cf.IBU()))[:1] * 2, truth, None, None).closest == [0, 1]
+
+
+def test_bits_and_moved_reports_are_weighed_by_how_often_they_came() -> None:
+    rappor = cf.Rappor(cf.Integers(0, 2), 1.0)
+    counts = cf.tally(rappor.report_alphabet.decode([1, 6]), counts=[3, 1])  # bits 100 and 011
+    noisy = summarise_reports(cf.Survey(rappor, "value", "Bits"), counts)
+    assert noisy is not None
+    assert noisy.shares.tolist() == [0.75, 0.25, 0.25]
+    unbounded = cf.Survey(cf.Geometric(cf.Integers(0, 4), 0.5), "value", "Moved")
+    moved = summarise_reports(unbounded, cf.tally([-7, 2, 40], counts=[1, 2, 5]))
+    assert moved is not None
+    assert moved.shares.tolist() == [0.125, 0.0, 0.25, 0.0, 0.625]
+
+
+def test_every_group_has_its_own_picture_and_row(shown: Shown) -> None:
+    mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 3.0)
+    counts: dict[tuple[str, ...], cf.Counts] = {
+        ("Oslo",): cf.tally(["yes", "no"], [60, 40]),
+        ("Rome",): cf.tally(["yes", "no"], [40, 260]),
+    }
+    found = cf.estimate_groups(counts, mechanism, cf.Inversion("project"))
+    reports = {key: float(one.total) for key, one in counts.items()}
+    page = Reader(groups_page(GroupEstimates(cf.Survey(mechanism, "answer", "Q"), ("town",), reports, found)))
+    for panel, key in zip(shown[0][1], counts, strict=True):
+        assert panel.title == key[0]
+        assert panel.subtitle == f"{reports[key]:,.0f} reports"
+        assert (panel.distribution == found[key].distribution).all()
+    assert "Smallest group 100 reports Largest group 300 reports" in page.text
+    assert f"Rome 300 no {found['Rome',].distribution[1]:.1%}" in page.text
+    assert f"Oslo 100 yes {found['Oslo',].distribution[0]:.1%}" in page.text
+
+
+def test_the_lowest_and_the_highest_shares_are_two_maps(shown: Shown) -> None:
+    # The first two cells send alike: their shares cannot be told apart.
+    mechanism = cf.FromMatrix(cf.Grid(2, 2), [[0.8, 0.1, 0.1], [0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    counts = cf.tally(mechanism.privatize([(0, 0), (1, 1), (0, 1)] * 40, rng=2))
+    diagnosis = cf.diagnose(counts, mechanism)
+    diagnosis_page(cf.Survey(mechanism, "place", "Places"), diagnosis)
+    panels = {panel.title: panel.distribution for panel in shown[0][1]}
+    best = diagnosis.maximum_set
+    assert (panels["Lowest share"] == best.lowest).all()
+    assert (panels["Highest share"] == best.highest).all()
+    assert (panels["Lowest share"] < panels["Highest share"]).any()
