@@ -34,11 +34,11 @@ def test_ranges_begin_and_end_with_the_alphabet(alphabet: cf.Integers, first: st
 
 
 def test_the_likeliest_are_shown_and_the_rest_is_told() -> None:
-    shares = np.full(100, 0.5 / 80)
-    shares[:20] = 0.025
+    shares = np.full(100, 0.4 / 80)
+    shares[:20] = 0.03
     bars, note = choose_bars(cf.Categories([f"v{place}" for place in range(100)]), shares, None)
     assert [bar.label for bar in bars] == [f"v{place}" for place in range(20)]
-    assert note == "The 20 most likely of 100 values; the others hold 50.0%. --all shows every value."
+    assert note == "The 20 most likely of 100 values; the others hold 40.0%. --all shows every value."
 
 
 def test_few_values_are_shown_one_by_one() -> None:

@@ -127,6 +127,9 @@ def test_what_does_not_fit_into_memory_is_no_traceback(call: Call, monkeypatch: 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these devices")
 
 
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""Tests that run in the background of a shell inherit that interruptions are ignored; a foreground command does not."""
+
 WORDY = [
     ["--help"],
     ["datasets"],
@@ -165,7 +168,7 @@ IMPORTED = ["confide.cli.main", "numpy", "confide.mechanisms", "typer", "rich.co
 @pytest.mark.parametrize("module", IMPORTED)
 def test_an_interruption_while_importing_ends_quietly(folder: Path, module: str) -> None:
     code = (
-        "import signal, sys, runpy\n"
+        f"{LISTEN}import sys, runpy\n"
         "class Interrupting:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name == {module!r}: signal.raise_signal(signal.SIGINT)\n"
@@ -182,7 +185,7 @@ def test_an_interruption_while_importing_ends_quietly(folder: Path, module: str)
 def test_an_early_interruption_ends_quietly(folder: Path, milliseconds: int) -> None:
     # Python's own start is not ours to guard: the clock starts with the first import behind the guard.
     code = (
-        "import sys\n"
+        f"{LISTEN}import sys\n"
         "class Telling:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'confide.cli.main': print('begun', flush=True)\n"
@@ -215,7 +218,8 @@ def test_an_interruption_that_is_ignored_stays_ignored(folder: Path) -> None:
 
 @posix
 def test_an_interruption_ends_quietly(folder: Path) -> None:
-    command = [*PROGRAM, "privatize", "survey.toml", "-"]
+    code = f"{LISTEN}from confide.__main__ import main\nmain()"
+    command = [sys.executable, "-c", code, "privatize", "survey.toml", "-"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -126,7 +126,7 @@ def test_the_range_of_an_extrapolation_is_by_the_slope(relative: float) -> None:
 
 
 def test_a_slope_trusts_what_is_known_well() -> None:
-    points = {1.0: Prediction(1.0, 0.002, 9), 4.0: Prediction(0.9, 0.2, 9), 16.0: Prediction(0.25, 0.0005, 9)}
+    points = {1.0: Prediction(1.0, 0.002, 9), 4.0: Prediction(0.5, 0.001, 9), 16.0: Prediction(0.9, 0.2, 9)}
     found = fit_slope(points)
     assert found is not None
     assert found.exponent == pytest.approx(-0.5, abs=0.01)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sampling.scripted import LARGEST_WORD, ScriptedBits, SpelledBits
 
 from confide.sampling import GeometricNoise, as_bits, ratio_above
-from confide.sampling.coins import OddsCoin, PowerCoin
+from confide.sampling.bits import OddsCoin, PowerCoin
 
 RATIOS = [Fraction(1, 2), Fraction(1, 3), Fraction(99, 100), ratio_above(Fraction(1, 20)), ratio_above(Fraction(40))]
 

@@ -1,4 +1,4 @@
-"""Which values exist, how they are numbered, and where they lie.
+"""Alphabets: the values that a person may have, their numbers and their places.
 
 >>> ages = Integers(0, 99)
 >>> ages.encode([30, 35])
@@ -19,11 +19,9 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
-from confide.alphabets.integers import Integers
-from confide.alphabets.pairs import Pairs
-from confide.alphabets.planes import Grid, Lattice
-from confide.alphabets.reals import Line, Plane
-from confide.alphabets.selection import Selection
+from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.lines import Integers, Line
+from confide.alphabets.planes import Grid, Lattice, Plane
 
 __all__ = [
     "Alphabet",

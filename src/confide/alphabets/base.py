@@ -1,4 +1,4 @@
-"""What every alphabet is."""
+"""The contract of every alphabet, and numbers for unbounded ones."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Alphabet(ABC):
     """The values a person may have, numbered from 0 to ``size - 1``."""
 
     unit: str = ""
-    """What distances are counted in, such as ``"year"`` or ``"km"``."""
+    """Unit of distances, such as ``"year"`` or ``"km"``."""
 
     cure: str = "Clip them or widen the alphabet."
-    """What to do about values that lie outside."""
+    """Advice about values that lie outside."""
 
     @property
     def parts(self) -> int:
-        """How many parts one value has: 1 for a number or a category, 2 for a cell."""
+        """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
         return 1
 
     @property
@@ -74,16 +74,16 @@ class Alphabet(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many values there are; an error where they are unbounded."""
+        """Number of values; an error where they are unbounded."""
 
     @property
     @abstractmethod
     def metric(self) -> Metric:
-        """How far apart values lie."""
+        """Distance between values."""
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """What the parts of one value are called in files."""
+        """Names of the parts of one value in files."""
         return ("value",)
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Alphabet(ABC):
     @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
-        """Where the values lie, one row a value, in steps of the spacing."""
+        """Places of the values, one row a value, in steps of the spacing."""
 
     def points(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return where the values with these numbers lie, one row a value; without an array over all values.
@@ -258,6 +258,17 @@ def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
     numbers = np.where(safe, values, 0)
     integers = numbers.astype(np.int64)
     return integers, safe & (integers == numbers)
+
+
+def multiples_of(values: Values, resolution: int, limit: int) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return values in steps of the resolution, with a mark on those that really are multiples of it."""
+    if values.dtype.kind not in "iuf":
+        return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
+    scaled = values.astype(np.float64) * resolution
+    safe = np.abs(scaled) < limit
+    multiples = np.where(safe, scaled, 0.0)
+    whole = multiples.astype(np.int64)
+    return whole, safe & (whole == multiples)
 
 
 def fold(numbers: Indices) -> Indices:

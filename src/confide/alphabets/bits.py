@@ -42,12 +42,12 @@ class BitVectors(Alphabet):
 
     @property
     def parts(self) -> int:
-        """How many words a vector takes."""
+        """Number of words that a vector takes."""
         return -(-self.length // self.WORD_BITS)
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """What the words are called in files."""
+        """Names of the words in files."""
         return tuple(f"word{number}" for number in range(self.parts))
 
     @property

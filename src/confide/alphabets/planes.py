@@ -1,10 +1,11 @@
-"""Cells of a plane, with an end or without."""
+"""Places in a plane: cells, bounded or unbounded, and points on a lattice too fine to matter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from confide.alphabets.base import (
     Values,
     fold,
     joined,
+    multiples_of,
     pair_up,
     spacing_and_unit,
     take_apart,
@@ -23,13 +25,13 @@ from confide.alphabets.base import (
     unfold,
     whole_numbers,
 )
-from confide.alphabets.numerals import parse_integer
+from confide.alphabets.numerals import parse_integer, parse_real
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
 from confide.metrics import Value
 
 LARGEST_LATTICE = 2**30
-"""Rows and columns of an endless lattice stay below it, so that a pair still has a 64-bit number."""
+"""Rows and columns of a lattice stay below it, so that a pair still has a 64-bit number."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Grid(PlaneAlphabet):
 
     @cached_property
     def places(self) -> Indices:
-        """Where each cell stands among all cells of the box, row by row."""
+        """Place of each cell among all cells of the box, row by row."""
         self.require_listable()
         return self._place_of(np.arange(self.size))
 
@@ -148,7 +150,7 @@ class Grid(PlaneAlphabet):
 
     @cached_property
     def _hole_places(self) -> Indices:
-        """Where the holes stand among all cells of the box, row by row; sorted, as the holes are."""
+        """Places of the holes among all cells of the box, row by row; sorted, as the holes are."""
         if not self.holes:
             return np.zeros(0, dtype=np.int64)
         row, column = (np.array(self.holes) - (self.first_row, self.first_column)).T
@@ -187,7 +189,7 @@ class Grid(PlaneAlphabet):
 
 @dataclass(frozen=True)
 class Lattice(PlaneAlphabet):
-    """All cells of an endless plane; neighbours lie `spacing` apart.
+    """All cells of an unbounded plane; neighbours lie `spacing` apart.
 
     >>> Lattice(spacing=0.5).distance((0, 0), (-3, 4))
     2.5
@@ -237,3 +239,52 @@ class Lattice(PlaneAlphabet):
 def _parse_pair(fields: Sequence[str]) -> Value | None:
     row, column = map(parse_integer, fields)
     return None if row is None or column is None else (row, column)
+
+
+@dataclass(frozen=True)
+class Plane(PlaneAlphabet):
+    """Points whose rows and columns are multiples of 2^-12, in steps of the spacing.
+
+    >>> Plane().decode(Plane().encode([(0.5, -1.25)]))
+    array([[ 0.5 , -1.25]])
+    """
+
+    RESOLUTION: ClassVar[int] = 2**12
+    FARTHEST_VALUE: ClassVar[int] = 2**39  # half of what is held exactly, so that noise of any scale stays inside
+
+    spacing: float = 1.0
+    unit: str = ""
+    is_finite = False
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        raise unbounded(self, "Grid(rows, columns)")
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        raise unbounded(self, "Grid(rows, columns)")
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""
+        within: NDArray[np.bool_] = np.all(multiples_of(values, self.RESOLUTION, 2**52)[1], axis=1)
+        return within
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        multiples, exact = multiples_of(values, self.RESOLUTION, 2**30)
+        near = np.all(exact, axis=1)
+        return np.where(near, pair_up(*fold(multiples * near.reshape(-1, 1)).T), -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        return unfold(np.stack(take_apart(np.asarray(indices, dtype=np.int64)), axis=-1)) / self.RESOLUTION
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        row, column = map(parse_real, fields)
+        return None if row is None or column is None else (row, column)
+
+    def __repr__(self) -> str:
+        return f"Plane({joined(*spacing_and_unit(self))})"

@@ -1,13 +1,21 @@
 """Exact and secure sampling on integers.
 
 No floating point stands between the random bits and a report of a finite mechanism, of geometric or Laplace noise, or
-of RAPPOR. Planar noise without an end is accepted by comparing floats where these are a million times their error away
+of RAPPOR. Unbounded planar noise is accepted by comparing floats where these are a million times their error away
 from the edge, and integers of any size where they are not, so its probabilities are exact as well.
 """
 
-from confide.sampling.bits import Bits, SecureBits, SeededBits, as_bits, as_generator
+from confide.sampling.bits import (
+    Bits,
+    OddsCoin,
+    PowerCoin,
+    SecureBits,
+    SeededBits,
+    as_bits,
+    as_generator,
+    uniform_below,
+)
 from confide.sampling.categorical import WeightRows
-from confide.sampling.coins import OddsCoin, PowerCoin
 from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise
 from confide.sampling.planar import PlanarGeometricNoise, ProductNoise, TableNoise
 from confide.sampling.ratios import (
@@ -18,7 +26,6 @@ from confide.sampling.ratios import (
     power_bounds,
     ratio_above,
 )
-from confide.sampling.uniform import uniform_below
 
 __all__ = [
     "Bits",

@@ -1,16 +1,22 @@
-"""Where random bits come from: the operating system, or a seeded generator for simulation."""
+"""Random bits, from the operating system or a seeded generator, and exact coins and uniform integers made of them.
+
+A toss compares a random 64-bit word with the leading bits of the probability, and draws more bits only when they agree.
+"""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import InvalidParameterError
+from confide.sampling.ratios import power_bounds
 
 Words = NDArray[np.uint64]
 
@@ -64,3 +70,76 @@ def as_generator(rng: Any) -> np.random.Generator:
         raise InvalidParameterError(
             f"rng must be None, a non-negative integer seed or a numpy.random.Generator; got {rng!r}."
         ) from None
+
+
+WORD = 64
+GUARD_BITS = 32
+
+
+@dataclass(frozen=True)
+class PowerCoin:
+    """Heads with probability r = ratio^(2^digit)."""
+
+    ratio: Fraction
+    digit: int = 0
+
+    def bounds(self, precision: int) -> tuple[int, int]:
+        """Return integers around the probability times 2^precision."""
+        return power_bounds(self.ratio, 1 << self.digit, precision)
+
+    @cached_property
+    def _threshold(self) -> int:
+        return self.bounds(WORD + GUARD_BITS)[0] >> GUARD_BITS
+
+    def toss(self, count: int, bits: Bits) -> NDArray[np.bool_]:
+        """Toss `count` times."""
+        words = bits.words(count)
+        heads = words < np.uint64(self._threshold)
+        # The true threshold lies within one unit of this one, so only these two words leave a doubt.
+        doubtful = (words == np.uint64(self._threshold)) | (words == np.uint64(self._threshold + 1))
+        for tie in np.flatnonzero(doubtful):
+            heads[tie] = self._settle(int(words[tie]), bits)
+        return heads
+
+    def _settle(self, word: int, bits: Bits) -> bool:
+        u, precision = word, WORD
+        while True:
+            low, high = self.bounds(precision)
+            if u + 1 <= low:
+                return True
+            if u >= high:
+                return False
+            u, precision = (u << WORD) | bits.word(), precision + WORD
+
+
+@dataclass(frozen=True)
+class OddsCoin(PowerCoin):
+    """Heads with probability r / (1 + r)."""
+
+    def bounds(self, precision: int) -> tuple[int, int]:
+        """See :meth:`PowerCoin.bounds`."""
+        low, high = power_bounds(self.ratio, 1 << self.digit, precision + GUARD_BITS)
+        one = 1 << (precision + GUARD_BITS)
+        return (low << precision) // (one + low), -((-high << precision) // (one + high))
+
+
+def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
+    """Draw `count` integers, each of 0 .. bound - 1 equally likely.
+
+    Words are cut to the bits that the bound needs and drawn again while they reach it: fewer than two tries on average.
+
+    >>> from confide.sampling.bits import as_bits
+    >>> uniform_below(1, 3, as_bits(0))
+    array([0, 0, 0])
+    """
+    width = (bound - 1).bit_length()
+    if width == 0:
+        return np.zeros(count, dtype=np.int64)
+    result = np.empty(count, dtype=np.int64)
+    pending = np.arange(count)
+    while pending.size:
+        drawn = (bits.words(pending.size) >> np.uint64(64 - width)).astype(np.int64)
+        accepted = drawn < bound
+        result[pending[accepted]] = drawn[accepted]
+        pending = pending[~accepted]
+    return result

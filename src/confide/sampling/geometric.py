@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.sampling.bits import Bits
-from confide.sampling.coins import WORD, OddsCoin, PowerCoin
+from confide.sampling.bits import WORD, Bits, OddsCoin, PowerCoin
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Noise on the plane: from a table of displacements, or over the whole endless lattice.
+"""Noise on the plane: from a table of displacements, or over the whole unbounded lattice.
 
 Both give two arrays of integers, rows and columns to move by.
 """
@@ -67,7 +67,7 @@ class ProductNoise:
 
 @dataclass(frozen=True)
 class PlanarGeometricNoise:
-    """Displacements over the endless lattice with probability proportional to e^(-decay hypot(i, j)), exactly.
+    """Displacements over the unbounded lattice with probability proportional to e^(-decay hypot(i, j)), exactly.
 
     Taxicab noise of rate decay / sqrt 2 lies above it everywhere, because |i| + |j| <= sqrt 2 hypot(i, j). So it is
     proposed, and kept with the ratio of the two; nearly four of five are.

@@ -1,9 +1,10 @@
-"""Whole numbers on a line."""
+"""Numbers on a line: whole ones, and reals on a lattice too fine to matter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +16,13 @@ from confide.alphabets.base import (
     Values,
     fold,
     joined,
+    multiples_of,
     spacing_and_unit,
     unbounded,
     unfold,
     whole_numbers,
 )
-from confide.alphabets.numerals import parse_integer
+from confide.alphabets.numerals import parse_integer, parse_real
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
 from confide.metrics import Value
@@ -30,7 +32,7 @@ from confide.metrics import Value
 class Integers(LineAlphabet):
     """Whole numbers from `low` to `high`, both inside, or all of them; neighbours lie `spacing` apart.
 
-    Without an end, numbers are counted outwards from zero: 0, -1, 1, -2, 2, ...
+    Unbounded, they are numbered outwards from zero: 0, -1, 1, -2, 2, ...
 
     >>> incomes = Integers(0, 50, spacing=2.5, unit="thousand")
     >>> incomes.size, incomes.distance(10, 12)
@@ -110,3 +112,45 @@ def _check_range(low: int, high: int) -> None:
         raise InvalidParameterError(f"high must be at most 2**53; got {high}.")
     if low > high:
         raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")
+
+
+@dataclass(frozen=True)
+class Line(LineAlphabet):
+    """Real numbers that are multiples of 2^-16, in steps of the spacing.
+
+    >>> Line().encode([0.5]) == Line().encode([0.5])
+    array([ True])
+    """
+
+    RESOLUTION: ClassVar[int] = 2**16
+    FARTHEST_VALUE: ClassVar[int] = 2**35  # half of what has a number, so that noise of any scale stays inside
+
+    spacing: float = 1.0
+    unit: str = ""
+    is_finite = False
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        raise unbounded(self, "Integers(low, high)")
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        raise unbounded(self, "Integers(low, high)")
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        multiples, exact = multiples_of(values, self.RESOLUTION, 2**52)
+        return np.where(exact, fold(multiples), -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        return unfold(np.asarray(indices, dtype=np.int64)) / self.RESOLUTION
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        return parse_real(fields[0])
+
+    def __repr__(self) -> str:
+        return f"Line({joined(*spacing_and_unit(self))})"
