@@ -98,7 +98,7 @@ class Table:
 
     @cached_property
     def total(self) -> float:
-        """How many reports there are."""
+        """Number of reports."""
         return float(self.counts.sum())
 
     @cached_property
@@ -149,17 +149,17 @@ class Tables:
 
     @cached_property
     def people(self) -> FloatArray:
-        """How many reports the part of each cell has."""
+        """Number of reports in the part of each cell."""
         return np.repeat([part.total for part in self.parts], [part.counts.size for part in self.parts])
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where each part begins, and where the last one ends."""
+        """Cells at which the parts begin, and the end of the last one."""
         return [0, *np.cumsum([part.counts.size for part in self.parts]).tolist()]
 
     @property
     def spans(self) -> Iterator[tuple[int, int, Table]]:
-        """Where the cells of each part begin and end, and the part."""
+        """First and last cell of each part, and the part."""
         return zip(self.ends[:-1], self.ends[1:], self.parts, strict=True)
 
     def part_of(self, cell: int) -> tuple[int, int]:
@@ -216,7 +216,7 @@ class Look:
 
     @cached_property
     def deviances(self) -> FloatArray:
-        """What each cell adds to G2; their sum is the likelihood ratio, for both counts have the same total."""
+        """Contribution of each cell to G2; their sum is the likelihood ratio, for both counts have the same total."""
         ratio = np.divide(self.counts, self.expected, out=np.ones_like(self.counts), where=self.counts > 0)
         terms: FloatArray = 2 * (self.counts * np.log(ratio) - self.counts + self.expected)
         return np.maximum(terms, 0.0)
@@ -240,7 +240,7 @@ class Look:
 
     @cached_property
     def rank(self) -> int:
-        """How many directions the explanation can take up."""
+        """Number of directions that the explanation can take up."""
         return int(self._basis.shape[1])
 
     @cached_property
