@@ -150,7 +150,7 @@ class Problem:
 
 
 def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorFit]:
-    """PriorFit from smooth to rough, each from the one before, until it is far too rough; then halve the steps at the best.
+    """Fit from smooth to rough, each from the one before, until it is far too rough; then halve the steps at the best.
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
