@@ -195,3 +195,17 @@ def test_outputs_that_are_all_error_prove_nothing() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_ENTRIES", 0)
         assert DualBound(Coarse(matrix), np.array([1.0, 1.0]), half, half).bound == math.inf
+
+
+def test_what_a_pull_may_be_wrong_by_is_part_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where entries are too many to look at, a channel that errs by a hundredth proves no more than that."""
+
+    class Coarse(Dense):
+        def pull_error(self, weights: Array, pulled: Array) -> Array:  # noqa: ARG002 (one signature)
+            return np.asarray(0.01 * pulled)
+
+    monkeypatch.setattr(module, "MOST_ENTRIES", 0)
+    evidence = Evidence(Coarse(np.array([[0.8, 0.2], [0.3, 0.7]])), np.array([60.0, 40.0]))
+    answer = MLE().solve(evidence)
+    assert evidence.certificate(answer.distribution) >= 100 * math.log(1.01)
+    assert answer.status is not Status.CERTIFIED

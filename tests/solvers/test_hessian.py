@@ -98,3 +98,13 @@ def test_a_million_values_and_two_hundred_reports(monkeypatch: pytest.MonkeyPatc
     evidence = mechanism.observe(tally(mechanism.privatize(people, rng=1)))
     monkeypatch.setattr("confide.solvers.maximum.follow_path", None)
     assert MLE().solve(evidence).status == "certified"
+
+
+def test_the_best_value_may_lie_beside_what_was_reported() -> None:
+    """The cell of a report holds the peak of Laplace's density, whose mean is below it: between two reports is best."""
+    counts = np.zeros(30_000)
+    counts[[15_000, 15_002]] = 1.0
+    evidence = Evidence(TruncatedLaplace(Integers(0, 29_999), 0.1).channel, counts)
+    found = run(solve_where_reported, evidence, 1e-8)
+    assert found.certificate <= 1e-8
+    assert found.distribution[15_001] > 0.99
