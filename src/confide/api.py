@@ -9,7 +9,7 @@ from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError, NotIdentifiedWarning
+from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning
 from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -54,6 +54,7 @@ from confide.methods import (
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 
 if typing.TYPE_CHECKING:
@@ -89,9 +90,12 @@ __all__ = [
     "Evidence",
     "Exponential",
     "Facts",
+    "Fit",
+    "FitVerdict",
     "FromMatrix",
     "Geometric",
     "Grid",
+    "GroupFits",
     "GroupedCounts",
     "Guarantee",
     "Integers",
@@ -113,6 +117,7 @@ __all__ = [
     "Plan",
     "PlanarGeometric",
     "PlanarLaplace",
+    "PoorFitWarning",
     "Premise",
     "Product",
     "Proof",
@@ -140,6 +145,9 @@ __all__ = [
     "estimate",
     "estimate_groups",
     "estimate_pool",
+    "fit",
+    "fit_groups",
+    "fit_pool",
     "hellinger",
     "kl_divergence",
     "likely_subset",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from confide.checks import as_distribution
 from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
-from confide.estimates import Estimate, Group, recover, warn_if_not_identified
+from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Monitor
 
@@ -57,6 +57,7 @@ def assess(
     """
     outcome = assess_pool([(counts, mechanism)], method, truth=truth, monitor=monitor)
     warn_if_not_identified(outcome.estimate)
+    warn_if_poor_fit(outcome.estimate)
     return outcome
 
 

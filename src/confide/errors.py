@@ -61,6 +61,10 @@ class NotIdentifiedWarning(UserWarning):
     """An estimate through a mechanism that gives the same reports for different distributions: it is one of many."""
 
 
+class PoorFitWarning(UserWarning):
+    """An estimate from reports that do not come from the mechanism, whoever the people are."""
+
+
 class SolverError(ConfideError):
     """A numerical solver did not finish, and its value is therefore withheld."""
 

@@ -17,7 +17,7 @@ from confide.channels import ColumnStack
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
-from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError
+from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Inference, Interval
 from confide.intervals.surroundings import surround
@@ -25,6 +25,7 @@ from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Progress, Solution, Stacked, Status
 from confide.queries import Query
+from confide.theory.fit import Examination, Fit, examine, misfits
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding
@@ -105,6 +106,25 @@ class Estimate:
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
         return f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Whether the reports can come from the mechanism at all: a test with its p-value, and likely causes if not.
+
+        >>> import confide as cf, warnings
+        >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
+        >>> with warnings.catch_warnings(action="ignore", category=cf.PoorFitWarning):
+        ...     answer = cf.estimate(cf.tally([50], counts=[5000]), ages, cf.IBU())
+        >>> answer.fit.verdict
+        <FitVerdict.DOES_NOT_FIT: 'does not fit'>
+        """
+        return self._examination.test()
+
+    @cached_property
+    def _examination(self) -> Examination:
+        if not self.groups:
+            raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
+        return examine([(counts, mechanism) for mechanism, counts in self.groups.items()])
 
     @property
     def is_distribution(self) -> bool:
@@ -232,10 +252,13 @@ def estimate(
     np.int64(4)
 
     Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
-    `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given.
+    `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given. Where the
+    reports cannot come from the mechanism, whoever the people are, `fit` of the estimate says so, and a
+    :class:`PoorFitWarning` is given.
     """
     answer = recover([(counts, mechanism)], method, monitor)
     warn_if_not_identified(answer)
+    warn_if_poor_fit(answer)
     return answer
 
 
@@ -259,6 +282,7 @@ def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monit
     """
     answer = recover(pairs, method, monitor)
     warn_if_not_identified(answer)
+    warn_if_poor_fit(answer)
     return answer
 
 
@@ -352,6 +376,9 @@ def estimate_groups(
     """
     answers = recover_groups(groups, mechanism, method, progress)
     warn_if_not_identified(next(iter(answers.values())))
+    fits = misfits(groups, mechanism)
+    if fits is not None:
+        warnings.warn(fits.headline, PoorFitWarning, stacklevel=2)
     return answers
 
 
@@ -359,6 +386,15 @@ def warn_if_not_identified(answer: Estimate) -> None:
     """Warn the caller's caller of an answer that is one of many, for the mechanism cannot tell them apart."""
     if answer.identification.is_no:
         warnings.warn(f"{remark_on(answer.identification)} {CURE}", NotIdentifiedWarning, stacklevel=3)
+
+
+def warn_if_poor_fit(answer: Estimate) -> None:
+    """Warn the caller's caller of reports that do not come from the mechanism.
+
+    Screening, one maximum of the likelihood, decides whether the test itself is run: under 10 ms on a hundred values.
+    """
+    if answer._examination.is_loud and answer.fit.is_bad:
+        warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
 
 
 def recover_groups(
@@ -377,7 +413,7 @@ def recover_groups(
     solutions = _solve_groups(evidence, method, progress)
     seconds = (time.perf_counter() - began) / len(evidence)
     return {
-        key: _judge((mechanism,), one, solution, method, seconds)
+        key: replace(_judge((mechanism,), one, solution, method, seconds), groups={mechanism: groups[key]})
         for key, one, solution in zip(groups, evidence, solutions, strict=True)
     }
 

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from confide.cli.terminal import console, progress, say, say_exactly, show, show_json, show_pairs
-from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, check_queries, take_reports
+from confide.cli.terminal import console, note_poor_fit, progress, say, say_exactly, show, show_json, show_pairs
+from confide.cli.usage import (
+    AsJson,
+    Columns,
+    Rejects,
+    Strict,
+    SurveyPath,
+    check_outputs,
+    check_queries,
+    end_strictly,
+    take_reports,
+)
 from confide.counting import ReportInput
 from confide.errors import InvalidParameterError
 from confide.files import diagnosis_record, is_counts_file, read_heading, write_text
@@ -57,13 +67,15 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     ] = None,
     column: Columns = None,
     rejects: Rejects = None,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Say whether the answer can be right: what the mechanism can reveal, and whether the reports pin it down.
 
     The verdict comes first, in plain words; below it stands what it rests on, by the name of the theorem or the number
     that was measured. Where the reports have many best explanations, the lowest and highest share of each value among
-    all of them is listed. Doubt is no error: the exit code is 0 whatever the verdict.
+    all of them is listed. Doubt is no error: the exit code is 0 whatever the verdict, unless --strict asks for another
+    where the reports cannot come from the mechanism.
     """
     check_outputs([html, rejects], [survey, reports])
     contract = load_survey(survey)
@@ -80,10 +92,12 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     if as_json:
         record = diagnosis_record(contract, diagnosis, answers)
         show_json(record | {"rows": None if gathered is None else gathered.account.record})
-        return
-    _show_in_words(contract, gathered, diagnosis, answers)
-    if html is not None:
-        say_exactly(f"Wrote {html}")
+        note_poor_fit(diagnosis.fit, as_json=True)
+    else:
+        _show_in_words(contract, gathered, diagnosis, answers)
+        if html is not None:
+            say_exactly(f"Wrote {html}")
+    end_strictly(diagnosis.fit, strict=strict)
 
 
 def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:
@@ -115,6 +129,7 @@ def _show_in_words(
     from confide.explanations import describe_mechanism
 
     say(survey.title, style="bold")
+    note_poor_fit(diagnosis.fit)
     say()
     show_pairs([("-", sentence) for sentence in verdict_in_words(diagnosis)])
     if answers:

@@ -15,8 +15,10 @@ from confide.alphabets import Lattice
 from confide.cli.groups import estimate_each_group
 from confide.cli.terminal import (
     console,
+    fit_line,
     identified_line,
     note_not_identified,
+    note_poor_fit,
     progress,
     say,
     say_exactly,
@@ -31,11 +33,13 @@ from confide.cli.usage import (
     MethodName,
     NoAnswerError,
     Rejects,
+    Strict,
     SurveyPath,
     check_formats,
     check_outputs,
     check_queries,
     choose_method,
+    end_strictly,
     outputs_option,
     take_reports,
 )
@@ -126,6 +130,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     column: Columns = None,
     rejects: Rejects = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not ranges or the likeliest.")] = False,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Recover the distribution of the true values from the reports.
@@ -152,7 +157,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted.heading.require(contract, reports)
         if counted.heading.by:
             _refuse_for_groups({"--truth": truth, "--interval": interval, "--query": query or None})
-            estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            fits = estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            end_strictly(fits, strict=strict)
             return
     true_rows = None if truth is None else _read_truth(truth, contract)
     gathered = take_reports(reports, contract, column or [], rejects)
@@ -160,6 +166,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(chosen.name) as monitor:
         outcome = assess_pool(gathered.pool, chosen, truth=known, monitor=monitor)
+    with progress("Testing the fit"):
+        fit = outcome.estimate.fit
     with progress("Finding intervals"):
         found = _ask(contract, outcome, query or [], level, has_band=interval is not None)
     # All are rendered before the first is written, so that a missing package leaves none behind.
@@ -170,12 +178,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
         show_json(
             estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.account.record}
         )
+        note_poor_fit(fit, as_json=True)
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     if outcome.estimate.status in WHEN_ENDED_EARLY:
         warn(f"{outcome.estimate.ending}. {WHEN_ENDED_EARLY[outcome.estimate.status]}")
+    end_strictly(fit, strict=strict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,11 +288,13 @@ def _show_in_words(
             *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             ("Certificate", describe_certificate(answer.certificate)),
+            *fit_line(answer.fit),
             *identified_line(answer.identification),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
             *_distances(survey, outcome, truth),
         ]
     )
+    note_poor_fit(answer.fit)
     note_not_identified(answer.identification)
     lines = None if asked.band is None else LineIntervals(answer, asked.band)
     show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)

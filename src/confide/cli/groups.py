@@ -7,8 +7,11 @@ from pathlib import Path
 
 from confide.cli.terminal import (
     TITLE,
+    fit_line,
     identified_line,
     note_not_identified,
+    note_poor_fit,
+    progress,
     progress_bar,
     say,
     say_exactly,
@@ -30,6 +33,7 @@ from confide.files import (
 )
 from confide.methods import Method, Status
 from confide.surveys import Survey
+from confide.theory.fit import GroupFits
 from confide.wording import label_value
 
 FEW = 20
@@ -38,20 +42,24 @@ FEW = 20
 
 def estimate_each_group(
     counts: CountsFile, survey: Survey, method: Method, outputs: list[Path], *, everything: bool, as_json: bool
-) -> None:
-    """Estimate every group, write what is asked for, and show the largest groups."""
+) -> GroupFits:
+    """Estimate every group, write what is asked for, show the largest groups, and return how they fit."""
     with progress_bar(method.name, len(counts.groups)) as advance:
         found = estimate_file(counts, survey, method, progress=advance)
+    with progress("Testing the fit"):
+        fits = found.fits
     contents = [_render(path, found) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
         show_json(groups_record(found))
+        note_poor_fit(fits, as_json=True)
     else:
         _show(found, counts, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     _warn_of_endings(found, len(counts.groups))
+    return fits
 
 
 def _render(path: Path, found: GroupEstimates) -> str:
@@ -75,9 +83,11 @@ def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> Non
             ("Groups", f"{len(found.estimates):,}, by {', '.join(found.by)}"),
             ("Method", f"{first.method!r}, each group on its own"),
             ("Ended", told),
+            *([] if found.fits.is_bad else fit_line(found.fits.together)),
             *identified_line(found.identification),
         ]
     )
+    note_poor_fit(found.fits)
     note_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
     shown = found.largest if everything else found.largest[:FEW]
     _show_table(found, shown)

@@ -17,6 +17,7 @@ from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
 from confide.methods import Monitor, Progress
+from confide.theory.fit import Fit, GroupFits
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import label_value
@@ -46,6 +47,7 @@ FloatArray = NDArray[np.float64]
 Ends = Callable[[NDArray[np.int64]], tuple[float, float]]
 """Returns the interval of the share that the values with these numbers have together."""
 
+POOR_FIT = "Poor fit"
 TITLE = "Not identified"
 
 
@@ -182,6 +184,23 @@ def note_not_identified(found: Finding, title: str = TITLE, cure: str = WHEN_NOT
     """Show a note where the answer is one of many; in JSON a field says it."""
     if found.is_no:
         show_note(title, remark_on(found), cure)
+
+
+def fit_line(found: Fit) -> list[tuple[str, str]]:
+    """Return a line for the list of facts: the verdict, and what would have shown; a bad fit has a note of its own."""
+    return [("Fit", f"{found.verdict}; see the note" if found.is_bad else str(found))]
+
+
+def note_poor_fit(found: Fit | GroupFits | None, *, as_json: bool = False) -> None:
+    """Show a note where the reports do not come from the mechanism: in a frame, and on standard error beside JSON."""
+    if found is None or not found.is_bad:
+        return
+    if as_json:
+        warn(found.headline)
+    elif isinstance(found, Fit):
+        show_note(POOR_FIT, found.headline, *found.details)
+    else:
+        show_note(POOR_FIT, found.headline)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from confide.files import REPORT_COLUMN, check_writable
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import as_weights
 from confide.surveys import Survey
+from confide.theory.fit import Fit, GroupFits
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
 
@@ -63,6 +64,10 @@ MethodName = Annotated[
         help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
         show_default=False,
     ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="End with exit code 8 if the reports do not fit the survey; see the line Fit."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
 
@@ -141,7 +146,14 @@ class ExitCode(IntEnum):
     NO_ANSWER = 5
     MISSING_PACKAGE = 6
     BROKEN_PROMISE = 7
+    POOR_FIT = 8
     INTERRUPTED = 130
+
+
+def end_strictly(*fits: Fit | GroupFits | None, strict: bool) -> None:
+    """End the command with its own exit code where the reports do not fit, if that was asked for."""
+    if strict and any(one is not None and one.is_bad for one in fits):
+        raise typer.Exit(int(ExitCode.POOR_FIT))
 
 
 class NoAnswerError(ConfideError):
@@ -157,6 +169,7 @@ MEANINGS = {
     ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
+    ExitCode.POOR_FIT: "with --strict: the reports do not come from this mechanism",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
 }
 """Meaning of each exit code, as `confide --help` lists it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from confide.files.rows import Account
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
 from confide.surveys import Survey
+from confide.theory.fit import GroupFits, fit_pools
 from confide.theory.verdicts import Finding, all_of
 from confide.wording import counted
 
@@ -151,6 +153,12 @@ class GroupEstimates:
         findings = [one.identification for one in self.estimates.values()]
         worst = all_of(*(one.verdict for one in findings))
         return next(one for one in findings if one.verdict is worst)
+
+    @cached_property
+    def fits(self) -> GroupFits:
+        """Whether the reports of the groups can come from their mechanisms at all."""
+        pools = {key: [(counts, one) for one, counts in found.groups.items()] for key, found in self.estimates.items()}
+        return fit_pools(pools)
 
     @property
     def least_identified(self) -> int:

@@ -19,6 +19,7 @@ from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.intervals import Band, Interval
 from confide.surveys import ALPHABETS, Survey
 from confide.theory.diagnosis import Diagnosis, QueryAnswer
+from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.maximum_set import MaximumSet
@@ -64,6 +65,7 @@ def estimate_record(
         "log_likelihood": answer.log_likelihood,
         "certificate": answer.certificate,
         "identification": finding_record(answer.identification),
+        "fit": fit_record(answer.fit),
         "emd": outcome.emd,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
@@ -81,6 +83,11 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "source": finding.source,
         "numbers": dict(finding.numbers),
     }
+
+
+def fit_record(fit: Fit) -> dict[str, Any]:
+    """Return whether the reports fit the mechanism, and all that the test found, ready for :func:`to_json`."""
+    return asdict(fit) | {"verdict": str(fit.verdict), "words": str(fit)}
 
 
 def _band_record(band: Band) -> dict[str, Any]:
@@ -169,6 +176,7 @@ def groups_record(groups: GroupEstimates) -> dict[str, Any]:
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
+        "fit": fit_record(groups.fits.together),
         "by": list(groups.by),
         "groups": [_group_record(groups, key, one) for key, one in groups.estimates.items()],
     }
@@ -181,6 +189,7 @@ def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, 
         "status": str(one.status),
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
+        "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate,
@@ -202,6 +211,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
             "continuity": _finding(diagnosis.consistency.continuity),
             "dominance": _finding(diagnosis.consistency.dominance),
         },
+        "fit": None if diagnosis.fit is None else fit_record(diagnosis.fit),
         "partition": _partition(diagnosis),
         "strict_concavity": _finding(diagnosis.concavity),
         "uniqueness": _finding(diagnosis.uniqueness),

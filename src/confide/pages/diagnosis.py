@@ -23,6 +23,7 @@ from confide.pages.markup import (
     section,
     table,
     text,
+    warn_poor_fit,
     wide_figure,
 )
 from confide.pages.pictures import show_key
@@ -65,7 +66,9 @@ def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Query
         title=text(f"Can this answer be right? {survey.title}"),
         summary=text(words[0]),
         facts=_facts(diagnosis),
-        body="\n".join([section("The verdict", bullets(words[1:]) if len(words) > 1 else ""), *parts]),
+        body="\n".join(
+            [warn_poor_fit(diagnosis.fit), section("The verdict", bullets(words[1:]) if len(words) > 1 else ""), *parts]
+        ),
         footer=_provenance(survey),
     )
 
@@ -79,6 +82,7 @@ def _facts(diagnosis: Diagnosis) -> str:
         facts |= {
             "One best explanation": SHORT[diagnosis.uniqueness.verdict],
             "Reports": f"{diagnosis.counts.total:,.10g}",
+            "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
         }
     return fact_list(facts)
 

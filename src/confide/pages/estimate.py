@@ -28,6 +28,7 @@ from confide.pages.markup import (
     table,
     text,
     warn_not_identified,
+    warn_poor_fit,
 )
 from confide.pages.pictures import show_distributions, show_path
 from confide.pages.story import (
@@ -97,13 +98,15 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     """
     gathered = gather(survey, counts, outcomes, truth, noisy, seed)
     story = replace(gathered, band=band, answers=tuple(answers))
-    known = story.outcomes[0].estimate.identification
+    known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
     sections = (
+        warn_poor_fit(fit),
         warn_not_identified(known),
         _promise(story),
         show_distributions(story),
         _show_certainty(story),
         _show_methods(story),
+        "" if fit.is_bad else section("Do the reports fit the survey?", paragraph(str(fit))),
         _ways(story),
         _show_shares(story),
     )

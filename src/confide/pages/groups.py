@@ -9,6 +9,7 @@ from confide.files import GroupEstimates, Key, label_group
 from confide.pages.markup import (
     NONE,
     bullets,
+    callout,
     document,
     fact_list,
     note,
@@ -44,9 +45,16 @@ def groups_page(groups: GroupEstimates) -> str:
         title=text(f"{survey.title}, by {' and '.join(groups.by)}"),
         summary=text(_summary(groups)),
         facts=_facts(groups),
-        body="\n".join((_not_identified(groups), _pictures(groups), _numbers(groups), _promise(groups))),
+        body="\n".join(
+            (_poor_fit(groups), _not_identified(groups), _pictures(groups), _numbers(groups), _promise(groups))
+        ),
         footer=_provenance(groups),
     )
+
+
+def _poor_fit(groups: GroupEstimates) -> str:
+    """Say once for all groups which of them do not fit."""
+    return callout("These reports do not fit the survey", groups.fits.headline) if groups.fits.is_bad else ""
 
 
 def _not_identified(groups: GroupEstimates) -> str:
@@ -72,6 +80,7 @@ def _facts(groups: GroupEstimates) -> str:
         "Reports": f"{groups.total:,.10g}",
         "Smallest group": f"{sizes[0]:,.10g} reports",
         "Largest group": f"{sizes[-1]:,.10g} reports",
+        "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
     }
     return fact_list(facts)
 

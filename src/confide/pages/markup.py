@@ -9,6 +9,7 @@ from string import Template
 
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.surveys import Survey
+from confide.theory.fit import Fit
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 
@@ -103,6 +104,11 @@ def warn_not_identified(
 ) -> str:
     """Return a box where the answer is one of many; nothing elsewhere."""
     return callout(heading, remark_on(found), cure) if found.is_no else ""
+
+
+def warn_poor_fit(found: Fit | None) -> str:
+    """Return a box where the reports do not come from the mechanism; nothing elsewhere."""
+    return callout("These reports do not fit the survey", str(found)) if found is not None and found.is_bad else ""
 
 
 def remark_open(found: Finding) -> str:

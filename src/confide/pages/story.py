@@ -237,6 +237,7 @@ def list_facts(story: Story) -> dict[str, str]:
         "Reports": f"{story.counts.total:,.10g}",
         "Possible values" if story.survey.alphabet.is_finite else "Likely values": f"{story.alphabet.size:,}",
         "Promise": _promise_in_short(story.survey.mechanism.guarantee),
+        "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
     if not story.closest:
         return facts | {f"{story.names[0]} is below the maximum by": bound_certificate(story.outcomes[0])}

@@ -30,6 +30,7 @@ from confide.theory.concavity import (
     uniqueness_of,
 )
 from confide.theory.consistency import Consistency, consistency
+from confide.theory.fit import Fit, fit
 from confide.theory.identification import Identification, identification, query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -150,6 +151,11 @@ class Diagnosis:
         if self.counts is None or not self.has_reports:
             raise InvalidParameterError("There are no maximum-likelihood estimates without reports. Give counts.")
         return _maximum_set(self.mechanism, self.counts, self.considered)
+
+    @cached_property
+    def fit(self) -> Fit | None:
+        """Whether the reports can come from the mechanism at all; None without reports."""
+        return None if self.counts is None or not self.has_reports else fit(self.counts, self.mechanism)
 
     @cached_property
     def class_shares(self) -> FloatArray | None:

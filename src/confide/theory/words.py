@@ -35,14 +35,27 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
     'This mechanism can reveal the distribution: no two distributions give the same reports.'
     """
     sentences = [_can_reveal(diagnosis), *_classes(diagnosis), _converges(diagnosis), *_of_reports(diagnosis)]
-    return [*sentences, *_of_inversion(diagnosis)]
+    fit, inversion = diagnosis.fit, _of_inversion(diagnosis)
+    if fit is None:
+        return [*sentences, *inversion]
+    # Nothing else that is said of the reports means much if they do not come from the mechanism.
+    return [fit.headline, *sentences, *inversion] if fit.is_bad else [*sentences, str(fit), *inversion]
 
 
 def evidence_in_words(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Return each question with its verdict, its reason and the theorem behind it."""
     looked = [] if diagnosis.considered is None else [("Values", diagnosis.considered.explain())]
     decided = [(question, str(finding)) for question, finding in findings(diagnosis)]
-    return looked + decided + _inversion_lines(diagnosis)
+    return looked + _fit_lines(diagnosis) + decided + _inversion_lines(diagnosis)
+
+
+def _fit_lines(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    found = diagnosis.fit
+    if found is None:
+        return []
+    rests_on = f"{found.replicates:,} replicates" if found.replicates else "a conditional chi-squared test"
+    numbers = f"p = {found.p_value:.2g}, G2 = {found.statistic:,.4g} with {found.degrees:,.4g} degrees of freedom"
+    return [("Fit", f"{found.verdict}: {numbers} ({rests_on}; docs/fit.md)")]
 
 
 def findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:

@@ -1,7 +1,7 @@
 """Goodness of fit: whether counted reports can come from a mechanism at all, whoever the people are."""
 
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits, Outlier, Sight
-from confide.theory.fit.testing import Examination, examine, fit, fit_groups, fit_pool
+from confide.theory.fit.testing import Examination, examine, fit, fit_groups, fit_pool, fit_pools, misfits
 
 __all__ = [
     "LEVEL",
@@ -15,4 +15,6 @@ __all__ = [
     "fit",
     "fit_groups",
     "fit_pool",
+    "fit_pools",
+    "misfits",
 ]

@@ -126,8 +126,13 @@ class Fit:
             return f"These reports fit the mechanism (p = {self.p_value:.2g})."
         return "Whether these reports come from this mechanism cannot be tested here."
 
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The sentences after the headline: likely causes, or what would have shown."""
+        return (*self.causes, *self._remarks())
+
     def __str__(self) -> str:
-        return " ".join([self.headline, *self.causes, *self._remarks()])
+        return " ".join([self.headline, *self.details])
 
     def judged(self, level: float = LEVEL) -> Fit:
         """Return the same with the verdict that the p-value has at a level."""
@@ -199,9 +204,28 @@ class GroupFits:
         """Whether all reports together, or those of some group, do not come from the mechanism."""
         return self.together.is_bad or any(one.is_bad for one in self.groups.values())
 
+    @property
+    def bad(self) -> dict[Any, Fit]:
+        """The groups whose reports do not come from the mechanism."""
+        return {key: one for key, one in self.groups.items() if one.is_bad}
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a sentence or two."""
+        if not self.bad:
+            return str(self.together)
+        (key, worst), *others = sorted(self.bad.items(), key=lambda pair: pair[1].p_value)
+        more = f" and of {counted(len(others), 'other group')}" if others else ""
+        stands_out = f": {worst.outliers[0]}" if worst.outliers else ""
+        first = f"The reports of {_group_name(key)}{more} do not come from this mechanism{stands_out}."
+        return " ".join([first, *worst.causes])
+
     def __str__(self) -> str:
-        bad = [f"{key}: {one}" for key, one in self.groups.items() if one.is_bad]
-        return "\n".join([str(self.together), *bad])
+        return "\n".join([str(self.together), *(f"{_group_name(key)}: {one}" for key, one in self.bad.items())])
+
+
+def _group_name(key: Any) -> str:
+    return ", ".join(str(part) or "(none)" for part in key) if isinstance(key, tuple) else str(key)
 
 
 def _chance(p_value: float) -> str:

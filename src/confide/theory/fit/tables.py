@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ class Table:
 
     @cached_property
     def total(self) -> float:
-        """Number of reports."""
+        """How many reports there are."""
         return float(self.counts.sum())
 
     @cached_property
@@ -149,17 +149,17 @@ class Tables:
 
     @cached_property
     def people(self) -> FloatArray:
-        """Number of reports in the part of each cell."""
+        """How many reports the part of each cell has."""
         return np.repeat([part.total for part in self.parts], [part.counts.size for part in self.parts])
 
     @cached_property
     def ends(self) -> list[int]:
-        """Cells at which the parts begin, and the end of the last one."""
+        """Where each part begins, and where the last one ends."""
         return [0, *np.cumsum([part.counts.size for part in self.parts]).tolist()]
 
     @property
     def spans(self) -> Iterator[tuple[int, int, Table]]:
-        """First and last cell of each part, and the part."""
+        """Where the cells of each part begin and end, and the part."""
         return zip(self.ends[:-1], self.ends[1:], self.parts, strict=True)
 
     def part_of(self, cell: int) -> tuple[int, int]:
@@ -216,10 +216,8 @@ class Look:
 
     @cached_property
     def deviances(self) -> FloatArray:
-        """Contribution of each cell to G2; their sum is the likelihood ratio, for both counts have the same total."""
-        ratio = np.divide(self.counts, self.expected, out=np.ones_like(self.counts), where=self.counts > 0)
-        terms: FloatArray = 2 * (self.counts * np.log(ratio) - self.counts + self.expected)
-        return np.maximum(terms, 0.0)
+        """The part of each cell in G2."""
+        return deviances_of(self.counts, self.expected)
 
     @cached_property
     def statistic(self) -> float:
@@ -240,23 +238,18 @@ class Look:
 
     @cached_property
     def rank(self) -> int:
-        """Number of directions that the explanation can take up."""
+        """How many directions the explanation can take up."""
         return int(self._basis.shape[1])
 
     @cached_property
     def degrees(self) -> float:
         """The expected G2: one for each cell, less in cells that are hardly ever reported, less the rank."""
-        return max(0.0, float(_deviance_moments(self.expected)[0].sum()) - self.rank)
+        return max(0.0, float(deviance_moments(self.expected)[0].sum()) - self.rank)
 
     @cached_property
     def p_value(self) -> float:
-        """P(G2 is larger), given the support; a gamma with the mean and variance of Poisson deviances."""
-        from scipy.special import gammaincc
-
-        if self.degrees < 0.5:
-            return 1.0
-        variance = max(float(_deviance_moments(self.expected)[1].sum()) - 2 * self.rank, self.degrees)
-        return float(gammaincc(self.degrees**2 / variance, self.statistic * self.degrees / variance))
+        """P(G2 is larger), given the support."""
+        return float(tail_of_ratio(np.array(self.statistic), self.expected, self.rank))
 
     @cached_property
     def residuals(self) -> FloatArray:
@@ -287,6 +280,7 @@ class Look:
     def is_loud(self) -> bool:
         """Whether one of the statistics is such that replicates are worth their time."""
         p_value, score, residual = LOUD
+        score = max(score, 0.37 * math.sqrt(self.degrees))  # on Manhattan good surveys have 3.3 to 4.4 on average
         loudest = max(np.abs(self.scores).max(initial=0.0) / score, np.abs(self.residuals).max() / residual)
         return self.p_value < p_value or bool(loudest > 1)
 
@@ -353,12 +347,15 @@ def _merge_neighbours(outputs: Alphabet, most: int) -> Indices:
     return blocks
 
 
+@lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
     """Return a mechanism at so many times its epsilon; None where it has none of its own."""
-    if isinstance(getattr(mechanism, "epsilon", None), float) and "epsilon" in {one.name for one in fields(mechanism)}:  # type: ignore[arg-type]
-        changed: Mechanism = replace(mechanism, epsilon=mechanism.epsilon * factor)  # type: ignore[type-var, attr-defined]
-        return changed
-    return None
+    names = {one.name for one in fields(mechanism)}  # type: ignore[arg-type]  # all are dataclasses
+    if "epsilon" not in names:
+        return None
+    epsilon: float = vars(mechanism)["epsilon"]
+    changed: Mechanism = replace(mechanism, epsilon=epsilon * factor)  # type: ignore[type-var]
+    return changed
 
 
 def name_of(alphabet: Alphabet, number: int) -> str:
@@ -367,7 +364,29 @@ def name_of(alphabet: Alphabet, number: int) -> str:
     return label_value(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
-def _deviance_moments(expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+def deviances_of(counts: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return what each cell adds to G2; their sum is the likelihood ratio, for both counts have the same total."""
+    ratio = np.divide(counts, expected, out=np.ones_like(counts), where=counts > 0)
+    terms: FloatArray = 2 * (counts * np.log(ratio) - counts + expected)
+    return np.maximum(terms, 0.0)
+
+
+def tail_of_ratio(ratio: FloatArray, expected: FloatArray, rank: int) -> FloatArray:
+    """Return P(G2 is larger), one for each row: a gamma with the mean and variance of Poisson deviances.
+
+    Each direction that the explanation takes up leaves one of them less, and a variance of two less.
+    """
+    from scipy.special import gammaincc
+
+    means, variances = deviance_moments(expected)
+    mean = means.sum(axis=-1) - rank
+    safe = np.maximum(mean, 0.5)
+    variance = np.maximum(variances.sum(axis=-1) - 2 * rank, safe)
+    tail: FloatArray = np.where(mean < 0.5, 1.0, gammaincc(safe**2 / variance, ratio * safe / variance))
+    return tail
+
+
+def deviance_moments(expected: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of the deviance of a Poisson count: nearly 1 and 2 unless few are expected."""
     grid, means, variances = _deviance_table()
     logs = np.log(np.maximum(expected, grid[0]))
