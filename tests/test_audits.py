@@ -48,7 +48,7 @@ from confide.mechanisms import Facts
 from confide.mechanisms.draws import chi_square
 from confide.mechanisms.promises import worst_ratio
 from confide.metrics import Discrete
-from confide.sampling import Bits, WeightRows, ratio_above
+from confide.sampling import Bits, SecureBits, WeightRows, ratio_above
 
 AUDITED = [example for example in EXAMPLES if example.alphabet.size <= 300]
 
@@ -297,6 +297,13 @@ class Truthful(TruncatedGeometric):
         return indices
 
 
+class TruthfulInSecret(TruncatedGeometric):
+    """Honest from a seed, as in every simulation, and not where it counts."""
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        return indices if isinstance(bits, SecureBits) else super()._draw(indices, bits)
+
+
 class Mixed(TruncatedGeometric):
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         return super()._draw(self.alphabet.size - 1 - indices, bits)
@@ -367,6 +374,7 @@ LINE = TruncatedGeometric(Integers(0, 5), 0.5)
     "mechanism",
     [
         Truthful(Integers(0, 9), 1.0),
+        TruthfulInSecret(Integers(0, 9), 1.0),
         Mixed(Integers(0, 9), 1.0),
         Sorted(Integers(0, 9), 1.0),
         Sharp(Integers(0, 9), 1.0),

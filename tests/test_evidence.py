@@ -90,3 +90,13 @@ def test_reports_that_no_value_can_produce_are_named() -> None:
     with pytest.raises(ImpossibleReportError, match=r"Report 2 was seen 3 times, but no value can produce it"):
         mechanism.observe(tally([0, 2, 2, 2]))
     assert mechanism.observe(tally([0, 2], counts=[1, 0])).total == 1
+
+
+def test_a_proof_is_kept_for_the_distribution_that_it_is_of_alone() -> None:
+    evidence = RandomizedResponse(Integers(0, 2), 1.0).observe(tally([0, 1, 2], counts=[50, 30, 20]))
+    theta = np.array([0.6, 0.3, 0.1])
+    first = evidence.certificate(theta)
+    assert evidence.certificate(theta.copy()) == first
+    theta[:] = [0.1, 0.3, 0.6]  # changed in place: what was proven before is not of this one
+    assert evidence.certificate(theta) > first + 1
+    assert evidence.certificate(np.array([0.6, 0.3, 0.1])) == first

@@ -1,12 +1,14 @@
 """Metrics: distances between values, one or many."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import InvalidParameterError
-from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.metrics import Discrete, Euclidean, Manhattan, Metric, SumMetric
 
 METRICS: list[Metric] = [Discrete(), Euclidean(), Euclidean(0.5), Manhattan(), Manhattan(2.0)]
 
@@ -53,3 +55,16 @@ def test_names() -> None:
 def test_bad_spacings_are_refused(kind: type[Euclidean], spacing: float) -> None:
     with pytest.raises(InvalidParameterError, match=r"spacing must be a finite number above 0; got "):
         kind(spacing)
+
+
+@pytest.mark.parametrize("precision", [8, 64, 300])
+def test_brackets_hold_the_exact_distance_and_close_in_on_it(precision: int) -> None:
+    for steps, squared in (((1, 1), 2), ((1, 2), 5), ((3, 4), 25)):
+        low, high = Euclidean(0.5).bracket((0, 0), steps, precision)
+        assert low**2 <= Fraction(squared, 4) <= high**2
+        assert high - low <= Fraction(1, 2**precision)
+        assert (low == high) == (squared == 25)
+    assert Manhattan(0.5).bracket((0, 0), (3, -4), precision) == (Fraction(7, 2),) * 2
+    assert Discrete().bracket((1,), (1,), precision) == (Fraction(0),) * 2
+    both = SumMetric(Euclidean(), Discrete()).bracket((30, 0), (32, 1), precision)
+    assert both == (Fraction(3),) * 2

@@ -177,7 +177,7 @@ _LATER = {
     "read_reports": "counting",
     "save_counts": "files",
 }
-"""What is loaded when it is first asked for, and from where: whoever blurs a value need not wait for it."""
+"""Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""
 
 
 def __getattr__(name: str) -> typing.Any:

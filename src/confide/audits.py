@@ -52,7 +52,7 @@ ROUNDING = 1e-9, 1e-15
 
 
 class Extent(Enum):
-    """How much of a promise was compared; always in exact arithmetic."""
+    """Extent of the comparison; always in exact arithmetic."""
 
     ALL_PAIRS = "exact over all pairs"
     STRUCTURE = "exact by structure"

@@ -108,7 +108,7 @@ class DualBound:
 
     @property
     def _entries(self) -> int:
-        """How many entries of M a careful bound takes."""
+        """Number of entries of M that a careful bound takes."""
         return (self._atoms.size + self._contenders.size) * self._seen.size
 
     @cached_property

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.errors import InvalidDistributionError, InvalidParameterError
 
 SUM_TOLERANCE = 1e-9
-"""How far a sum of probabilities may stray from one before it is an error rather than rounding."""
+"""Distance of a sum of probabilities from one before it is an error rather than rounding."""
 
 
 def check_positive(name: str, value: object) -> None:

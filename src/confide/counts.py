@@ -30,7 +30,7 @@ LEAST_PENDING = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each distinct report was seen.
+    """Counts of the distinct reports.
 
     Use :func:`tally` to make them. Counts add: those of two days, or of two servers, are the counts of both.
 

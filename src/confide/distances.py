@@ -1,4 +1,4 @@
-"""How far one distribution lies from another.
+"""Distances between distributions.
 
 >>> from confide import Integers
 >>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence, certificate_bound
+from confide.wording import counted
 
 Monitor = Callable[[int, float], None]
 """Called with the iteration number and the log-likelihood reached, as a method goes along."""
@@ -346,7 +347,8 @@ class GoodCertificate(StoppingRule):
 
     def explain(self, iteration: int) -> str:
         """See :meth:`StoppingRule.explain`."""
-        return f"after {iteration:,} iterations no distribution can be better by more than {self.tolerance:g} nats"
+        steps = counted(iteration, "iteration")
+        return f"after {steps} no distribution can be better by more than {self.tolerance:g} nats"
 
 
 @dataclass(frozen=True)
@@ -362,7 +364,8 @@ class EnoughSteps(StoppingRule):
 
     def explain(self, iteration: int) -> str:
         """See :meth:`StoppingRule.explain`."""
-        return f"{iteration:,} iterations explained reports that were held out best, or as well as any later number"
+        steps = counted(iteration, "iteration")
+        return f"{steps} explained reports that were held out best, or as well as any later number"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What can go wrong, as types; every message says what was expected, what came, and the cure."""
+"""Errors and warnings; every message says what was expected, what came, and the cure."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
+from confide.wording import counted
 
 LARGE = 2000
 """Values from which on a likely subset is looked for; below, the whole alphabet costs next to nothing."""
@@ -216,7 +217,8 @@ class Estimate:
 
     def __repr__(self) -> str:
         return (
-            f"<Estimate of {self.alphabet!r} by {self.method!r}: {self.status} after {self.iterations:,} iterations, "
+            f"<Estimate of {self.alphabet!r} by {self.method!r}: {self.status} "
+            f"after {counted(self.iterations, 'iteration')}, "
             f"log-likelihood {self.log_likelihood:,.3f}, {_certificate_words(self.certificate)}>"
         )
 

@@ -121,11 +121,21 @@ class Evidence:
         For any phi, by Jensen, L(phi) - L(theta) = n sum_z q_z log(phi M / theta M)_z <= n log sum_x phi_x g_x
         <= n log max g. The last is at most n (max g - 1).
         """
+        # A method that proves its own answer and the estimate that judges it ask for the same proof: it is kept.
+        if self._proofs and np.array_equal(self._proofs[-1][0], distribution):
+            return self._proofs[-1][1]
         outputs = self.channel.push(distribution)
         if not self.explains(outputs):
             return math.inf
         # Rounding errors are part of the bound: what is printed is true in exact arithmetic.
-        return max(DualBound(self.channel, self.counts, distribution, outputs).bound, self.resolution)
+        bound = max(DualBound(self.channel, self.counts, distribution, outputs).bound, self.resolution)
+        self._proofs[:] = [(distribution.copy(), bound)]
+        return bound
+
+    @cached_property
+    def _proofs(self) -> list[tuple[FloatArray, float]]:
+        """The distribution that was proven last, if any, with its certificate."""
+        return []
 
     def certificate_of(self, gain: FloatArray) -> float:
         """Return the certificate as g has it, for a search to go by: errors of g are not in it.

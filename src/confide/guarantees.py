@@ -135,7 +135,7 @@ class MetricPrivacy(Guarantee):
 
 @dataclass(frozen=True)
 class ProductGuarantee(Guarantee):
-    """What a pair is promised whose parts are blurred independently: the two bounds add up.
+    """Promise for a pair whose parts are blurred independently: the two bounds add up.
 
     >>> ProductGuarantee(LocalDP(1.0), MetricPrivacy(0.5)).bound(("f", 3), ("m", 5))
     2.0

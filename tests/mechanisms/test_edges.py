@@ -61,6 +61,8 @@ def test_laplace_around_timestamps_is_refused_with_a_cure() -> None:
         InvalidParameterError, match=r"up to 2\^35; got 1790000000000. Count from a later start or in coa"
     ):
         cf.Laplace(Integers(MILLISECONDS - 10, MILLISECONDS), 0.1)
+    with pytest.raises(InvalidParameterError, match=r"up to 2\^35; got"):
+        cf.Laplace(Integers(0, 2**35 + 1), 0.1)
     with pytest.raises(InvalidParameterError, match=r"up to 2\^35; got 1790000000000"):
         cf.Laplace(Integers(), 0.1).privatize([MILLISECONDS], rng=1)
 

@@ -12,7 +12,7 @@ from confide import Integers, TruncatedGeometric
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
 from confide.solvers import smooth_prior
-from confide.solvers.smooth_prior import Fit, Knots, Problem, follow_path, refit, roughness, stay_uniform
+from confide.solvers.smooth_prior import Knots, PriorFit, Problem, follow_path, refit, roughness, stay_uniform
 
 
 def ignore(outputs: FloatArray) -> None:
@@ -35,7 +35,7 @@ def log_posterior(heights: FloatArray, one: Problem, precision: FloatArray) -> f
     return float(likelihood - apart @ precision @ apart / 2)
 
 
-def precision_of(one: Problem, fit: Fit) -> FloatArray:
+def precision_of(one: Problem, fit: PriorFit) -> FloatArray:
     size = one.knots.size
     matrix: FloatArray = fit.weight * roughness(Layout((size,)), size, fit.order) + one.anchor * np.eye(size)
     return matrix

@@ -137,7 +137,7 @@ class Selection(Alphabet):
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # asked of the whole, where it is a setting
-        """What distances are counted in."""
+        """Unit of distances."""
         return self.whole.unit
 
     @property

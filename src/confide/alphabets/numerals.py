@@ -1,4 +1,4 @@
-"""How numbers are written in files of values and reports.
+"""Numerals in files of values and reports.
 
 The patterns are the rule: Python reads by them, and so does the SQL of :mod:`confide.counting`. They use only what
 Python, RE2 and Java understand alike, and no backslash, which some databases would take for their own.
@@ -25,7 +25,7 @@ REAL = f"[{BLANK}]*([+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)[{BL
 """A decimal number."""
 
 NUMBER_LIKE = f"[{BLANK}]*([+-]?(?:[0-9][0-9_]*[.]?[0-9_]*|[.][0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?)[{BLANK}]*"
-"""What was meant as a number, though none of the above may take it."""
+"""Texts that were meant as a number, though none of the above may take them."""
 
 LONGEST_NUMBER = 4000
 """Digits past which a number is cut: Python refuses to convert more, and no alphabet has one as large."""

@@ -54,7 +54,7 @@ class Ledger(Protocol):
 
     query: Query
     notes: list[str]
-    """What to tell of files that were left alone, or that gave nothing."""
+    """Remarks on files that were left alone, or that gave nothing."""
 
     @property
     def report_names(self) -> tuple[str, ...]:

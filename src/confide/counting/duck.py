@@ -48,7 +48,7 @@ BATCH_ROWS = 100_000
 """Rows of an Arrow batch that DuckDB hands over."""
 
 TABLE = "the table"
-"""What a table that is no file is called in messages."""
+"""Name of a table that is no file, in messages."""
 
 
 class _OddFileError(DataFileError):

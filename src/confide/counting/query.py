@@ -23,13 +23,13 @@ from confide.files.rows import Field, Reason, fields_of
 from confide.files.sheets import REPORT_COLUMN
 
 Kind = Literal["text", "integer", "real"]
-"""What a column of the source holds: anything else is handed over as text."""
+"""Kind of content of a column of the source: anything else is handed over as text."""
 
 ACCEPTED = "accepted"
 """The outcome of a row that counts."""
 
 BROKEN_SQL = "(CHR(26) || CHR(26))"
-"""What stands in every part of a line that is no JSON: substitutes, as ASCII calls them, which no report is."""
+"""Stand-in for every part of a line that is no JSON: substitutes, as ASCII calls them, which no report is."""
 
 LARGEST_DOUBLE = "1.7976931348623157e308"
 
@@ -39,7 +39,7 @@ REAL_LIMIT = 2**52
 
 @dataclass(frozen=True)
 class Query:
-    """How reports of an alphabet are counted in a table ``reports``.
+    """Query that counts reports of an alphabet in a table ``reports``.
 
     Attributes
     ----------

@@ -31,12 +31,12 @@ KINDS: dict[str, Kind] = {
     # Wide integers and decimals keep all their digits as text.
     **dict.fromkeys(("VARCHAR", "BOOLEAN", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL", "ENUM", "UUID"), "text"),
 }
-"""What DuckDB's types hold."""
+"""Kinds of content of DuckDB's types."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How an engine quotes names, and what its types hold."""
+    """SQL dialect of an engine: quotation of names, and kinds of its types."""
 
     mark: str
     kinds: Mapping[str, Kind]
@@ -228,12 +228,12 @@ class Stream(ABC):
     @property
     @abstractmethod
     def relation(self) -> Relation:
-        """How to select from the stream."""
+        """SQL expression that selects from the stream."""
 
     @property
     @abstractmethod
     def _names(self) -> Sequence[str]:
-        """What its columns are called."""
+        """Names of its columns."""
 
     @abstractmethod
     def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:

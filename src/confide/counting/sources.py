@@ -40,18 +40,18 @@ PathLike = str | Path
 Format = Literal["csv", "parquet", "json"]
 
 JSON = (".jsonl", ".ndjson", ".json")
-"""How the names of files with one JSON object a line end, before .gz."""
+"""Suffixes of files with one JSON object a line, before .gz."""
 
 TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 ENDINGS = (*TEXTS, *(f"{ending}.gz" for ending in TEXTS), *PARQUET)
-"""How the names of files end that are taken from a folder, where notes and marks of other tools lie as well."""
+"""Suffixes of files that are taken from a folder, where notes and marks of other tools lie as well."""
 
 SHOWN_NAMES = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """Files that were found.
 
     Attributes
@@ -70,7 +70,7 @@ class Found:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to tell of the files that are left alone."""
+        """Remark on the files that are left alone."""
         notes = []
         if self.skipped:
             notes.append(f"skipped {counted(len(self.skipped), 'file')}: {name_some(self.skipped)}")
@@ -80,7 +80,7 @@ class Found:
         return tuple(notes)
 
 
-def search(paths: Iterable[PathLike]) -> Found:
+def search(paths: Iterable[PathLike]) -> FoundFiles:
     """Find the files that paths, folders and patterns stand for, and refuse what would be counted twice."""
     found = [_expand(str(path)) for path in paths]
     files, skipped, done = (
@@ -90,7 +90,7 @@ def search(paths: Iterable[PathLike]) -> Found:
     if not files:
         raise DataFileError("There is no file to count. Name files, folders or patterns such as 'reports/*.parquet'.")
     refuse_repeated(files)
-    return Found(files, skipped, done)
+    return FoundFiles(files, skipped, done)
 
 
 def name_some(names: Sequence[str]) -> str:
@@ -120,17 +120,17 @@ def refuse_repeated(files: Sequence[str]) -> None:
             raise DataFileError(f"{path} is named {times} times; its people would be counted as often. Name it once.")
 
 
-def _expand(path: str) -> Found:
+def _expand(path: str) -> FoundFiles:
     if Path(path).is_dir():
         return _look_into(path)
     files = tuple(expand(path))
     for one in files:
         if _is_counted(one):
             raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
-    return Found(files)
+    return FoundFiles(files)
 
 
-def _look_into(folder: str) -> Found:
+def _look_into(folder: str) -> FoundFiles:
     """Take the reports out of a folder. Names that begin with a dot or an underscore are set aside, as Spark does."""
     inside = sorted(one for one in Path(folder).rglob("*") if one.is_file())
     if not inside:
@@ -138,7 +138,7 @@ def _look_into(folder: str) -> Found:
     ours = [one for one in inside if one.name.lower().endswith(ENDINGS) and one.name[0] not in "._"]
     done = tuple(str(one) for one in ours if _is_counted(str(one)))
     files = tuple(str(one) for one in ours if str(one) not in done)
-    found = Found(files, tuple(str(one) for one in inside if one not in ours), done)
+    found = FoundFiles(files, tuple(str(one) for one in inside if one not in ours), done)
     if not files:
         raise DataFileError(
             f"The folder {folder!r} has no reports in it: {'; '.join(found.notes)}. Reports end in "
@@ -319,7 +319,7 @@ def _json_places(path: str, request: Request, name: str) -> Places:
 
 @dataclass(frozen=True)
 class _Lines:
-    """What the bytes of a text file say of its lines."""
+    """Line structure of a text file, by its bytes."""
 
     line_ends: int
     returns: int

@@ -25,7 +25,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("float", "double"), "real"),
     **dict.fromkeys(("string", "boolean", "decimal", "char", "varchar"), "text"),
 }
-"""What Spark's types hold."""
+"""Kinds of content of Spark's types."""
 
 SPARK = Dialect("`", KINDS)
 
@@ -40,7 +40,7 @@ LOCAL = {
 """A session of our own listens on this machine alone."""
 
 CLUSTER = "Spark"
-"""Where rejected rows stand: on a cluster they have no order, and hence no line."""
+"""Place of rejected rows: on a cluster they have no order, and hence no line."""
 
 
 class SparkLedger:

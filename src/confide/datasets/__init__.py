@@ -20,7 +20,7 @@ from confide.errors import InvalidParameterError
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """How many people have each value of an alphabet, and who counted them.
+    """Histogram of real people over an alphabet, with its source.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Dataset:
 
     @property
     def total(self) -> int:
-        """How many people there are."""
+        """Number of people."""
         return int(self.histogram.sum())
 
     @property

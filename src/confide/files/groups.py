@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from confide.files.counts_files import CountsFile
 
 Key = tuple[str, ...]
-"""What names a group: one text for each column, an empty one where the rows have none."""
+"""Name of a group: one text for each column, an empty one where the rows have none."""
 
 Pool = list[tuple[Counts, Mechanism]]
 """Counts with the mechanism that their reports went through; of several surveys where these were put together."""
@@ -139,7 +139,7 @@ class GroupEstimates:
 
     @property
     def total(self) -> float:
-        """How many reports there are in all."""
+        """Number of reports in all groups."""
         return sum(self.reports.values())
 
     @property
@@ -149,7 +149,7 @@ class GroupEstimates:
 
     @property
     def identification(self) -> Finding:
-        """What is known of the groups of which least is; in a pool each has the mechanisms that its people used."""
+        """Worst identification of all groups; in a pool each has the mechanisms that its people used."""
         findings = [one.identification for one in self.estimates.values()]
         worst = all_of(*(one.verdict for one in findings))
         return next(one for one in findings if one.verdict is worst)

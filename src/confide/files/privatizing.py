@@ -24,10 +24,10 @@ MOST_PEOPLE = 10**9
 the file more often than a population, and would fill the disk before anybody looks."""
 
 OUTPUTS = (".csv", ".csv.gz", *PARQUET)
-"""How the names of files of reports may end."""
+"""Suffixes of files of reports."""
 
 INPUTS = (*OUTPUTS, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-"""How the names of files of values may end: what stands between fields is found out."""
+"""Suffixes of files of values; the delimiter is found out."""
 
 
 def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices

@@ -19,7 +19,7 @@ SHOWN_REJECTS = 10
 
 
 class Reason(StrEnum):
-    """Why a row was rejected."""
+    """Reason for which a row was rejected."""
 
     MISSING = "missing"
     NOT_A_NUMBER = "not a number"
@@ -112,14 +112,14 @@ class Account:
 
     @property
     def description(self) -> str:
-        """Where the rows came from and what became of them, in words."""
+        """Account of the rows in words: their source and what became of them."""
         often = ", each as often as its count says" if self.is_counted else ""
         outcome = str(self) if self.total_rejected else f"{counted(self.read, 'row')}, all accepted"
         return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}"
 
     @property
     def record(self) -> dict[str, Any]:
-        """Where the rows came from and what became of them, ready for JSON."""
+        """Account of the rows for JSON: their source and what became of them."""
         return {
             "source": self.source,
             "columns": list(self.columns),

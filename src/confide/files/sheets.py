@@ -23,13 +23,13 @@ from confide.errors import DataFileError, MissingExtraError
 from confide.wording import counted
 
 REPORT_COLUMN = "report"
-"""What the column of a file of reports is called, unless a report has several parts."""
+"""Name of the column of a file of reports, unless a report has several parts."""
 
 COUNT_COLUMN = "count"
 """A column of this name says how often a row's value occurs."""
 
 PARQUET = (".parquet", ".pq")
-"""How the names of Parquet files end."""
+"""Suffixes of Parquet files."""
 
 STANDARD_STREAM = "-"
 """In place of a path: standard input, or standard output."""
@@ -45,7 +45,7 @@ CHUNK_ROWS = 2**11
 """Rows at a time where they have to be taken one by one; with many more lists alive, Python keeps searching them."""
 
 Key = str | tuple[str, ...]
-"""What a row says in the columns asked for; a plain text where that is one column."""
+"""Content of a row in the columns asked for; a plain text where that is one column."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Places:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns of the value are called."""
+        """Names of the columns of the value."""
         return tuple(self.header[place] for place in self.parts)
 
     @property

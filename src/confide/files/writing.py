@@ -35,7 +35,7 @@ FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
 (OWASP, "CSV injection")."""
 
 COMPRESSION = 6
-"""How hard gzip tries: the usual compromise, for at 9 it takes most of the time of all."""
+"""Compression level of gzip: the usual compromise, for at 9 it takes most of the time of all."""
 
 SMALL_RANGE = 2**16
 """Whole numbers between which each is written once and then looked up."""

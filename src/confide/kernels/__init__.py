@@ -1,4 +1,4 @@
-"""How probable each displacement is under translation-invariant noise."""
+"""Probabilities of displacements under translation-invariant noise."""
 
 from confide.kernels.planar import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 

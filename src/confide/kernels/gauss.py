@@ -23,7 +23,7 @@ NODES = 24
 NEGLIGIBLE = 45.0
 """e^-45 is 3e-20: a tail that far down adds nothing to a float64."""
 STEEPEST = 4.0
-"""How many e-foldings one block may span: 24 nodes then leave an error of 1e-16."""
+"""Number of e-foldings that one block may span: 24 nodes then leave an error of 1e-16."""
 
 
 @dataclass(frozen=True, eq=False)

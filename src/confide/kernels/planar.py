@@ -1,4 +1,4 @@
-"""How probable each displacement on the plane is, with the infinite tails that clamping piles up on the border.
+"""Probabilities of displacements on the plane, with the infinite tails that clamping piles up on the border.
 
 A planar kernel is even in both directions, so a quadrant says it all. For displacements (i, j), i rows and j columns:
 

@@ -21,6 +21,7 @@ from confide.guarantees import MetricPrivacy
 from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
 from confide.mechanisms.facts import Facts, Premise
 from confide.sampling import Bits
+from confide.wording import counted
 
 LARGEST_DENSE = 700
 """Cells up to which a stored matrix is faster than a structured product."""
@@ -245,7 +246,7 @@ def scattered_evidence(alphabet: Grid | Selection, counts: Counts, rate: float, 
 def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:
     """Return the error that says that a matrix of values and scattered reports does not fit."""
     return InvalidParameterError(
-        f"{alphabet.size:,} values times {counts.reports.shape[0]:,} distinct reports do not fit. "
+        f"{counted(alphabet.size, 'value')} times {counted(counts.reports.shape[0], 'distinct report')} do not fit. "
         f"Use the truncated mechanism, or round the reports to cells."
     )
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from confide.channels.base import FloatArray
 from confide.em import Ending, Monitor, RowStack, Status, StoppingRule, climb, uniform
 from confide.evidence import Evidence
+from confide.wording import counted
 
 Progress = Callable[[int], None]
 """Called with how many rows, or groups, are done."""
@@ -181,7 +182,7 @@ class EMMethod(Method):
             words = rule.explain(ending.iterations)
             return Solution(ending.distribution, ending.iterations, rule.status, words)
         words = (
-            f"the limit of {self.iteration_limit:,} iterations came first: the last one still raised the "
+            f"the limit of {counted(self.iteration_limit, 'iteration')} came first: the last one still raised the "
             f"log-likelihood by {ending.rise:.3g}"
         )
         return Solution(ending.distribution, ending.iterations, Status.ITERATION_LIMIT, words)

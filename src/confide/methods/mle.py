@@ -13,6 +13,7 @@ from confide.em import Monitor, Status, uniform
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Solution
+from confide.wording import counted
 
 SOLVER_NAMES = ("auto", "support-newton", "interior-point")
 
@@ -113,7 +114,9 @@ class MLE(Method):
 
 
 def _explain(status: Status, certificate: float, iterations: int) -> str:
-    reached = f"after {iterations:,} iterations no distribution can be better by more than {certificate:.2g} nats"
+    reached = (
+        f"after {counted(iterations, 'iteration')} no distribution can be better by more than {certificate:.2g} nats"
+    )
     return {
         Status.CERTIFIED: reached,
         Status.TIME_LIMIT: f"the time ran out; {reached}",

@@ -18,7 +18,7 @@ from confide.evidence import Evidence
 from confide.methods.base import Method, Progress, Solution
 
 if TYPE_CHECKING:
-    from confide.solvers.smooth_prior import Fit, Problem
+    from confide.solvers.smooth_prior import PriorFit, Problem
 
 SMALL_MATRIX = 1_000_000
 """Entries up to which a matrix is stored for the many products of a smooth fit and of its folds."""
@@ -157,7 +157,7 @@ def why_not_smooth(evidence: Evidence) -> str:
     return ""
 
 
-def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple[Problem, list[Fit]]:
+def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple[Problem, list[PriorFit]]:
     """Return the fits along all paths, after the uniform distribution."""
     from confide.solvers import smooth_prior
 
@@ -168,7 +168,7 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
     return problem, fits
 
 
-def believe(evidence: Evidence, fits: Sequence[Fit]) -> FloatArray:
+def believe(evidence: Evidence, fits: Sequence[PriorFit]) -> FloatArray:
     """Return how much of each fit is in the average; see :func:`believe_logs`."""
     return believe_logs(evidence, np.array([fit.log_evidence for fit in fits]))
 
@@ -198,7 +198,7 @@ def is_nearly_uniform(shares: FloatArray) -> bool:
     return bool(shares[0] > 0.5)
 
 
-def mix(fits: Sequence[Fit], shares: FloatArray) -> FloatArray:
+def mix(fits: Sequence[PriorFit], shares: FloatArray) -> FloatArray:
     """Return the average of the fits."""
     mixed: FloatArray = shares @ np.array([fit.theta for fit in fits])
     return mixed / float(mixed.sum())
@@ -220,7 +220,7 @@ def _normalised(rows: FloatArray) -> FloatArray:
     return normalised
 
 
-def _move(problem: Problem, fits: Sequence[Fit], counts: FloatArray) -> FloatArray:
+def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> FloatArray:
     """Return the average of the fits to the mean, each moved to every row of counts."""
     from confide.solvers.smooth_replicates import refit_replicates
 
@@ -243,7 +243,7 @@ def _orders(layout: Layout | None) -> tuple[int, ...]:
     return tuple(order for order in wanted if order < longest) or ((1,) if longest > 1 else ())
 
 
-def _explain(fits: Sequence[Fit], shares: FloatArray) -> str:
+def _explain(fits: Sequence[PriorFit], shares: FloatArray) -> str:
     if is_nearly_uniform(shares):
         return f"the reports hardly speak against the uniform distribution, which is {shares[0]:.0%} of the average"
     best = fits[int(np.argmax(shares))]

@@ -29,10 +29,10 @@ GUIDE_BITS = 20
 """At most 2^20 buckets, 4 MB, which a processor's cache holds."""
 
 UNSURE = -1
-"""What the guide says of a bucket that holds a bound."""
+"""Mark in the guide of a bucket that holds a bound."""
 
 BATCH = 2**16
-"""How many outcomes are drawn at a time: what is worked on then stays in the processor's cache."""
+"""Number of outcomes drawn at a time: what is worked on then stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class WeightRows:
 
     @property
     def _inner(self) -> int:
-        """How many bounds of a row lie below 1."""
+        """Number of bounds of a row below 1."""
         return len(self.cumulative[0]) - 1
 
     @cached_property
     def _bucket_shift(self) -> int:
-        """How many bits of a key a bucket leaves open; there are at least 32 buckets a bound, while they fit."""
+        """Number of bits of a key that a bucket leaves open; there are at least 32 buckets a bound, while they fit."""
         wanted = (32 * self._inner).bit_length()
         fitting = GUIDE_BITS - (len(self.cumulative) - 1).bit_length()
         return self.leading_bits - max(0, min(wanted, fitting))

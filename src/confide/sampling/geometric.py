@@ -35,7 +35,7 @@ class GeometricNoise:
 
     @cached_property
     def _digits(self) -> int:
-        """How many digits are drawn for everyone: past them, G exceeds 2^digits with probability below 2^-64."""
+        """Number of digits that are drawn for everyone: past them, G exceeds 2^digits with probability below 2^-64."""
         digits, power = 0, self.ratio
         while power > Fraction(1, 2**WORD):
             # Rounding is harmless here: any number of digits is exact, this only picks a fast one.

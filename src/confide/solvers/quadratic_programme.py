@@ -18,7 +18,7 @@ RIDGE = 1e-14
 """Relative to the equilibrated diagonal. Because increments are solved for, it slows steps but moves no fixed point."""
 
 EXCHANGE_PATIENCE = 3
-"""How often whole blocks may be exchanged without fewer entries being wrong."""
+"""Times that whole blocks may be exchanged without fewer entries being wrong."""
 
 MOST_CENTRAL_STEPS = 60
 """Steps along the central path; 10 to 25 are usual."""

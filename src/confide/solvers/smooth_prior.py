@@ -71,7 +71,7 @@ TWIST = (1.0, -1.0, -1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class PriorFit:
     """The mode for one prior: its heights at the knots, its distribution, and how much it deserves to be believed.
 
     Attributes
@@ -149,14 +149,14 @@ class Problem:
         return half
 
 
-def follow_path(problem: Problem, order: int, progress: Progress) -> list[Fit]:
+def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorFit]:
     """Fit from smooth to rough, each from the one before, until it is far too rough; then halve the steps at the best.
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
     family = _Family(problem, order, _penalty(problem, order), progress)
     weight, step = _first_weight(problem.knots.layout, order)
-    fits: list[Fit] = []
+    fits: list[PriorFit] = []
     while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
         heights = fits[-1].heights if fits else problem.start
         fits.append(family.fit(weight, heights))
@@ -166,7 +166,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[Fit]:
     return fits + [family.fit(best.weight * step**side, best.heights) for side in sides]
 
 
-def _is_hopeless(fits: list[Fit]) -> bool:
+def _is_hopeless(fits: list[PriorFit]) -> bool:
     return bool(fits) and fits[-1].log_evidence < max(fit.log_evidence for fit in fits) - HOPELESS
 
 
@@ -185,17 +185,17 @@ class _Family:
         spectrum: FloatArray = np.maximum(np.linalg.eigvalsh(self.penalty), 0.0)
         return spectrum
 
-    def fit(self, weight: float, heights: FloatArray) -> Fit:
+    def fit(self, weight: float, heights: FloatArray) -> PriorFit:
         """Climb from these heights to the mode for one weight, and measure its evidence."""
         problem = self.problem
         precision = _precision(problem, self.penalty, weight)
         heights, theta, outputs, height = _climb(problem, precision, heights, self.progress)
         volume = _log_determinant(problem.curvature(theta, outputs) + precision)
         log_evidence = height + (float(np.log(weight * self.spectrum + problem.anchor).sum()) - volume) / 2
-        return Fit(self.order, weight, log_evidence, heights, theta / theta.sum())
+        return PriorFit(self.order, weight, log_evidence, heights, theta / theta.sum())
 
 
-def stay_uniform(problem: Problem) -> Fit:
+def stay_uniform(problem: Problem) -> PriorFit:
     """Return the uniform distribution as the answer of a prior that knows nothing else, with its evidence.
 
     Its one unknown is the total, which the reports know to one part in the root of n.
@@ -204,10 +204,10 @@ def stay_uniform(problem: Problem) -> Fit:
     theta = np.full(size, 1 / size)
     height = _likelihood(problem, theta, problem.push(theta))
     log_evidence = height + (math.log(problem.anchor) - math.log(problem.anchor + problem.evidence.total / size)) / 2
-    return Fit(0, math.inf, log_evidence, problem.start, theta)
+    return PriorFit(0, math.inf, log_evidence, problem.start, theta)
 
 
-def refit(problem: Problem, fit: Fit, shares: FloatArray, total: float) -> FloatArray:
+def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> FloatArray:
     """Return what the fit would have been with other shares of the outputs, one row each: one Newton step away.
 
     The shares are those of parts of the same reports, so that the fit is close already; one factor serves all parts.

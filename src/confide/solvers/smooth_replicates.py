@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import FloatArray
-from confide.solvers.smooth_prior import LONGEST_STEP, Fit, Problem, factorise, prior_precision, solve_by
+from confide.solvers.smooth_prior import LONGEST_STEP, PriorFit, Problem, factorise, prior_precision, solve_by
 
 ENOUGH = 0.02
 """A step that promises fewer nats than this is not taken: less is not seen in how replicates spread."""
@@ -30,7 +30,7 @@ HIGHEST = 50.0
 LEAST = 1e-300
 
 
-def refit_replicates(problem: Problem, fit: Fit, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+def refit_replicates(problem: Problem, fit: PriorFit, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mode for each row of counts under the prior of the fit, and the log evidence of each.
 
     The volume of the posterior, the part of the evidence that would take a factor for each row, is taken from the mean.
@@ -105,7 +105,7 @@ class _Hill:
     factor: FloatArray
 
     @classmethod
-    def around(cls, problem: Problem, fit: Fit) -> _Hill:
+    def around(cls, problem: Problem, fit: PriorFit) -> _Hill:
         precision = prior_precision(problem, fit.order, fit.weight)
         theta = np.exp(problem.knots.spread(fit.heights))
         return cls(problem, precision, factorise(problem.curvature(theta, problem.push(theta)) + precision))

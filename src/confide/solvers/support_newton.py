@@ -38,7 +38,7 @@ from confide.solvers.search import (
 )
 
 SHARP_WARM_UP_CYCLES = 30
-"""Where noise is weak EM gets far by itself, and a Newton step on nearly all values costs as much as many of its."""
+"""EM gets far by itself where noise is weak, and a Newton step on nearly all values costs as much as many of its."""
 
 MOST_NEW_ATOMS = 300
 """Values that join a round where their rows have to be computed."""
@@ -139,7 +139,7 @@ class Support:
 
     @property
     def most_new_atoms(self) -> int:
-        """How many values may join at a time: without rows to compute they come cheaply."""
+        """Number of values that may join at a time: without rows to compute they come cheaply."""
         return MOST_NEW_ATOMS if self.curvature.is_exact else MOST_NEW_ATOMS_ON_PLANES
 
     def is_too_wide(self, evidence: Evidence) -> bool:

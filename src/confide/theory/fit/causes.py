@@ -14,11 +14,11 @@ from confide.theory.fit.answers import LEVEL, Outlier, Sight
 from confide.theory.fit.tables import LARGEST_QUICK, Look, Tables, solve
 
 BOTS, FACTOR, HONEST = 0.01, 1.2, 0.05
-"""What a survey must be able to see to be called tested: a share of bots at one value, devices with so many times the
-epsilon; and what it mostly cannot, a share of devices that send the truth."""
+"""Faults that a survey must be able to see to be called tested: a share of bots at one value, devices with so many
+times the epsilon; and what it mostly cannot, a share of devices that send the truth."""
 
 WEIGHTS = (0.4, 0.3, 0.15, 0.15)
-"""How the level is divided among G2, epsilon, and residuals up and down."""
+"""Division of the level among G2, epsilon, and residuals up and down."""
 
 STANDS_OUT = 3.0
 """The residual from which on an output is named in a bad fit."""
