@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 
 import confide as cf
 from confide.errors import ImpossibleReportError, InvalidCountsError
+from confide.mechanisms import Mechanism
 from confide.theory.fit import FitVerdict, Outlier, examine, fit, fit_groups, fit_pool
 from confide.theory.fit.bits import ones_law, rates_of
 from confide.theory.fit.tables import deviance_moments
@@ -324,6 +325,33 @@ def test_unbounded_values_are_tested_among_the_likely_ones(mechanism: Any, peopl
     assert not fit(cf.tally(mechanism.privatize(people, rng=1)), mechanism).is_bad
     sharp = replace(mechanism, epsilon=4 * mechanism.epsilon)
     assert fit(cf.tally(sharp.privatize(people, rng=1)), mechanism).is_bad
+
+
+def test_outputs_that_depend_on_epsilon_leave_the_other_statistics() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Rounded(Mechanism):
+        """Twice as many outputs at twice the epsilon, as the square wave has."""
+
+        kind = "rounded"
+        alphabet: cf.Integers
+        epsilon: float
+
+        @property
+        def guarantee(self) -> cf.LocalDP:
+            return cf.LocalDP(self.epsilon)
+
+        @property
+        def report_alphabet(self) -> cf.Integers:
+            return cf.Integers(0, int(30 * self.epsilon) - 1)
+
+        def weights(self, index: int) -> list[int]:
+            return [1000 - 20 * abs(output - index) for output in range(self.report_alphabet.size)]
+
+    mechanism = Rounded(cf.Integers(0, 9), 1.0)
+    good = survey(mechanism, 5000, truth=np.full(10, 0.1))
+    assert not fit(good, mechanism).is_bad
+    answer = fit(good + cf.tally([25], counts=[200]), mechanism)
+    assert answer.outliers[0].report == "25"
 
 
 def test_impossible_reports_are_refused_as_an_estimate_refuses_them() -> None:

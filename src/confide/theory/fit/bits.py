@@ -68,6 +68,11 @@ def check_bits(counts: Counts, mechanism: Mechanism, seed: int) -> Fit:
     return replace(found, outliers=tuple(reversed(named) if single < chance else named), causes=causes or other)
 
 
+def has_bits(mechanism: Mechanism) -> bool:
+    """Whether reports are bit vectors, each bit drawn independently."""
+    return mechanism.facts.bits is not None and isinstance(mechanism.report_alphabet, BitVectors)
+
+
 def rates_of(mechanism: Mechanism) -> tuple[float, float]:
     """Return the probabilities that the bit of the value, and that any other bit, is set."""
     rates = mechanism.facts.bits

@@ -66,7 +66,7 @@ def repetition_of(tables: Tables) -> tuple[float, str] | None:
     chance = float(times) ** -float(counts.size)
     if times == 1 or chance > 1e-6:
         return None
-    return chance, f"A likely cause is a repeated upload: every count is a multiple of {times}."
+    return chance, f"A likely cause is a repeated upload, or rounding: every count is a multiple of {times}."
 
 
 def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:

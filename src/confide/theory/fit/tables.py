@@ -110,7 +110,10 @@ class Table:
     def at(self, factor: float) -> Channel | None:
         """Return the channel at so many times the epsilon; None for a mechanism without one."""
         changed = scaled(self.mechanism, factor)
-        return None if changed is None else self.merged(changed.channel)
+        # Where outputs depend on epsilon, as under the square wave, reports at another one have other cells.
+        if changed is None or changed.report_alphabet != self.mechanism.report_alphabet:
+            return None
+        return self.merged(changed.channel)
 
     def label(self, cell: int) -> str:
         """Return what a cell is called."""
@@ -354,7 +357,10 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
     if "epsilon" not in names:
         return None
     epsilon: float = vars(mechanism)["epsilon"]
-    changed: Mechanism = replace(mechanism, epsilon=epsilon * factor)  # type: ignore[type-var]
+    try:
+        changed: Mechanism = replace(mechanism, epsilon=epsilon * factor)  # type: ignore[type-var]
+    except InvalidParameterError:  # as far as this one goes
+        return None
     return changed
 
 

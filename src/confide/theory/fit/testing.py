@@ -31,7 +31,7 @@ from confide.counts import Counts, merge
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
-from confide.theory.fit.bits import check_bits
+from confide.theory.fit.bits import check_bits, has_bits
 from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
 from confide.theory.fit.tables import LOUD, Group, Look, Tables, deviances_of, tail_of_ratio
 
@@ -162,8 +162,8 @@ def _screen_rows(counts: FloatArray, matrix: FloatArray) -> tuple[FloatArray, Fl
 
 def examine(groups: Sequence[Group]) -> Examination:
     """Lay the reports of a pool out for the test, and find the maximum of their likelihood."""
-    bits = [pair for pair in groups if pair[1].facts.bits is not None]
-    others = [pair for pair in groups if pair[1].facts.bits is None]
+    bits = [pair for pair in groups if has_bits(pair[1])]
+    others = [pair for pair in groups if not has_bits(pair[1])]
     obstacle, tables = "", None
     try:
         tables = Tables.of(others) if others else None
@@ -210,10 +210,10 @@ def _test_tables(tables: Tables, seed: int) -> Fit:
     found = _bare_fit(tables, look, p_value, len(rows))
     repeated = repetition_of(tables)
     if repeated is not None:
-        found = replace(found, p_value=min(found.p_value, repeated[0]), causes=(repeated[1],))
-    found = found.judged()
+        others = causes_of(tables, look) if found.is_bad and p_value < repeated[0] else ()
+        return replace(found, p_value=min(p_value, repeated[0]), causes=(repeated[1], *others)).judged()
     if found.is_bad:
-        return replace(found, causes=found.causes + causes_of(tables, look))
+        return replace(found, causes=causes_of(tables, look))
     return found.with_sights(sights_of(tables, look, np.array(rows)))
 
 
