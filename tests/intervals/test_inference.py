@@ -1,4 +1,4 @@
-"""Whatever is asked of an estimate: refusals, mechanisms that do not identify, endless values, words."""
+"""Whatever is asked of an estimate: refusals, mechanisms that do not identify, unbounded values, words."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def test_one_of_a_thing() -> None:
     for plural in ("1 distinct reports", "1 values", "1 singular values"):
         assert plural not in words
     assert "the only singular value" in words
-    endless = str(cf.diagnose(cf.tally([4]), cf.Geometric(cf.Integers(), 1.0)))
-    assert "1 distinct report holds" in endless
+    unbounded = str(cf.diagnose(cf.tally([4]), cf.Geometric(cf.Integers(), 1.0)))
+    assert "1 distinct report holds" in unbounded
     assert _number(6e10) == "60 billion"
 
 

@@ -301,7 +301,7 @@ def take_apart(indices: Indices) -> tuple[Indices, Indices]:
 
 def unbounded(alphabet: Alphabet, bounded: str) -> InvalidParameterError:
     """Return the error that says that a finite alphabet is needed, and how to give one."""
-    return InvalidParameterError(f"{alphabet!r} has no end, and a finite one is needed here. Give one: {bounded}.")
+    return InvalidParameterError(f"{alphabet!r} is unbounded, and a finite one is needed here. Give one: {bounded}.")
 
 
 def spacing_and_unit(alphabet: LineAlphabet | PlaneAlphabet) -> tuple[str, str]:
