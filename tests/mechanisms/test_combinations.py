@@ -1,4 +1,4 @@
-"""What mechanisms are made of others: products, remaps and truncations; and mechanisms on alphabets without end."""
+"""Mechanisms made of others: products, remaps and truncations; and mechanisms on unbounded alphabets."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_geometric_noise_truncates_nothing_on_an_unbounded_alphabet() -> None:
         truncated(Geometric(Integers(), 0.5))
 
 
-# Alphabets without end.
+# Unbounded alphabets.
 
 
 @pytest.mark.parametrize(
