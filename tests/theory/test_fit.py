@@ -403,3 +403,10 @@ def test_answers_do_not_depend_on_anything_but_the_reports() -> None:
 def test_outliers_count_their_words() -> None:
     assert str(Outlier("50", 3, 2)) == "50 was reported 1 time too often (seen 3, at most about 2 expected)"
     assert str(Outlier("50", 0, 12)) == "50 was reported 12 times too rarely (seen 0, about 12 expected)"
+
+
+def test_one_vector_from_thousands_is_judged_in_logarithms() -> None:
+    """The chance that thousands of reports are the same vector is far below the smallest float."""
+    rappor = cf.Rappor(cf.Integers(0, 9), epsilon=1.0)
+    one = cf.tally(rappor.privatize([3], rng=1), counts=[20_000])
+    assert fit(one, rappor).verdict is FitVerdict.DOES_NOT_FIT
