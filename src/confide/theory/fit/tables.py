@@ -37,7 +37,7 @@ FEWEST_CELLS = 16
 """Cells that are kept apart however few reports there are."""
 
 LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
-"""Values times cells up to which a maximum takes well under a second, so that outputs need not be merged for its sake;
+"""Values times cells up to which a maximum takes well under a second; outputs are merged until it does;
 and past which nothing is tested."""
 
 TOLERANCE = 0.3
