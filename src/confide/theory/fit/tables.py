@@ -47,7 +47,7 @@ Group = tuple[Counts, Mechanism]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CellTable:
     """The reports of one mechanism in cells: its outputs, neighbours merged where there are too many.
 
     Attributes
@@ -63,7 +63,7 @@ class Table:
     cells: Indices
 
     @classmethod
-    def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> Table:
+    def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> CellTable:
         """List the outputs and count the reports of each cell; an error where the outputs cannot be listed."""
         total = counts.total
         if not total > 0:
@@ -99,7 +99,7 @@ class Table:
 
     @cached_property
     def total(self) -> float:
-        """How many reports there are."""
+        """Number of reports."""
         return float(self.counts.sum())
 
     @cached_property
@@ -128,7 +128,7 @@ class Table:
 class Tables:
     """The tables of a pool over one alphabet."""
 
-    parts: tuple[Table, ...]
+    parts: tuple[CellTable, ...]
 
     @classmethod
     def of(cls, groups: Sequence[Group]) -> Tables:
@@ -139,7 +139,7 @@ class Tables:
             for counts, mechanism in groups:
                 merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
             values = likely_subset_of(merged).alphabet
-        return cls(tuple(Table.of(counts, mechanism, values) for counts, mechanism in groups))
+        return cls(tuple(CellTable.of(counts, mechanism, values) for counts, mechanism in groups))
 
     @cached_property
     def channel(self) -> Channel:
@@ -154,17 +154,17 @@ class Tables:
 
     @cached_property
     def people(self) -> FloatArray:
-        """How many reports the part of each cell has."""
+        """Number of reports of the part that each cell is of."""
         return np.repeat([part.total for part in self.parts], [part.counts.size for part in self.parts])
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where each part begins, and where the last one ends."""
+        """First cell of each part, and the end of the last one."""
         return [0, *np.cumsum([part.counts.size for part in self.parts]).tolist()]
 
     @property
-    def spans(self) -> Iterator[tuple[int, int, Table]]:
-        """Where the cells of each part begin and end, and the part."""
+    def spans(self) -> Iterator[tuple[int, int, CellTable]]:
+        """First cell and end of each part, with the part."""
         return zip(self.ends[:-1], self.ends[1:], self.parts, strict=True)
 
     def part_of(self, cell: int) -> tuple[int, int]:
@@ -248,7 +248,7 @@ class Look:
 
     @cached_property
     def rank(self) -> int:
-        """How many directions the explanation can take up."""
+        """Number of directions that the explanation can take up."""
         return int(self._basis.shape[1])
 
     @cached_property
