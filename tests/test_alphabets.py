@@ -59,6 +59,15 @@ def test_numbers_run_outwards_from_zero(alphabet: Alphabet) -> None:
     assert (np.diff(np.maximum.accumulate(np.abs(values).max(axis=1))) <= 1).all()
 
 
+@pytest.mark.parametrize("kind", [Lattice, Line, Plane])
+def test_an_unbounded_alphabet_checks_its_spacing_and_unit(kind: type[Lattice | Line | Plane]) -> None:
+    with pytest.raises(InvalidParameterError, match="spacing"):
+        kind(spacing=-1.0)
+    with pytest.raises(InvalidParameterError, match="unit"):
+        kind(unit=3)  # type: ignore[arg-type]
+    assert repr(kind(0.5, "km")) == f"{kind.__name__}(spacing=0.5, unit='km')"
+
+
 @pytest.mark.parametrize("alphabet", [*UNBOUNDED, *REAL], ids=repr)
 def test_an_unbounded_alphabet_has_no_size(alphabet: Alphabet) -> None:
     with pytest.raises(InvalidParameterError, match=r"is unbounded.*Give one: "):
