@@ -36,8 +36,8 @@ MOST_CELLS = 1000
 FEWEST_CELLS = 16
 """Cells that are kept apart however few reports there are."""
 
-LARGEST_QUICK, LARGEST_TESTED = 1_000_000, 5_000_000
-"""Values times cells up to which a maximum takes well under a second, so that outputs need not be merged for its sake;
+LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
+"""Values times cells up to which a maximum takes well under a second; outputs are merged until it does;
 and past which nothing is tested."""
 
 TOLERANCE = 0.3
@@ -88,13 +88,14 @@ class CellTable:
         """P(cell | value)."""
         return self.merged(self.mechanism.channel)
 
-    def merged(self, channel: Channel) -> Channel:
+    def merged(self, channel: Channel, *, is_stored: bool = True) -> Channel:
         """Return a channel over outputs as one over cells."""
         size = self.counts.size
         if np.array_equal(self.cells, np.arange(size)):
             return channel
         merged = Embedded(channel, np.arange(channel.shape[0]), self.cells, size)
-        return Dense(merged.dense(), merged.layout) if math.prod(channel.shape) <= 4 * LARGEST_TESTED else merged
+        is_small = math.prod(channel.shape) <= LARGEST_TESTED
+        return Dense(merged.dense(), merged.layout) if is_stored and is_small else merged
 
     @cached_property
     def total(self) -> float:
@@ -104,16 +105,17 @@ class CellTable:
     @cached_property
     def neighbours(self) -> tuple[Channel, Channel] | None:
         """The channels at a slightly larger and a slightly smaller epsilon; None for a mechanism without one."""
-        larger, smaller = self.at(1 + STEP), self.at(1 - STEP)
+        # Each is asked for one product, so that nothing is gained by storing a matrix.
+        larger, smaller = self.at(1 + STEP, is_stored=False), self.at(1 - STEP, is_stored=False)
         return None if larger is None or smaller is None else (larger, smaller)
 
-    def at(self, factor: float) -> Channel | None:
+    def at(self, factor: float, *, is_stored: bool = True) -> Channel | None:
         """Return the channel at so many times the epsilon; None for a mechanism without one."""
         changed = scaled(self.mechanism, factor)
         # Where outputs depend on epsilon, as under the square wave, reports at another one have other cells.
         if changed is None or changed.report_alphabet != self.mechanism.report_alphabet:
             return None
-        return self.merged(changed.channel)
+        return self.merged(changed.channel, is_stored=is_stored)
 
     def label(self, cell: int) -> str:
         """Return what a cell is called."""
@@ -232,7 +234,12 @@ class Look:
         """An orthonormal basis of what the explanation can take up: its support, and the total of each part."""
         tables, root = self.tables, np.sqrt(self.expected)
         support = np.flatnonzero(self.theta > 0.01 / self.counts.sum())
-        rows = [self.channel.select(support) * (tables.people / root)]
+        if support.size > 4 * root.size:  # far more values than cells: all there is can be taken up
+            return np.eye(root.size)
+        # Few rows at a time: a channel may have many more outputs than there are cells.
+        few = max(1, LARGEST_TESTED // max(part.cells.size for part in tables.parts))
+        taken = [self.channel.select(support[start : start + few]) for start in range(0, support.size, few)]
+        rows = [np.concatenate(taken) * (tables.people / root)]
         if len(tables.parts) > 1:
             for start, end, _ in tables.spans:
                 rows.append(np.where((np.arange(root.size) >= start) & (np.arange(root.size) < end), root, 0.0)[None])
@@ -321,7 +328,8 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
         rounded = np.clip(np.rint(counts.reports), corner, corner + outputs.shape - 1).astype(np.int64)
     else:
         raise InvalidParameterError(f"{alphabet!r} has no cells.")
-    if alphabet.size * outputs.size > 10 * LARGEST_TESTED:
+    # On a line noise takes linear time, however long the line is.
+    if isinstance(alphabet, Grid) and alphabet.size * outputs.size > 10 * LARGEST_TESTED:
         raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many to test.")
     return tally(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
 

@@ -105,13 +105,23 @@ def fit_pools(pools: Mapping[GroupKey, Sequence[Group]], *, seed: int = 0) -> Gr
     exams = {key: examine(pool) for key, pool in pools.items()}
     quiet = _screen(exams) if len(pools) >= MANY else {}
     alone = {key: quiet[key] if key in quiet else one.test(seed) for key, one in exams.items()}
-    order = sorted(alone, key=lambda key: alone[key].p_value)
-    left, fits = len(order), {}
-    for place, key in enumerate(order):
-        is_bad = left == len(order) - place and alone[key].p_value * left <= LEVEL / 2
-        fits[key] = alone[key] if is_bad else alone[key].forgiven()
-        left -= is_bad
-    return GroupFits(together.judged(LEVEL / 2), {key: fits[key] for key in pools})
+    bad = holm({key: one.p_value for key, one in alone.items()}, LEVEL / 2)
+    fits = {key: one if key in bad else one.forgiven() for key, one in alone.items()}
+    return GroupFits(together.judged(LEVEL / 2), fits)
+
+
+def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
+    """Return the hypotheses that are rejected at a level for all of them together (Holm, 1979).
+
+    >>> sorted(holm({"a": 0.008, "b": 0.013, "c": 0.02}, 0.025)), sorted(holm({"a": 0.008, "b": 0.012}, 0.025))
+    (['a'], ['a', 'b'])
+    """
+    rejected: set[GroupKey] = set()
+    for key in sorted(chances, key=lambda one: chances[one]):
+        if chances[key] * (len(chances) - len(rejected)) > level:
+            break
+        rejected.add(key)
+    return rejected
 
 
 def misfits(groups: Mapping[GroupKey, Counts], mechanism: Mechanism) -> GroupFits | None:
