@@ -160,7 +160,10 @@ def _same_vectors(counts: Counts, mechanism: Mechanism) -> float:
     if times < 2:
         return 1.0
     # Reports of different values agree in a bit with at most the probability that those of the same value do.
-    own, other = (math.log(rate**times + (1 - rate) ** times) for rate in rates_of(mechanism))
+    # In logarithms: a fair coin that falls alike 1,100 times has a probability that is 0.0 in float64.
+    own, other = (
+        float(np.logaddexp(times * math.log(rate), times * math.log1p(-rate))) for rate in rates_of(mechanism)
+    )
     agree = mechanism.alphabet.size * max(own, other)
     sets = math.lgamma(total + 1) - math.lgamma(times + 1) - math.lgamma(total - times + 1)
     return math.exp(min(0.0, sets + agree))

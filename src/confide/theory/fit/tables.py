@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -349,13 +349,12 @@ def _merge_neighbours(outputs: Alphabet, most: int) -> Indices:
 
 @lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
-    """Return a mechanism at so many times its epsilon; None where it has none of its own."""
-    names = {one.name for one in fields(mechanism)}  # type: ignore[arg-type]  # all are dataclasses
-    if "epsilon" not in names:
+    """Return a mechanism at so many times its epsilon; None where it has none of its own, or other reports there."""
+    if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)}:
         return None
-    epsilon: float = vars(mechanism)["epsilon"]
-    changed: Mechanism = replace(mechanism, epsilon=epsilon * factor)  # type: ignore[type-var]
-    return changed
+    changed = replace(mechanism, epsilon=mechanism.epsilon * factor)
+    # Of subset selection and the square wave the reports themselves depend on epsilon: counts would fit no other.
+    return changed if changed.report_alphabet == mechanism.report_alphabet else None
 
 
 def name_of(alphabet: Alphabet, number: int) -> str:
