@@ -86,7 +86,7 @@ def reproduce(
     >>> from reproduction.catalogue import find
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     runs = reproduce(find(["mechanisms"]), folder, jobs=1)
-    ...     sorted(path.name for path in Path(folder, "files").iterdir())
+    ...     sorted(path.name for path in Path(folder, "tables").iterdir())
     ['mechanisms.csv', 'mechanisms.parquet']
     """
     if repeats is not None:

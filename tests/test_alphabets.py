@@ -27,7 +27,7 @@ FINITE = [
     Pairs(Integers(0, 2), Integers(5, 8, spacing=2.0)),
     Pairs(Categories(["a", "b"]), Categories(["x", "y", "z"])),
 ]
-ENDLESS: list[Alphabet] = [Integers(), Lattice()]
+UNBOUNDED: list[Alphabet] = [Integers(), Lattice()]
 REAL: list[Alphabet] = [Line(), Plane()]
 
 every_finite = pytest.mark.parametrize("alphabet", FINITE, ids=repr)
@@ -43,7 +43,7 @@ def test_decoding_undoes_encoding(alphabet: Alphabet) -> None:
     np.testing.assert_array_equal(alphabet.encode(values[::-1]), numbers[::-1])
 
 
-@pytest.mark.parametrize("alphabet", ENDLESS + REAL, ids=repr)
+@pytest.mark.parametrize("alphabet", UNBOUNDED + REAL, ids=repr)
 @given(numbers=st.lists(st.integers(0, 2**52), min_size=1))
 def test_decoding_undoes_encoding_without_end(alphabet: Alphabet, numbers: list[int]) -> None:
     values = alphabet.decode(numbers)
@@ -51,7 +51,7 @@ def test_decoding_undoes_encoding_without_end(alphabet: Alphabet, numbers: list[
     assert alphabet.contains(alphabet.as_array(values)).all()
 
 
-@pytest.mark.parametrize("alphabet", ENDLESS, ids=repr)
+@pytest.mark.parametrize("alphabet", UNBOUNDED, ids=repr)
 def test_numbers_run_outwards_from_zero(alphabet: Alphabet) -> None:
     values = alphabet.decode(np.arange(200)).reshape(200, -1)
     assert np.unique(values, axis=0).shape[0] == 200
@@ -59,11 +59,20 @@ def test_numbers_run_outwards_from_zero(alphabet: Alphabet) -> None:
     assert (np.diff(np.maximum.accumulate(np.abs(values).max(axis=1))) <= 1).all()
 
 
-@pytest.mark.parametrize("alphabet", [*ENDLESS, *REAL], ids=repr)
-def test_an_endless_alphabet_has_no_size(alphabet: Alphabet) -> None:
-    with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
+@pytest.mark.parametrize("kind", [Lattice, Line, Plane])
+def test_an_unbounded_alphabet_checks_its_spacing_and_unit(kind: type[Lattice | Line | Plane]) -> None:
+    with pytest.raises(InvalidParameterError, match="spacing"):
+        kind(spacing=-1.0)
+    with pytest.raises(InvalidParameterError, match="unit"):
+        kind(unit=3)  # type: ignore[arg-type]
+    assert repr(kind(0.5, "km")) == f"{kind.__name__}(spacing=0.5, unit='km')"
+
+
+@pytest.mark.parametrize("alphabet", [*UNBOUNDED, *REAL], ids=repr)
+def test_an_unbounded_alphabet_has_no_size(alphabet: Alphabet) -> None:
+    with pytest.raises(InvalidParameterError, match=r"is unbounded.*Give one: "):
         _ = alphabet.size
-    with pytest.raises(InvalidParameterError, match=r"has no end.*Give one: "):
+    with pytest.raises(InvalidParameterError, match=r"is unbounded.*Give one: "):
         _ = alphabet.coordinates
     assert not alphabet.is_finite
     assert not alphabet.is_listable

@@ -200,7 +200,7 @@ def test_pairs_with_an_unprotected_part() -> None:
     assert "rule one of the two out" in sentences[1]
 
 
-def test_an_endless_line_and_an_endless_plane() -> None:
+def test_an_unbounded_line_and_an_unbounded_plane() -> None:
     line = explain_guarantee(survey(cf.Geometric(cf.Integers(unit="year"), 0.05), "age"))
     assert line[1].startswith("Age 0 and age 5, 5 years apart, are told apart by a factor of at most 1.28")
     plane = explain_guarantee(survey(cf.PlanarGeometric(cf.Lattice(0.5, "km"), 1.0)))

@@ -89,7 +89,7 @@ def test_two_of_a_kind_do_not() -> None:
     [cf.Geometric(cf.Integers(), 1.0), cf.Laplace(cf.Integers(), 1.0), cf.PlanarLaplace(cf.Lattice(), 1.0)],
     ids=repr,
 )
-def test_endless_values(mechanism: cf.Mechanism) -> None:
+def test_unbounded_values(mechanism: cf.Mechanism) -> None:
     values = [3, 4, 4, 5] if mechanism.alphabet.parts == 1 else [(3, 4), (4, 4), (5, 5)]
     counts = cf.tally(mechanism.privatize(values, rng=1))
     assert cf.estimate(counts, mechanism, cf.MLE()).identification.is_yes

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+import confide
 
 HEAVY = ["scipy.linalg", "scipy.signal", "scipy.stats", "scipy.optimize", "matplotlib", "ot", "typer", "rich"]
 
@@ -52,3 +57,52 @@ def test_what_is_asked_for_later_is_loaded_later() -> None:
     assert not {name for name in modules_after("import confide\nconfide.Integers") if name.startswith(later)}
     assert "confide.plans" in modules_after("import confide\nconfide.plan")
     assert "confide.files" in modules_after("import confide\nconfide.files")
+
+
+LAYERS_WITHOUT_CLASSES = ("theory", "methods", "solvers", "intervals")
+
+
+def subclasses(kind: type[object]) -> set[str]:
+    """Return the names of a class and of all below it."""
+    names = {kind.__name__}
+    for below in kind.__subclasses__():
+        names |= subclasses(below)
+    return names
+
+
+def classes_asked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of every class that code tells apart: isinstance, patterns, dispatch, type(x) is."""
+    for node in ast.walk(tree):
+        asked: list[ast.AST] = []
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            asked = [*node.args] if called in ("isinstance", "issubclass", "register") else []
+        elif isinstance(node, ast.MatchClass):
+            asked = [node.cls]
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
+            asked = [*node.comparators] if getattr(node.left.func, "id", "") == "type" else []
+        for part in asked:
+            for name in ast.walk(part):
+                if isinstance(name, ast.Name | ast.Attribute):
+                    yield name.lineno, name.id if isinstance(name, ast.Name) else name.attr
+
+
+@pytest.mark.parametrize("layer", LAYERS_WITHOUT_CLASSES)
+def test_theory_and_methods_ask_for_facts_and_never_for_the_class_of_a_mechanism_or_channel(layer: str) -> None:
+    kinds = (subclasses(confide.Mechanism) - {"Mechanism"}) | (subclasses(confide.Channel) - {"Channel"})
+    assert {"Rappor", "TruncatedPlanarLaplace", "Kronecker", "TwoSidedExponential"} <= kinds
+    for file in sorted((Path(confide.__file__).parent / layer).rglob("*.py")):
+        asked = list(classes_asked_for(ast.parse(file.read_text(encoding="utf-8"))))
+        assert not [f"{file.name}:{line} asks for {name}" for line, name in asked if name in kinds]
+
+
+def test_what_tells_classes_apart_is_found() -> None:
+    code = """
+isinstance(a, Rappor | Product); issubclass(a, b.Taxicab); type(m) is Laplace
+@words.register(Geometric)
+def f(): ...
+match m:
+    case Exponential(): pass
+"""
+    found = {name for _, name in classes_asked_for(ast.parse(code))}
+    assert {"Rappor", "Product", "Taxicab", "Laplace", "Geometric", "Exponential"} <= found

@@ -127,7 +127,7 @@ def test_a_survey_whose_name_is_no_word_takes_any() -> None:
         ([1, 2], AGES, "one weight for each of 15 values"),
         ([float("nan")] * 15, AGES, "finite"),
         (object(), AGES, "a text such as"),
-        ("age > 3", cf.Integers(), "no end"),
+        ("age > 3", cf.Integers(), "is unbounded"),
     ],
 )
 def test_what_makes_no_sense_is_refused(query: Any, alphabet: cf.Alphabet, words: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.surveys import ENDLESS, FINITE, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 from confide import (
     Categories,
@@ -143,7 +143,7 @@ kind = "{kind}"
 epsilon = 0.7
 """
 
-ENDLESS_LINE = """
+UNBOUNDED_LINE = """
 [alphabet]
 kind = "integers"
 [mechanism]
@@ -239,8 +239,8 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
     (PLANE.format(kind="truncated-planar-laplace") + CELL_OUTPUTS, TruncatedPlanarLaplace(HOLED, 0.7, SHIFTED)),
     (LATTICE.format(kind="taxicab"), Taxicab(Lattice(0.5, "km"), 0.7)),
     (LATTICE.format(kind="planar-geometric"), PlanarGeometric(Lattice(0.5, "km"), 0.7)),
-    (ENDLESS_LINE.format(kind="geometric"), Geometric(Integers(), 0.7)),
-    (ENDLESS_LINE.format(kind="laplace"), Laplace(Integers(), 0.7)),
+    (UNBOUNDED_LINE.format(kind="geometric"), Geometric(Integers(), 0.7)),
+    (UNBOUNDED_LINE.format(kind="laplace"), Laplace(Integers(), 0.7)),
     (
         PRODUCT,
         Product(
@@ -389,17 +389,17 @@ def test_a_bad_epsilon_on_a_plane_is_answered(kind: str, epsilon: str, message: 
 @pytest.mark.parametrize(
     "kind", ["truncated-geometric", "truncated-laplace", "randomized-response", "rappor", "exponential"]
 )
-def test_an_endless_line_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
+def test_an_unbounded_line_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
     with pytest.raises(
-        ConfideError, match=r"Integers\(\) (is unbounded. Bound it|has no end.*Give one: Integers\(low, high\))"
+        ConfideError, match=r"Integers\(\) (is unbounded. Bound it|is unbounded.*Give one: Integers\(low, high\))"
     ):
-        parse_survey(ENDLESS_LINE.format(kind=kind))
+        parse_survey(UNBOUNDED_LINE.format(kind=kind))
 
 
 @pytest.mark.parametrize("kind", [*TRUNCATED_PLANAR_KINDS, "randomized-response", "rappor", "exponential"])
-def test_an_endless_lattice_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
+def test_an_unbounded_lattice_given_to_what_cannot_take_one_is_answered(kind: str) -> None:
     with pytest.raises(
-        ConfideError, match=r"Lattice\(.*\) (is unbounded. Bound it|has no end.*Give one: Grid\(rows, columns\))"
+        ConfideError, match=r"Lattice\(.*\) (is unbounded. Bound it|is unbounded.*Give one: Grid\(rows, columns\))"
     ):
         parse_survey(LATTICE.format(kind=kind))
 
@@ -481,7 +481,7 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
             r"\[alphabet\] has the unknown key 'rows'",
         ),
         (
-            ENDLESS_LINE.format(kind="geometric").replace("[mechanism]", "low = 3\n[mechanism]"),
+            UNBOUNDED_LINE.format(kind="geometric").replace("[mechanism]", "low = 3\n[mechanism]"),
             r"Give both low and high",
         ),
     ],
@@ -515,12 +515,12 @@ FINGERPRINTS = {
     "matrix": "6d11675936935244",
     "product": "4417bbeb0184b930",
     "remapped": "82ba69c814135f90",
-    "laplace endless": "1df06fa880689689",
-    "planar-laplace endless": "79242b8d1b37538b",
+    "laplace unbounded": "1df06fa880689689",
+    "planar-laplace unbounded": "79242b8d1b37538b",
 }
 """As version 0.1 wrote them into files of counts, which must stay readable."""
 
-ALL_SURVEYS = FINITE | {f"{name} endless": text for name, text in ENDLESS.items()}
+ALL_SURVEYS = FINITE | {f"{name} unbounded": text for name, text in UNBOUNDED.items()}
 
 
 @pytest.mark.parametrize("name", FINGERPRINTS)

@@ -259,7 +259,7 @@ class Step:
 
 
 class EM(Iterator[Step]):
-    """Iterator of EM steps, without end: the first, the second, and so on.
+    """Unbounded iterator of EM steps: the first, the second, and so on.
 
     Attributes
     ----------

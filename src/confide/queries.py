@@ -101,7 +101,7 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
 def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
     """Do as :func:`as_weights`, but let a text ask for none of the values, as where they are a part of all."""
     if not alphabet.is_finite:
-        raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+        raise unbounded(alphabet)
     alphabet.require_listable()
     if isinstance(query, str):
         return _Reader(query, alphabet, name).read().astype(np.float64)

@@ -70,7 +70,7 @@ FINITE: dict[str, str] = {
 }
 """Surveys whose values have an end, by what they show."""
 
-ENDLESS: dict[str, str] = {
+UNBOUNDED: dict[str, str] = {
     "geometric": ALL_NUMBERS + _with_epsilon("geometric"),
     "laplace": ALL_NUMBERS + _with_epsilon("laplace"),
     "taxicab": PLANE + _with_epsilon("taxicab"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call, assert_refused
-from tests.cli.surveys import ENDLESS, FINITE, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
 from confide import audits
@@ -50,7 +50,7 @@ def test_a_broken_promise_ends_with_seven(call: Call, monkeypatch: pytest.Monkey
         assert "131%" in ending.out
 
 
-@pytest.mark.parametrize("name", ALL := FINITE | {f"unbounded {name}": text for name, text in ENDLESS.items()})
+@pytest.mark.parametrize("name", ALL := FINITE | {f"unbounded {name}": text for name, text in UNBOUNDED.items()})
 def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + ALL[name])
     ending = call("audit", "s.toml")

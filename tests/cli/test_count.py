@@ -168,6 +168,17 @@ def test_an_estimate_for_each_group(call: Call, folder: Path) -> None:
     assert_refused(call("estimate", "survey.toml", "g.parquet", "--truth", "values.csv"), 2, "--truth")
 
 
+def test_many_groups_by_the_default_are_said_to_take_long(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "g.csv").write_text("town,report\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(60)))
+    call("count", "survey.toml", "g.csv", "--by", "town", "-o", "g.parquet")
+    assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet").err
+    monkeypatch.setattr("confide.cli.groups.MANY", 2)
+    assert "--method ibu takes all of them together" in call("estimate", "survey.toml", "g.parquet").err
+    assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet", "--method", "ibu").err
+
+
 def test_reports_in_other_formats_are_estimated_from(call: Call, folder: Path) -> None:
     parquet.write_table(pyarrow.table({"report": [3, 4, 3, 70]}), "r.parquet")
     (folder / "r.jsonl").write_text('{"report": 3}\n{"report": 4}\n{"report": 3}\n')

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call, assert_refused
-from tests.cli.surveys import ENDLESS, FINITE
+from tests.cli.surveys import FINITE, UNBOUNDED
 
 import confide as cf
 
@@ -86,13 +86,13 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     assert "What it rests on" in ending.out
 
 
-@pytest.mark.parametrize("name", ENDLESS)
-def test_endless_values(call: Call, folder: Path, name: str) -> None:
-    (folder / "s.toml").write_text('name = "thing"\n' + ENDLESS[name])
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_unbounded_values(call: Call, folder: Path, name: str) -> None:
+    (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED[name])
     ending = call("diagnose", "s.toml")
     assert ending.code == 0
     assert "not covered by theory" in ending.out
-    assert_refused(call("diagnose", "s.toml", "--query", "row == 1"), 2, "has no end")
+    assert_refused(call("diagnose", "s.toml", "--query", "row == 1"), 2, "is unbounded")
 
 
 def test_the_page_is_self_contained(call: Call, twins: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.conftest import Call, assert_refused
-from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
 from confide.files import write_text
@@ -58,7 +58,7 @@ def test_an_estimate_is_shown(call: Call, folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [*FINITE.values(), *ENDLESS.values()], ids=[*FINITE, *(f"endless {n}" for n in ENDLESS)]
+    "text", [*FINITE.values(), *UNBOUNDED.values()], ids=[*FINITE, *(f"unbounded {n}" for n in UNBOUNDED)]
 )
 def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
     (folder / "s.toml").write_text(HEADER + text)
@@ -72,9 +72,9 @@ def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("name", UNBOUNDED)
 def test_values_without_an_end_are_estimated_among_the_likely_ones(call: Call, folder: Path, name: str) -> None:
-    prepare(folder, ENDLESS[name])
+    prepare(folder, UNBOUNDED[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
     ending = call("estimate", "s.toml", "r.csv", "--truth", "v.csv", "-o", "e.csv", "-o", "e.html")
     assert (ending.code, ending.err) == (0, "")
@@ -93,9 +93,9 @@ def test_values_without_an_end_are_estimated_among_the_likely_ones(call: Call, f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("name", UNBOUNDED)
 def test_an_outlier_far_away_is_estimated_and_drawn(call: Call, folder: Path, name: str) -> None:
-    prepare(folder, ENDLESS[name])
+    prepare(folder, UNBOUNDED[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
     with (folder / "r.csv").open("a") as stream:
         stream.write("1000000,-1000000\n" if "row" in header(folder) else "1000000000\n")
@@ -107,7 +107,7 @@ def test_an_outlier_far_away_is_estimated_and_drawn(call: Call, folder: Path, na
 
 @pytest.mark.parametrize("name", ["geometric", "taxicab"])
 def test_a_truth_beyond_all_reports_is_refused(call: Call, folder: Path, name: str) -> None:
-    prepare(folder, ENDLESS[name])
+    prepare(folder, UNBOUNDED[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
     is_plane = "row" in header(folder)
     with (folder / "v.csv").open("a") as stream:
@@ -117,20 +117,20 @@ def test_a_truth_beyond_all_reports_is_refused(call: Call, folder: Path, name: s
     assert not (folder / "e.csv").exists()
 
 
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("name", UNBOUNDED)
 def test_no_end_of_rows_cannot_be_inverted(call: Call, folder: Path, name: str) -> None:
-    prepare(folder, ENDLESS[name])
+    prepare(folder, UNBOUNDED[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
     assert_refused(call("estimate", "s.toml", "r.csv", "--method", "inversion-project"), 5, "is unbounded")
 
 
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("name", UNBOUNDED)
 def test_the_same_reports_are_estimated_over_values_with_an_end(call: Call, folder: Path, name: str) -> None:
-    prepare(folder, ENDLESS[name])
+    prepare(folder, UNBOUNDED[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv").code == 0
-    bounded = ENDLESS[name].replace("lattice", "grid").replace("[mechanism]", "rows = 12\ncolumns = 12\n[mechanism]")
+    bounded = UNBOUNDED[name].replace("lattice", "grid").replace("[mechanism]", "rows = 12\ncolumns = 12\n[mechanism]")
     if "integers" in bounded:
-        bounded = ENDLESS[name].replace("[mechanism]", "low = -10\nhigh = 10\n[mechanism]")
+        bounded = UNBOUNDED[name].replace("[mechanism]", "low = -10\nhigh = 10\n[mechanism]")
     (folder / "s.toml").write_text(HEADER + bounded)
     assert call("estimate", "s.toml", "r.csv", "--json").record["reports"] == 300
 

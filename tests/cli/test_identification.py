@@ -31,7 +31,8 @@ epsilon = 0.1
 @pytest.fixture
 def twins(folder: Path) -> Path:
     (folder / "twins.toml").write_text(TWINS)
-    rows = "sometimes,40,Oslo\nnever,10,Oslo\noften,10,Rome\nnever,20,Rome\n"
+    # As many say never as often, as the mechanism has it: reports that do not fit have words of their own.
+    rows = "sometimes,40,Oslo\nnever,10,Oslo\noften,10,Oslo\nnever,15,Rome\noften,15,Rome\nsometimes,10,Rome\n"
     (folder / "twins.csv").write_text("report,count,town\n" + rows)
     return folder
 
@@ -79,8 +80,11 @@ def test_it_is_said_once_for_all_groups(call: Call, twins: Path) -> None:
     assert SAID not in ending.out
 
 
-def test_what_is_identified_needs_no_words(call: Call) -> None:
+def test_what_is_identified_needs_no_words(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
+    (folder / "reports.csv").write_text(
+        "report,count\n" + "".join(f"{report},{20 + report % 3}\n" for report in range(10))
+    )
     ending = call("estimate", "survey.toml", "reports.csv", "-o", "e.html")
     assert ending.err == ""
     assert "dentified" not in ending.out

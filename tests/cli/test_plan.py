@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.conftest import Call, assert_refused
-from tests.cli.surveys import ENDLESS, FINITE
+from tests.cli.surveys import FINITE, UNBOUNDED
 
 import confide as cf
 from confide.surveys import load_survey
@@ -146,10 +146,10 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     assert "you can expect" in ending.out
 
 
-@pytest.mark.parametrize("name", ENDLESS)
-def test_endless_values_are_refused(call: Call, folder: Path, name: str) -> None:
-    (folder / "s.toml").write_text('name = "thing"\n' + ENDLESS[name])
-    assert_refused(call("plan", "s.toml", "--people", "60"), 2, "has no end", "Give one")
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_unbounded_values_are_refused(call: Call, folder: Path, name: str) -> None:
+    (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED[name])
+    assert_refused(call("plan", "s.toml", "--people", "60"), 2, "is unbounded", "Give one")
 
 
 @pytest.mark.parametrize(

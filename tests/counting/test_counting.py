@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 from tests.counting.conftest import AGES, CELLS, COLOURS, Save, rows_of
 
 import confide as cf
@@ -27,7 +27,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confid
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-SURVEYS = {**FINITE, **{f"endless {name}": text for name, text in ENDLESS.items()}}
+SURVEYS = {**FINITE, **{f"unbounded {name}": text for name, text in UNBOUNDED.items()}}
 
 
 def as_table(reports: Any, contract: cf.Survey) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
 from confide.alphabets import BitVectors, Plane
@@ -177,7 +177,7 @@ def test_reports_come_back_as_they_were_written(tmp_path: Path, survey: cf.Surve
 
 
 @pytest.mark.parametrize(
-    "text", [*FINITE.values(), *ENDLESS.values()], ids=[*FINITE, *(f"endless {n}" for n in ENDLESS)]
+    "text", [*FINITE.values(), *UNBOUNDED.values()], ids=[*FINITE, *(f"unbounded {n}" for n in UNBOUNDED)]
 )
 def test_every_mechanism_has_reports_that_come_back(file: Path, text: str) -> None:
     contract = survey(text)

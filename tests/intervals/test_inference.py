@@ -1,4 +1,4 @@
-"""Whatever is asked of an estimate: refusals, mechanisms that do not identify, endless values, words."""
+"""Whatever is asked of an estimate: refusals, mechanisms that do not identify, unbounded values, words."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
     assert high[0] < 0.5
 
 
-# Every mechanism, and values without end.
+# Every mechanism, and unbounded values.
 
 
 SMALL_EXAMPLES = [one for one in FEW_EXAMPLES if one.alphabet.size <= 300]

@@ -1,4 +1,4 @@
-"""Values without an end: what the reports allow reaches farther than what explains them best."""
+"""Unbounded values: what the reports allow reaches farther than what explains them best."""
 
 from __future__ import annotations
 

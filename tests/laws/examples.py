@@ -90,8 +90,8 @@ class Family:
     read: Callable[[Array], Array] = _same
 
 
-def is_endless(mechanism: Mechanism) -> bool:
-    """Whether there is no end of reports, and hence no matrix."""
+def is_unbounded(mechanism: Mechanism) -> bool:
+    """Whether reports are unbounded, so that there is no matrix."""
     return not mechanism.has_channel
 
 
@@ -531,21 +531,21 @@ METHOD_EXAMPLES: dict[str, tuple[Method, ...]] = {
 }
 
 ALL_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples]
-EXAMPLES = [example for example in ALL_EXAMPLES if not is_endless(example)]
+EXAMPLES = [example for example in ALL_EXAMPLES if not is_unbounded(example)]
 """Those with a matrix."""
-ENDLESS_EXAMPLES = [example for example in ALL_EXAMPLES if is_endless(example)]
+UNBOUNDED_EXAMPLES = [example for example in ALL_EXAMPLES if is_unbounded(example)]
 ROUNDINGS = {type(example): family.roundings for family in FAMILIES.values() for example in family.examples}
 METHOD_VALUES = [method for methods in METHOD_EXAMPLES.values() for method in methods]
 FEW_EXAMPLES = [example for family in FAMILIES.values() for example in family.examples[1:4:2]]
 """Enough for laws that are about methods rather than mechanisms."""
 
-mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if not is_endless(family.faithful)])
+mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if not is_unbounded(family.faithful)])
 """Any small mechanism that has a matrix."""
 
-endless_mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if is_endless(family.faithful)])
+unbounded_mechanisms = st.one_of([family.strategy for family in FAMILIES.values() if is_unbounded(family.faithful)])
 """Any small mechanism that has none."""
 
-all_mechanisms = mechanisms | endless_mechanisms
+all_mechanisms = mechanisms | unbounded_mechanisms
 
 
 def suited_to(method: Method) -> st.SearchStrategy[Mechanism]:

@@ -1,4 +1,4 @@
-"""P(report | value) of mechanisms with endless reports, written anew from the paper and summed by brute force."""
+"""P(report | value) of mechanisms with unbounded reports, written anew from the paper and summed by brute force."""
 
 from __future__ import annotations
 

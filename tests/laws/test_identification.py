@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import given
-from tests.laws.examples import FAMILIES, METHOD_VALUES, is_endless, label, mechanisms
+from tests.laws.examples import FAMILIES, METHOD_VALUES, is_unbounded, label, mechanisms
 from tests.laws.test_methods import drawn_counts
 
 from confide import IBU, Categories, FromMatrix, Integers, Mechanism, Method, NotIdentifiedWarning, Remapped, estimate
@@ -64,7 +64,7 @@ def test_no_method_is_silent_where_the_answer_is_one_of_many(mechanism: Mechanis
 @given(mechanisms)
 def test_verdicts_agree_with_the_rank(mechanism: Mechanism) -> None:
     """NumPy's own judgement of rank, which knows no lemma, is the oracle; doubt is allowed, contradiction is not."""
-    if is_endless(mechanism) or mechanism.report_alphabet.size > 4096:
+    if is_unbounded(mechanism) or mechanism.report_alphabet.size > 4096:
         return
     values, verdict = mechanism.alphabet.size, pool_identification((mechanism,)).verdict
     if verdict is Verdict.NO:

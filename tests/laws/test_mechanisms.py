@@ -18,7 +18,7 @@ from tests.laws.examples import (
     LAKE,
     ROUNDINGS,
     Family,
-    is_endless,
+    is_unbounded,
     label,
     mechanisms,
     random_matrix,
@@ -41,7 +41,7 @@ from confide.guarantees import Guarantee
 from confide.surveys import parse_survey
 
 every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
-FINITE = {kind: family for kind, family in FAMILIES.items() if not is_endless(family.faithful)}
+FINITE = {kind: family for kind, family in FAMILIES.items() if not is_unbounded(family.faithful)}
 every_finite_family = pytest.mark.parametrize("family", FINITE.values(), ids=FINITE.keys())
 
 

@@ -1,4 +1,4 @@
-"""What mechanisms are made of others: products, remaps and truncations; and mechanisms on alphabets without end."""
+"""Mechanisms made of others: products, remaps and truncations; and mechanisms on unbounded alphabets."""
 
 from __future__ import annotations
 
@@ -231,12 +231,12 @@ def test_what_cannot_be_truncated_is_answered(mechanism: Mechanism, outputs: Any
         truncated(mechanism, outputs)
 
 
-def test_geometric_noise_truncates_nothing_on_an_endless_alphabet() -> None:
+def test_geometric_noise_truncates_nothing_on_an_unbounded_alphabet() -> None:
     with pytest.raises(InvalidParameterError, match="needs a finite alphabet"):
         truncated(Geometric(Integers(), 0.5))
 
 
-# Alphabets without end.
+# Unbounded alphabets.
 
 
 @pytest.mark.parametrize(
@@ -253,9 +253,9 @@ def test_values_anywhere_are_blurred_but_not_estimated(mechanism: Mechanism, val
     report = mechanism.privatize(value, rng=1)
     assert np.abs(np.asarray(report) - np.asarray(value)).max() < 100
     assert mechanism.guarantee.bound(value, value) == 0
-    with pytest.raises(InvalidParameterError, match="no end"):
+    with pytest.raises(InvalidParameterError, match="is unbounded"):
         mechanism.observe(tally([report]))
-    with pytest.raises(InvalidParameterError, match="has no end"):
+    with pytest.raises(InvalidParameterError, match="is unbounded"):
         mechanism.simulate_counts([1], rng=1)
 
 
@@ -265,7 +265,7 @@ UNENDING = [Integers(), Lattice()]
 @pytest.mark.parametrize("alphabet", UNENDING, ids=repr)
 @pytest.mark.parametrize("kind", [RandomizedResponse, Rappor, Exponential])
 def test_mechanisms_for_any_alphabet_need_an_end(kind: Any, alphabet: Any) -> None:
-    with pytest.raises(InvalidParameterError, match=r"is unbounded|has no end"):
+    with pytest.raises(InvalidParameterError, match="is unbounded"):
         kind(alphabet, 1.0)
 
 
@@ -275,7 +275,7 @@ def test_truncated_lines_need_an_end(kind: Any) -> None:
         InvalidParameterError, match=r"needs a finite alphabet; Integers\(\) is unbounded. Bound it: Integers"
     ):
         kind(Integers(), 1.0)
-    with pytest.raises(InvalidParameterError, match="no end"):
+    with pytest.raises(InvalidParameterError, match="is unbounded"):
         kind(Integers(0, 9), 1.0, Integers())
 
 
@@ -287,7 +287,7 @@ def test_truncated_planes_need_an_end(kind: Any) -> None:
         kind(Grid(2, 2), 1.0, Lattice())
 
 
-def test_planar_laplace_on_an_endless_alphabet_is_answered() -> None:
+def test_planar_laplace_on_an_unbounded_alphabet_is_answered() -> None:
     # It may be refused, or blur without estimating; nothing else.
     try:
         mechanism = PlanarLaplace(Lattice(), 1.0)

@@ -20,7 +20,7 @@ from tests.mutants.table import ROOT, Fault, read_faults
 
 PROCESSES = 2
 
-LONGEST = 300
+LONGEST = 600
 """Seconds after which a run counts as failed: a fault may well make a search endless."""
 
 
@@ -38,8 +38,8 @@ def main(words: Sequence[str]) -> int:
             copies.put(_copy(Path(folder, str(number))))
         # A test that fails anyway would kill every fault, and prove nothing.
         tests = sorted({test for fault in chosen for test in fault.tests})
-        if not _passes(copy := copies.get(), tests):
-            print("The tests fail without any fault; run them by pytest first:", *tests)
+        if not _passes(copy := copies.get(), [*tests, "-n", str(PROCESSES)], is_told=True):
+            print("The tests fail without any fault: mend them first.")
             return 1
         copies.put(copy)
         with ThreadPoolExecutor(PROCESSES) as pool:
@@ -75,16 +75,18 @@ def _copy(target: Path) -> Path:
     return target
 
 
-def _passes(copy: Path, tests: Sequence[str]) -> bool:
+def _passes(copy: Path, tests: Sequence[str], *, is_told: bool = False) -> bool:
     """Run tests in a copy; it stands before the installed package on the path, in the tests' own processes too."""
     environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=LONGEST, check=False)
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+        )
     except subprocess.TimeoutExpired:
         return False
-    if done.returncode not in (0, 1):  # neither passed nor failed: the run itself is broken
-        print(done.stdout.decode()[-2000:], done.stderr.decode()[-2000:])
+    if done.returncode > 1 or (is_told and done.returncode):  # above one the run itself is broken
+        print(done.stdout[-2000:], done.stderr[-2000:])
     return done.returncode == 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 from tests.pages.test_estimate_page import Reader
 
 import confide as cf
@@ -32,7 +32,7 @@ def test_a_page_of_every_kind(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [*FINITE.values(), *ENDLESS.values()], ids=[*FINITE, *(f"endless {n}" for n in ENDLESS)]
+    "text", [*FINITE.values(), *UNBOUNDED.values()], ids=[*FINITE, *(f"unbounded {n}" for n in UNBOUNDED)]
 )
 def test_the_survey_in_the_footer_can_be_read_again(text: str) -> None:
     assert cf.parse_survey(survey(text).text(MOST_ENTRIES)) == survey(text)

@@ -107,7 +107,7 @@ def test_a_file_of_values(tmp_path: Path) -> None:
         ([1.5, -0.5, 0, 0], SMALL, "negative"),
         (None, SMALL, "guess"),
         (Guess("other", cf.Integers(1, 4), [0.25] * 4), SMALL, "over the same values"),
-        ("uniform", cf.Geometric(cf.Integers(), 1.0), "has no end"),
+        ("uniform", cf.Geometric(cf.Integers(), 1.0), "is unbounded"),
     ],
 )
 def test_what_does_not_fit(guess: object, mechanism: cf.Mechanism, words: str) -> None:

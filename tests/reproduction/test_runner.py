@@ -70,7 +70,7 @@ class Notes(Watcher):
 
 def table_bytes(folder: Path) -> dict[str, bytes]:
     """Return every table but the one of times, which cannot be the same twice."""
-    return {path.name: path.read_bytes() for path in sorted((folder / "files").iterdir()) if "times" not in path.name}
+    return {path.name: path.read_bytes() for path in sorted((folder / "tables").iterdir()) if "times" not in path.name}
 
 
 def run_until_killed(folder: Path) -> int:

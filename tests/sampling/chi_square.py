@@ -1,6 +1,6 @@
 """Chi-square tests of reports against the probabilities that they should have, for mechanisms with an end or without.
 
-Reports without end are put into bins, whose probabilities are summed from the paper's formula by brute force.
+Unbounded reports are put into bins, whose probabilities are summed from the paper's formula by brute force.
 """
 
 from __future__ import annotations

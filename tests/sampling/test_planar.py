@@ -1,4 +1,4 @@
-"""Noise on the plane is exact: tables are their fractions, and the endless lattice is decided in integers on a tie."""
+"""Noise on the plane is exact: tables are their fractions, and the lattice is decided in integers on a tie."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kept_chance(noise: PlanarGeometricNoise, down: int, along: int) -> tuple[Fra
 
 
 def power_between(ratio: Fraction, exponent: int) -> tuple[Fraction, Fraction]:
-    """Return rationals of 512 bits below and above a power, by squaring; the power itself may have no end of digits."""
+    """Return rationals of 512 bits below and above a power, by squaring; the power itself may not end."""
     low = high = Fraction(1)
     for bit in bin(exponent)[2:]:
         low, high = cut(low * low, 512, up=False), cut(high * high, 512, up=True)

@@ -98,7 +98,7 @@ def test_leaving_a_fold_out_by_one_step_is_close_to_fitting_again() -> None:
     assert np.abs(quick - exact.theta).sum() < 0.3 * np.abs(fit.theta - exact.theta).sum() + 1e-3
 
 
-def test_the_uniform_distribution_has_the_evidence_of_an_endless_weight() -> None:
+def test_the_uniform_distribution_has_the_evidence_of_an_infinite_weight() -> None:
     """As the weight grows, first differences die, and only the height of all values together is left."""
     one = problem(size=8, people=300)
     flat = stay_uniform(one)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.cli.surveys import ENDLESS, FINITE, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
 from confide.theory.consistency import consistency, is_positive, log_smallest
@@ -28,9 +28,9 @@ def test_every_finite_mechanism(name: str) -> None:
         assert np.abs(np.log(theta @ matrix)).max() <= -log_smallest(mechanism) + 1e-9
 
 
-@pytest.mark.parametrize("name", ENDLESS)
-def test_endless_values_are_not_covered(name: str) -> None:
-    found = consistency(survey(ENDLESS[name]).mechanism)
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_unbounded_values_are_not_covered(name: str) -> None:
+    found = consistency(survey(UNBOUNDED[name]).mechanism)
     assert found.identification.is_yes
     assert found.verdict is found.dominance.verdict is Verdict.NOT_COVERED
     assert "compact" in found.dominance.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.cli.surveys import ENDLESS, FINITE, some_values, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError
@@ -33,18 +33,18 @@ def test_every_mechanism_with_reports(name: str) -> None:
     assert str(answer).count("\n") >= 6
 
 
-@pytest.mark.parametrize("name", [*FINITE, *ENDLESS])
+@pytest.mark.parametrize("name", [*FINITE, *UNBOUNDED])
 def test_every_mechanism_without_reports(name: str) -> None:
-    answer = cf.diagnose(None, survey({**FINITE, **ENDLESS}[name]).mechanism)
+    answer = cf.diagnose(None, survey({**FINITE, **UNBOUNDED}[name]).mechanism)
     assert answer.concavity is answer.uniqueness is None
     assert verdict_in_words(answer)
     with pytest.raises(InvalidParameterError, match="without reports"):
         _ = answer.maximum_set
 
 
-@pytest.mark.parametrize("name", ENDLESS)
-def test_endless_values_are_judged_among_those_that_can_matter(name: str) -> None:
-    mechanism = survey(ENDLESS[name]).mechanism
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_unbounded_values_are_judged_among_those_that_can_matter(name: str) -> None:
+    mechanism = survey(UNBOUNDED[name]).mechanism
     counts = cf.tally(mechanism.privatize(some_values(mechanism.alphabet, 9), rng=1))
     answer = cf.diagnose(counts, mechanism)
     assert answer.identification.is_yes

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import chdtrc
 
 import confide as cf
 from confide.errors import ImpossibleReportError, InvalidCountsError
-from confide.theory.fit import FitVerdict, Outlier, examine, fit, fit_groups, fit_pool
+from confide.mechanisms import Mechanism
+from confide.theory.fit import Fit, FitVerdict, Outlier, examine, fit, fit_groups, fit_pool
 from confide.theory.fit.bits import ones_law, rates_of
-from confide.theory.fit.tables import deviance_moments
+from confide.theory.fit.tables import deviance_moments, tail_of_ratio
+from confide.theory.fit.testing import _calibrate
 
 AGES = cf.datasets.adult_ages()
 CITY = cf.datasets.manhattan()
@@ -326,6 +329,33 @@ def test_unbounded_values_are_tested_among_the_likely_ones(mechanism: Any, peopl
     assert fit(cf.tally(sharp.privatize(people, rng=1)), mechanism).is_bad
 
 
+def test_outputs_that_depend_on_epsilon_leave_the_other_statistics() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Rounded(Mechanism):
+        """Twice as many outputs at twice the epsilon, as the square wave has."""
+
+        kind = "rounded"
+        alphabet: cf.Integers
+        epsilon: float
+
+        @property
+        def guarantee(self) -> cf.LocalDP:
+            return cf.LocalDP(self.epsilon)
+
+        @property
+        def report_alphabet(self) -> cf.Integers:
+            return cf.Integers(0, int(30 * self.epsilon) - 1)
+
+        def weights(self, index: int) -> list[int]:
+            return [1000 - 20 * abs(output - index) for output in range(self.report_alphabet.size)]
+
+    mechanism = Rounded(cf.Integers(0, 9), 1.0)
+    good = survey(mechanism, 5000, truth=np.full(10, 0.1))
+    assert not fit(good, mechanism).is_bad
+    answer = fit(good + cf.tally([25], counts=[200]), mechanism)
+    assert answer.outliers[0].report == "25"
+
+
 def test_impossible_reports_are_refused_as_an_estimate_refuses_them() -> None:
     with pytest.raises(ImpossibleReportError):
         fit(cf.tally([140]), LINE)
@@ -358,6 +388,51 @@ def test_the_moments_of_deviances_are_those_of_simulated_counts() -> None:
         assert variance[0] == pytest.approx(deviances.var(), rel=0.05)
 
 
+def test_the_tail_of_the_ratio_is_that_of_a_chi_squared_where_many_are_expected() -> None:
+    expected = np.full((3, 100), 400.0)
+    found = tail_of_ratio(np.array([70.0, 90.0, 120.0]), expected, 10)
+    assert found == pytest.approx(chdtrc(90, np.array([70.0, 90.0, 120.0])), abs=0.01)
+
+
+def test_a_score_sees_nothing_of_what_the_support_can_take_up() -> None:
+    tables = examine([(survey(LINE), LINE)]).tables
+    assert tables is not None
+    look = tables.first
+    rest = np.ones(100) / 10
+    assert look._score(look._basis[:, 0], rest) == 0
+    assert look._score(look._basis[:, 0] + rest, rest) == pytest.approx(look._score(rest, rest))
+
+
+def test_ranks_are_those_of_the_worst_and_the_bound_goes_beyond_the_replicates() -> None:
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.uniform(size=99), rng.gumbel(3, 0.3, (99, 2)), rng.normal(1.5, 0.6, 99)])
+    usual, odd = np.array([0.6, 3.1, 3.1, 1.5]), np.array([0.6, 3.1, 3.1, 5.5])
+    assert _calibrate(usual, rows)[1] > 0.5
+    bound, chance = _calibrate(odd, rows)
+    assert bound == chance < 1e-4
+    for place, least in ((0, 1e-7), (1, 12.0), (2, 12.0)):
+        strange = usual.copy()
+        strange[place] = least
+        assert _calibrate(strange, rows)[1] < 1e-4
+    assert _calibrate(np.array([0.6, 3.1, 3.1, 2.6]), rows)[1] == pytest.approx(0.2, abs=0.15)
+
+
+def test_independent_parts_are_corrected_for_their_number() -> None:
+    parts = [Fit(FitVerdict.FITS, 0.03), Fit(FitVerdict.FITS, 0.5)]
+    joined = Fit.joined(parts)
+    assert joined.p_value == pytest.approx(1 - 0.97**2)
+    assert joined.verdict is FitVerdict.FITS
+    assert Fit.joined([Fit(FitVerdict.FITS, 0.02), parts[1]]).is_bad
+
+
+def test_raw_noise_is_rounded_to_cells_two_scales_beyond_the_values() -> None:
+    tables = examine([(survey(cf.Laplace(YEARS, 0.05), 2000), cf.Laplace(YEARS, 0.05))]).tables
+    assert tables is not None
+    assert tables.counts.size == 180
+    assert (tables.label(0), tables.label(179)) == ("-40", "139")
+    assert tables.counts.sum() == 2000
+
+
 def test_the_law_of_the_number_of_ones_is_that_of_the_exact_weights() -> None:
     rappor = cf.Rappor(COLOURS, 1.3)
     for value in range(4):
@@ -375,3 +450,10 @@ def test_answers_do_not_depend_on_anything_but_the_reports() -> None:
 def test_outliers_count_their_words() -> None:
     assert str(Outlier("50", 3, 2)) == "50 was reported 1 time too often (seen 3, at most about 2 expected)"
     assert str(Outlier("50", 0, 12)) == "50 was reported 12 times too rarely (seen 0, about 12 expected)"
+
+
+def test_one_vector_from_thousands_is_judged_in_logarithms() -> None:
+    """The chance that thousands of reports are the same vector is far below the smallest float."""
+    rappor = cf.Rappor(cf.Integers(0, 9), epsilon=1.0)
+    one = cf.tally(rappor.privatize([3], rng=1), counts=[20_000])
+    assert fit(one, rappor).verdict is FitVerdict.DOES_NOT_FIT

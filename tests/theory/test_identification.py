@@ -1,4 +1,4 @@
-"""Identification: lemmas against numbers, products and remaps, duplicate rows, endless values, large channels."""
+"""Identification: lemmas against numbers, products and remaps, duplicate rows, unbounded values, large channels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.surveys import ENDLESS, FINITE, survey
+from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
 from confide.channels import Channel
@@ -29,9 +29,9 @@ def test_lemmas_agree_with_the_rank_of_the_matrix(name: str) -> None:
         assert found.verdict is Verdict.YES
 
 
-@pytest.mark.parametrize("name", ENDLESS)
-def test_endless_values_are_answered_by_theory(name: str) -> None:
-    found = identification(survey(ENDLESS[name]).mechanism)
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_unbounded_values_are_answered_by_theory(name: str) -> None:
+    found = identification(survey(UNBOUNDED[name]).mechanism)
     assert (found.verdict, found.source) == (Verdict.YES, "positive Fourier series")
 
 

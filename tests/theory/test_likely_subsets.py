@@ -230,15 +230,15 @@ def bounded(mechanism: Mechanism, reports: NDArray[Any], margin: int = 6) -> Mec
 @pytest.mark.parametrize("mechanism", [*LINES, *PLANES], ids=label)
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=5, deadline=None)
-def test_an_endless_estimate_is_the_one_on_a_wide_alphabet(mechanism: Mechanism, seed: int) -> None:
+def test_an_unbounded_estimate_is_the_one_on_a_wide_alphabet(mechanism: Mechanism, seed: int) -> None:
     centre = 3 if isinstance(mechanism.alphabet, Integers) else (3, 4)
     reports = np.asarray(mechanism.privatize([centre] * 40, rng=seed))
-    endless = estimate(tally(reports), mechanism, MLE(tolerance=1e-9))
+    unbounded = estimate(tally(reports), mechanism, MLE(tolerance=1e-9))
     wide = estimate(tally(reports), bounded(mechanism, reports), MLE(tolerance=1e-9))
-    assert endless.considered is not None
-    assert endless.alphabet == endless.considered.alphabet
-    assert endless.log_likelihood == pytest.approx(wide.log_likelihood, abs=1e-8)
-    assert endless.certificate <= 1e-9 or endless.status == "precision limit"
+    assert unbounded.considered is not None
+    assert unbounded.alphabet == unbounded.considered.alphabet
+    assert unbounded.log_likelihood == pytest.approx(wide.log_likelihood, abs=1e-8)
+    assert unbounded.certificate <= 1e-9 or unbounded.status == "precision limit"
 
 
 def far_and_near(mechanism: Mechanism, far: int) -> Counts:
@@ -306,14 +306,14 @@ def test_a_crowd_anywhere_on_the_plane_is_estimated(mechanism: Mechanism, report
     assert answer.distribution[answer.alphabet.encode([report])[0]] > 0.5
 
 
-ENDLESS_POOLS = {
+UNBOUNDED_POOLS = {
     "lines": (Geometric(Integers(), 0.5), Laplace(Integers(), 1.0), Geometric(Integers(), 1.5)),
     "Euclidean": (PlanarGeometric(Lattice(), 1.0), PlanarLaplace(Lattice(), 1.5), PlanarGeometric(Lattice(), 0.7)),
     "taxicab": (Taxicab(Lattice(), 0.5), Taxicab(Lattice(), 1.0)),
 }
 
 
-@pytest.mark.parametrize("pool", ENDLESS_POOLS.values(), ids=ENDLESS_POOLS)
+@pytest.mark.parametrize("pool", UNBOUNDED_POOLS.values(), ids=UNBOUNDED_POOLS)
 def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     pool: tuple[Mechanism, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,13 +323,13 @@ def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     everything = np.concatenate([one.reports for one in counts])
     wide = [(one, bounded(mechanism, everything)) for one, mechanism in zip(counts, pool, strict=True)]
     expected = estimate_pool(wide, MLE(tolerance=1e-9))
-    endless = list(zip(counts, pool, strict=True))
-    found = estimate_pool(endless, MLE(tolerance=1e-9))
+    unbounded = list(zip(counts, pool, strict=True))
+    found = estimate_pool(unbounded, MLE(tolerance=1e-9))
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
     for module, name in ((likely_subsets, "LONGEST_RANGE"), (likely_cells, "LARGEST_BOX")):
         monkeypatch.setattr(module, name, 0)
         monkeypatch.setattr(module, "SPARSEST", 1)
-    few = estimate_pool(endless, MLE(tolerance=1e-9))
+    few = estimate_pool(unbounded, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
 

@@ -37,7 +37,7 @@ def test_a_large_matrix_is_checked_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     matrix = np.random.default_rng(0).uniform(1, 2, (2100, 7))
     matrix /= matrix.sum(axis=1, keepdims=True)
     mechanism = cf.FromMatrix(cf.Integers(1, 2100), matrix)
-    monkeypatch.setattr("confide.theory.consistency.BLOCK", 1000)
+    monkeypatch.setattr("confide.theory.consistency.COMPARED", 1000)
     ends = column_ends(mechanism.channel)
     assert ends is not None
     np.testing.assert_array_equal(ends, [mechanism.matrix.min(axis=0), mechanism.matrix.max(axis=0)])
@@ -116,8 +116,8 @@ def test_one_of_a_thing() -> None:
     for plural in ("1 distinct reports", "1 values", "1 singular values"):
         assert plural not in words
     assert "the only singular value" in words
-    endless = str(cf.diagnose(cf.tally([4]), cf.Geometric(cf.Integers(), 1.0)))
-    assert "1 distinct report holds" in endless
+    unbounded = str(cf.diagnose(cf.tally([4]), cf.Geometric(cf.Integers(), 1.0)))
+    assert "1 distinct report holds" in unbounded
     assert _number(6e10) == "60 billion"
 
 

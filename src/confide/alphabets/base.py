@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.checks import refuse_masked
+from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.metrics import Euclidean, Metric, Value
 
@@ -33,6 +33,8 @@ class Alphabet(ABC):
 
     cure: str = "Clip them or widen the alphabet."
     """Advice about values that lie outside."""
+
+    _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
 
     @property
     def parts(self) -> int:
@@ -164,10 +166,9 @@ class Alphabet(ABC):
         return self.size
 
 
-class LineAlphabet(Alphabet):
-    """Values that lie on a line."""
+class SpacedAlphabet(Alphabet):
+    """Values at places whose neighbours lie `spacing` apart."""
 
-    field_names = ("value",)
     spacing: float = 1.0
 
     @property
@@ -176,17 +177,42 @@ class LineAlphabet(Alphabet):
         return Euclidean(self.spacing)
 
 
-class PlaneAlphabet(Alphabet):
+class LineAlphabet(SpacedAlphabet):
+    """Values that lie on a line."""
+
+    field_names = ("value",)
+    _bounded = "Integers(low, high)"
+
+
+class PlaneAlphabet(SpacedAlphabet):
     """Values that are points of a plane, each the pair (row, column)."""
 
     field_names = ("row", "column")
     parts = 2
-    spacing: float = 1.0
+    _bounded = "Grid(rows, columns)"
+
+
+class UnboundedAlphabet(SpacedAlphabet):
+    """Values that go on for ever in every direction; a base beside that of a line or a plane."""
+
+    is_finite = False
+
+    def __post_init__(self) -> None:
+        check_positive("spacing", self.spacing)
+        check_text("unit", self.unit)
 
     @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Euclidean(self.spacing)
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        raise unbounded(self)
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.coordinates`."""
+        raise unbounded(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
 def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
@@ -297,12 +323,14 @@ def take_apart(indices: Indices) -> tuple[Indices, Indices]:
     return np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)
 
 
-def unbounded(alphabet: Alphabet, bounded: str) -> InvalidParameterError:
+def unbounded(alphabet: Alphabet) -> InvalidParameterError:
     """Return the error that says that a finite alphabet is needed, and how to give one."""
-    return InvalidParameterError(f"{alphabet!r} has no end, and a finite one is needed here. Give one: {bounded}.")
+    return InvalidParameterError(
+        f"{alphabet!r} is unbounded, and a finite one is needed here. Give one: {alphabet._bounded}."
+    )
 
 
-def spacing_and_unit(alphabet: LineAlphabet | PlaneAlphabet) -> tuple[str, str]:
+def spacing_and_unit(alphabet: SpacedAlphabet) -> tuple[str, str]:
     """Return what a repr says of spacing and unit; nothing where they are the usual ones."""
     spacing = "" if alphabet.spacing == 1 else f"spacing={alphabet.spacing!r}"
     return spacing, f"unit={alphabet.unit!r}" if alphabet.unit else ""

@@ -13,6 +13,7 @@ from confide.alphabets.base import (
     LARGEST_INTEGER,
     Indices,
     LineAlphabet,
+    UnboundedAlphabet,
     Values,
     fold,
     joined,
@@ -67,7 +68,7 @@ class Integers(LineAlphabet):
     def span(self) -> tuple[int, int]:
         """Lowest and highest value."""
         if self.low is None or self.high is None:
-            raise unbounded(self, "Integers(low, high)")
+            raise unbounded(self)
         return self.low, self.high
 
     @property
@@ -114,8 +115,8 @@ def _check_range(low: int, high: int) -> None:
         raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")
 
 
-@dataclass(frozen=True)
-class Line(LineAlphabet):
+@dataclass(frozen=True, repr=False)
+class Line(UnboundedAlphabet, LineAlphabet):
     """Real numbers that are multiples of 2^-16, in steps of the spacing.
 
     >>> Line().encode([0.5]) == Line().encode([0.5])
@@ -127,17 +128,6 @@ class Line(LineAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
-    is_finite = False
-
-    @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        raise unbounded(self, "Integers(low, high)")
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        raise unbounded(self, "Integers(low, high)")
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
@@ -151,6 +141,3 @@ class Line(LineAlphabet):
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
         return parse_real(fields[0])
-
-    def __repr__(self) -> str:
-        return f"Line({joined(*spacing_and_unit(self))})"

@@ -14,6 +14,7 @@ from confide.alphabets.base import (
     LARGEST_INTEGER,
     Indices,
     PlaneAlphabet,
+    UnboundedAlphabet,
     Values,
     fold,
     joined,
@@ -21,7 +22,6 @@ from confide.alphabets.base import (
     pair_up,
     spacing_and_unit,
     take_apart,
-    unbounded,
     unfold,
     whole_numbers,
 )
@@ -187,8 +187,8 @@ class Grid(PlaneAlphabet):
         return f"Grid({joined(f'{self.rows}, {self.columns}', *spacing_and_unit(self), holes, first)})"
 
 
-@dataclass(frozen=True)
-class Lattice(PlaneAlphabet):
+@dataclass(frozen=True, repr=False)
+class Lattice(UnboundedAlphabet, PlaneAlphabet):
     """All cells of an unbounded plane; neighbours lie `spacing` apart.
 
     >>> Lattice(spacing=0.5).distance((0, 0), (-3, 4))
@@ -197,21 +197,6 @@ class Lattice(PlaneAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
-    is_finite = False
-
-    def __post_init__(self) -> None:
-        check_positive("spacing", self.spacing)
-        check_text("unit", self.unit)
-
-    @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        raise unbounded(self, "Grid(rows, columns)")
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        raise unbounded(self, "Grid(rows, columns)")
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`; also of cells that lie too far out to have a number."""
@@ -232,17 +217,14 @@ class Lattice(PlaneAlphabet):
         """See :meth:`Alphabet.parse`."""
         return _parse_pair(fields)
 
-    def __repr__(self) -> str:
-        return f"Lattice({joined(*spacing_and_unit(self))})"
-
 
 def _parse_pair(fields: Sequence[str]) -> Value | None:
     row, column = map(parse_integer, fields)
     return None if row is None or column is None else (row, column)
 
 
-@dataclass(frozen=True)
-class Plane(PlaneAlphabet):
+@dataclass(frozen=True, repr=False)
+class Plane(UnboundedAlphabet, PlaneAlphabet):
     """Points whose rows and columns are multiples of 2^-12, in steps of the spacing.
 
     >>> Plane().decode(Plane().encode([(0.5, -1.25)]))
@@ -254,17 +236,6 @@ class Plane(PlaneAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
-    is_finite = False
-
-    @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        raise unbounded(self, "Grid(rows, columns)")
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        raise unbounded(self, "Grid(rows, columns)")
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""
@@ -285,6 +256,3 @@ class Plane(PlaneAlphabet):
         """See :meth:`Alphabet.parse`."""
         row, column = map(parse_real, fields)
         return None if row is None or column is None else (row, column)
-
-    def __repr__(self) -> str:
-        return f"Plane({joined(*spacing_and_unit(self))})"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from confide.channels.base import UNIT, Channel, FloatArray, Indices
 from confide.errors import NotInvertibleError
 
-BLOCK = 2048
+BLOCK = 8192
 """Vectors that are added up at a time: errors grow with the block plus the number of blocks."""
 
 _BITS_OF_BYTES = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float64)

@@ -191,6 +191,8 @@ class PlanarConvolution(_Convolution):
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         atoms, rest = self._split(distribution)
+        if not atoms.size:
+            return self._smear(distribution * self.rows)
         one_by_one = distribution[..., atoms] @ self.select(atoms)
         return one_by_one if rest is None else self._smear(rest * self.rows) + one_by_one
 
@@ -198,6 +200,8 @@ class PlanarConvolution(_Convolution):
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         atoms, rest = self._split(weights)
+        if not atoms.size:
+            return self._smear(weights) * self.rows
         one_by_one = weights[..., atoms] @ self._around(atoms, self.kernel.cells)
         return (one_by_one if rest is None else self._smear(rest) + one_by_one) * self.rows
 
@@ -238,6 +242,8 @@ class ClampedPlanarConvolution(_Convolution):
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         atoms, rest = self._split(distribution)
+        if not atoms.size:
+            return self._push(distribution)
         one_by_one = distribution[..., atoms] @ self.select(atoms)
         return one_by_one if rest is None else self._push(rest) + one_by_one
 
@@ -245,6 +251,8 @@ class ClampedPlanarConvolution(_Convolution):
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         atoms, rest = self._split(weights)
+        if not atoms.size:
+            return self._pull(weights)
         one_by_one = weights[..., atoms] @ self._columns(atoms)
         return one_by_one if rest is None else self._pull(rest) + one_by_one
 

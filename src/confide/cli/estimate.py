@@ -178,14 +178,19 @@ def estimate(  # noqa: PLR0913 - one argument an option
         show_json(
             estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.account.record}
         )
-        note_poor_fit(fit, as_json=True)
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
-    if outcome.estimate.status in WHEN_ENDED_EARLY:
-        warn(f"{outcome.estimate.ending}. {WHEN_ENDED_EARLY[outcome.estimate.status]}")
+    _warn_of_ending(outcome.estimate)
+    if as_json:
+        note_poor_fit(fit, as_json=True)
     end_strictly(fit, strict=strict)
+
+
+def _warn_of_ending(answer: Estimate) -> None:
+    if answer.status in WHEN_ENDED_EARLY:
+        warn(f"{answer.ending}. {WHEN_ENDED_EARLY[answer.status]}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from confide.files import (
     to_json,
     write_text,
 )
-from confide.methods import Method, Status
+from confide.methods import Method, Stacked, Status
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
 from confide.wording import label_value
@@ -39,11 +39,19 @@ from confide.wording import label_value
 FEW = 20
 """Groups that are shown, the largest ones, unless all are asked for."""
 
+MANY = 200
+"""Groups from which on a warning says how long the default takes: most of a minute."""
+
 
 def estimate_each_group(
     counts: CountsFile, survey: Survey, method: Method, outputs: list[Path], *, everything: bool, as_json: bool
 ) -> GroupFits:
     """Estimate every group, write what is asked for, show the largest groups, and return how they fit."""
+    if isinstance(method, Stacked) and len(counts.groups) >= MANY:
+        warn(
+            f"{len(counts.groups):,} groups are weighed and solved one by one, about a quarter of a second each for a "
+            f"hundred values; --method ibu takes all of them together, in seconds."
+        )
     with progress_bar(method.name, len(counts.groups)) as advance:
         found = estimate_file(counts, survey, method, progress=advance)
     with progress("Testing the fit"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection
+from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -59,16 +59,57 @@ class PlaneMechanism(Mechanism):
         settle_epsilon(self, self.alphabet.spacing)
 
 
+@dataclass(frozen=True, repr=False)
 class UnboundedPlaneMechanism(PlaneMechanism):
-    """Noise on a plane, with any cell of the unbounded lattice as a report."""
+    """Noise on a plane with unbounded reports, cells of the lattice unless a subclass says otherwise.
+
+    P(report | value) does not depend on what other values exist.
+    """
+
+    alphabet: Grid | Lattice
+    epsilon: float
 
     @property
-    def report_alphabet(self) -> Lattice:
+    def report_alphabet(self) -> Lattice | Plane:
         """See :attr:`Mechanism.report_alphabet`."""
         return Lattice(self.alphabet.spacing, self.alphabet.unit)
 
-    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
-        reports: NDArray[np.int64] = self.alphabet.decode(indices) + np.stack(self._noise(indices.size, bits), axis=-1)
+    @property
+    @abstractmethod
+    def decay(self) -> float:
+        """Rate at which probabilities fall with the distance, a step."""
+
+    @abstractmethod
+    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+        """Lay counts against the probabilities of their reports under some cells."""
+
+    @abstractmethod
+    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> Mechanism:
+        """Return the truncated mechanism on a grid."""
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`."""
+        if not isinstance(self.alphabet, Grid):
+            raise unbounded(self.alphabet)
+        self.refuse_strays(counts)
+        return self._evidence(counts, self.alphabet)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`."""
+        if isinstance(part, Grid):
+            return replace(self, alphabet=part).observe(counts)
+        if not isinstance(part, Selection):
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        return self._evidence(counts, part)
+
+    def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:
+        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
+            return self._clamped_to(self.alphabet, outputs)
+        return None
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
+        reports: NDArray[Any] = self.alphabet.decode(indices) + np.stack(self._noise(indices.size, bits), axis=-1)
         return reports
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
+from confide.alphabets import Grid, Indices, Lattice, Plane, Selection
 from confide.channels import (
     Channel,
     ClampedPlanarConvolution,
@@ -29,7 +29,6 @@ from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, P
 from confide.mechanisms.line import DISTANCE_DOMINANCE
 from confide.mechanisms.planar import (
     LARGEST_SCATTER,
-    PlaneMechanism,
     TruncatedPlaneMechanism,
     UnboundedPlaneMechanism,
     distances_between,
@@ -44,8 +43,42 @@ LARGEST_WINDOW = 4_000_000
 """Cells of a box up to which the crowd of far-flung reports is convolved: 32 MB a vector."""
 
 
+class EuclideanNoise(UnboundedPlaneMechanism):
+    """Noise proportional to e^(-epsilon distance) among cells, or among points `_resolution` times as fine."""
+
+    _resolution: ClassVar[int] = 1
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        at_values = Proof(
+            "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
+        )
+        return Facts(
+            is_positive=True,
+            independence=at_values if self.alphabet.is_finite else FOURIER,
+            premise=Premise.DISTANCE,
+            decay=self.decay,
+            noise=Noise(rate=self._rate / self._resolution, resolution=self._resolution),
+            dominance=DISTANCE_DOMINANCE if self.alphabet.is_finite else None,
+        )
+
+    @property
+    def decay(self) -> float:
+        """See :attr:`UnboundedPlaneMechanism.decay`."""
+        return float(self._rate)
+
+    @property
+    def _log_peak(self) -> float:
+        """The log-probability of reporting the value itself."""
+        return math.log(float(planar_geometric_kernel((1, 1), self.decay / self._resolution).cells[0, 0]))
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return PlanarGeometricNoise(self._rate / self._resolution).draw(count, bits)
+
+
 @dataclass(frozen=True, repr=False)
-class PlanarGeometric(UnboundedPlaneMechanism):
+class PlanarGeometric(EuclideanNoise):
     """Move a cell by noise proportional to e^(-epsilon distance) over the unbounded lattice (paper, eq. pg).
 
     >>> from confide import Grid
@@ -60,60 +93,30 @@ class PlanarGeometric(UnboundedPlaneMechanism):
     def __post_init__(self) -> None:
         self._check()
 
-    @property
-    def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
-        return _facts(self)
+    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarGeometric:
+        return TruncatedPlanarGeometric(grid, self.epsilon, outputs)
 
-    @property
-    def decay(self) -> float:
-        """Rate at which probabilities fall with the distance, a step."""
-        return float(self._rate)
+    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+        if cells.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
+            return scattered_evidence(cells, counts, self.decay, self._log_peak)
+        if isinstance(cells, Grid):
+            return self._windowed_evidence(counts, cells)
+        return self._crowded_evidence(counts, cells)
 
-    def _truncated(self, outputs: Alphabet | None) -> TruncatedPlanarGeometric | None:
-        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
-            return TruncatedPlanarGeometric(self.alphabet, self.epsilon, outputs)
-        return None
-
-    @property
-    def _log_peak(self) -> float:
-        return math.log(float(planar_geometric_kernel((1, 1), self.decay).cells[0, 0]))
-
-    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
-        if isinstance(part, Grid):
-            return replace(self, alphabet=part).observe(counts)
-        if not isinstance(part, Selection):
-            return super().observe_within(counts, part)
-        self.refuse_strays(counts)
-        if part.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
-            return scattered_evidence(part, counts, self.decay, self._log_peak)
-        return self._crowded_evidence(counts, part)
-
-    def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`."""
-        if not isinstance(self.alphabet, Grid):
-            raise unbounded(self.alphabet, "Grid(rows, columns)")
-        self.refuse_strays(counts)
-        if self.alphabet.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
-            return scattered_evidence(self.alphabet, counts, self.decay, self._log_peak)
-        return self._windowed_evidence(counts, self.decay, self._log_peak)
-
-    def _windowed_evidence(self, counts: Counts, rate: float, peak: float) -> Evidence:
+    def _windowed_evidence(self, counts: Counts, grid: Grid) -> Evidence:
         """Convolve within a window around the grid, and store columns for the few reports beyond it."""
-        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
-        window = _widened(self.alphabet, rate)
+        window = _widened(grid, self.decay)
         places = window.locate(counts.reports)
         near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
         remap = np.full(window.size, -1, dtype=np.int64)
         remap[places[near]] = np.arange(near.size)
-        kernel = planar_geometric_kernel(window.shape, rate)
+        kernel = planar_geometric_kernel(window.shape, self.decay)
         convolution = PlanarConvolution(kernel, np.ones(window.size))
-        values = window.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
+        values = window.encode(grid.decode(np.arange(grid.size)))
         inside = Embedded(convolution, values, remap, near.size)
         if far.size == 0:
             return Evidence(inside, counts.counts[near])
-        beyond = scattered_evidence(self.alphabet, Counts(counts.reports[far], counts.counts[far]), rate, peak)
+        beyond = scattered_evidence(grid, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
         both: Channel = ColumnStack((inside, beyond.channel))
         return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
 
@@ -140,12 +143,9 @@ class PlanarGeometric(UnboundedPlaneMechanism):
         both = ColumnStack((piled, beyond.channel))
         return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
 
-    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
-        return PlanarGeometricNoise(self._rate).draw(count, bits)
-
 
 @dataclass(frozen=True, repr=False)
-class PlanarLaplace(PlaneMechanism):
+class PlanarLaplace(EuclideanNoise):
     """Move a point by continuous planar Laplace noise and report the real point that results.
 
     Reports are multiples of a step/2^12, and the noise is exactly proportional to e^(-epsilon distance) among these, so
@@ -159,6 +159,8 @@ class PlanarLaplace(PlaneMechanism):
     kind: ClassVar[str] = "planar-laplace"
     alphabet: Grid | Lattice
     epsilon: float
+
+    _resolution: ClassVar[int] = Plane.RESOLUTION
 
     def __post_init__(self) -> None:
         self._check()
@@ -176,44 +178,11 @@ class PlanarLaplace(PlaneMechanism):
         """See :attr:`Mechanism.report_alphabet`."""
         return Plane(self.alphabet.spacing, self.alphabet.unit)
 
-    @property
-    def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
-        return _facts(self, Plane.RESOLUTION)
+    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarLaplace:
+        return TruncatedPlanarLaplace(grid, self.epsilon, outputs)
 
-    @property
-    def decay(self) -> float:
-        """Rate at which probabilities fall with the distance, a step."""
-        return float(self._rate)
-
-    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
-        if isinstance(part, Grid):
-            return replace(self, alphabet=part).observe(counts)
-        if not isinstance(part, Selection):
-            return super().observe_within(counts, part)
-        self.refuse_strays(counts)
-        return scattered_evidence(part, counts, self.decay, self._log_peak)
-
-    def _truncated(self, outputs: Alphabet | None) -> TruncatedPlanarLaplace | None:
-        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
-            return TruncatedPlanarLaplace(self.alphabet, self.epsilon, outputs)
-        return None
-
-    @property
-    def _log_peak(self) -> float:
-        fine = self.decay / Plane.RESOLUTION
-        return math.log(float(planar_geometric_kernel((1, 1), fine).cells[0, 0]))
-
-    def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`."""
-        if not isinstance(self.alphabet, Grid):
-            raise unbounded(self.alphabet, "Grid(rows, columns)")
-        self.refuse_strays(counts)
-        return scattered_evidence(self.alphabet, counts, self.decay, self._log_peak)
-
-    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
-        return PlanarGeometricNoise(self._rate / Plane.RESOLUTION).draw(count, bits)
+    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+        return scattered_evidence(cells, counts, self.decay, self._log_peak)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
         noise = np.stack(self._noise(indices.size, bits), axis=-1)
@@ -313,21 +282,6 @@ class TruncatedPlanarLaplace(TruncatedKernelMechanism):
 
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         return planar_laplace_kernel(shape, shaded(self._rate))
-
-
-def _facts(mechanism: PlanarGeometric | PlanarLaplace, resolution: int = 1) -> Facts:
-    """Return what holds of noise proportional to e^(-decay distance), over cells as over points."""
-    at_values = Proof(
-        "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
-    )
-    return Facts(
-        is_positive=True,
-        independence=at_values if mechanism.alphabet.is_finite else FOURIER,
-        premise=Premise.DISTANCE,
-        decay=mechanism.decay,
-        noise=Noise(rate=mechanism._rate / resolution, resolution=resolution),
-        dominance=DISTANCE_DOMINANCE if mechanism.alphabet.is_finite else None,
-    )
 
 
 def crowded_window(counts: Counts, part: Selection) -> Grid:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice, Selection, unbounded
+from confide.alphabets import Grid, Indices, Lattice, Selection
 from confide.channels import Embedded, Kronecker, ScatteredExponential
 from confide.counts import Counts, tally
 from confide.evidence import Evidence
@@ -72,42 +72,32 @@ class Taxicab(UnboundedPlaneMechanism):
         )
         return Proof(reason, "corollary consistency3", {"lambda times spacing": rate, "-2 log a": constant})
 
-    def _truncated(self, outputs: Alphabet | None) -> TruncatedTaxicab | None:
-        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
-            return TruncatedTaxicab(self.alphabet, self.epsilon, outputs)
-        return None
+    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedTaxicab:
+        return TruncatedTaxicab(grid, self.epsilon, outputs)
 
     @property
     def decay(self) -> float:
         """Rate at which probabilities fall with the taxicab distance, a step."""
         return -log_of(self._ratio)
 
-    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
-        if isinstance(part, Grid):
-            return replace(self, alphabet=part).observe(counts)
-        if not isinstance(part, Selection):
-            return super().observe_within(counts, part)
-        self.refuse_strays(counts)
+    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+        return self._box_evidence(counts, cells) if isinstance(cells, Grid) else self._scattered(counts, cells)
+
+    def _scattered(self, counts: Counts, part: Selection) -> Evidence:
+        """Take each coordinate as a line of the rows, or of the columns, that occur."""
         axes = [_Axis.of(places, reports) for places, reports in zip(part.values.T, counts.reports.T, strict=True)]
         (down, along), log_peak = axes, 2 * math.log(float((1 - self._ratio) / (1 + self._ratio)))
         channel = Kronecker(down.channel(self.decay), along.channel(self.decay))
         remap = np.full(channel.shape[1], -1, dtype=np.int64)
         remap[down.report * along.reports.size + along.report] = np.arange(counts.counts.size)
-        cells = Embedded(channel, down.value * along.values.size + along.value, remap, counts.counts.size)
+        places = Embedded(channel, down.value * along.values.size + along.value, remap, counts.counts.size)
         beyond = self.decay * (down.beyond + along.beyond)
-        return Evidence(cells, counts.counts, float(counts.counts @ (log_peak - beyond)))
+        return Evidence(places, counts.counts, float(counts.counts @ (log_peak - beyond)))
 
-    def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`.
-
-        On each coordinate a report beyond the alphabet says what the border says, times a constant; so it is
-        counted there, and the constant goes into the offset.
-        """
-        if not isinstance(self.alphabet, Grid):
-            raise unbounded(self.alphabet, "Grid(rows, columns)")
-        self.refuse_strays(counts)
-        box = self.alphabet.box
+    def _box_evidence(self, counts: Counts, grid: Grid) -> Evidence:
+        # On each coordinate a report beyond the alphabet says what the border says, times a constant; so it is
+        # counted there, and the constant goes into the offset.
+        box = grid.box
         first = np.array([box.first_row, box.first_column])
         last = first + box.shape - 1
         clamped = np.clip(counts.reports, first, last)
@@ -118,7 +108,7 @@ class Taxicab(UnboundedPlaneMechanism):
     @cached_property
     def _clamped(self) -> TruncatedTaxicab:
         """Kept, so that all groups of reports go through one channel."""
-        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
+        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; `observe` has asked)
         return TruncatedTaxicab(self.alphabet, self.epsilon, outputs=self.alphabet.box)
 
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:

@@ -78,7 +78,7 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value") -> Guess:
     """
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
-        raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+        raise unbounded(alphabet)
     alphabet.require_listable()
     if isinstance(guess, Guess):
         return _same(guess.name, guess.alphabet, guess.vector, alphabet)

@@ -301,7 +301,7 @@ def query_identification(
     """
     values = of or mechanism.alphabet
     if not values.is_finite:
-        raise unbounded(values, "Integers(low, high) or Grid(rows, columns)")
+        raise unbounded(values)
     weights = as_weights(query, values, name)
     whole = known or identification(mechanism)
     if whole.is_yes:

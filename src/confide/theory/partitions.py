@@ -108,7 +108,7 @@ def partition(mechanism: Mechanism, known: Identification | None = None) -> Part
     require_mechanism("mechanism", mechanism)
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
-        raise unbounded(alphabet, "Integers(low, high) or Grid(rows, columns)")
+        raise unbounded(alphabet)
     whole = known or identification(mechanism)
     if whole.is_yes:
         return _trivial(mechanism, whole)

@@ -68,6 +68,11 @@ def check_bits(counts: Counts, mechanism: Mechanism, seed: int) -> Fit:
     return replace(found, outliers=tuple(reversed(named) if single < chance else named), causes=causes or other)
 
 
+def has_bits(mechanism: Mechanism) -> bool:
+    """Whether reports are bit vectors, each bit drawn independently."""
+    return mechanism.facts.bits is not None and isinstance(mechanism.report_alphabet, BitVectors)
+
+
 def rates_of(mechanism: Mechanism) -> tuple[float, float]:
     """Return the probabilities that the bit of the value, and that any other bit, is set."""
     rates = mechanism.facts.bits
@@ -160,11 +165,9 @@ def _same_vectors(counts: Counts, mechanism: Mechanism) -> float:
     if times < 2:
         return 1.0
     # Reports of different values agree in a bit with at most the probability that those of the same value do.
-    # In logarithms: a fair coin that falls alike 1,100 times has a probability that is 0.0 in float64.
-    own, other = (
-        float(np.logaddexp(times * math.log(rate), times * math.log1p(-rate))) for rate in rates_of(mechanism)
-    )
-    agree = mechanism.alphabet.size * max(own, other)
+    # In logarithms: a vector that thousands sent has a chance far below the smallest float.
+    own, other = (np.logaddexp(times * np.log(rate), times * np.log1p(-rate)) for rate in rates_of(mechanism))
+    agree = mechanism.alphabet.size * float(max(own, other))
     sets = math.lgamma(total + 1) - math.lgamma(times + 1) - math.lgamma(total - times + 1)
     return math.exp(min(0.0, sets + agree))
 

@@ -11,7 +11,7 @@ from confide.alphabets import Integers
 from confide.channels import Channel, ColumnStack, Dense
 from confide.channels.base import FloatArray
 from confide.theory.fit.answers import LEVEL, Outlier, Sight
-from confide.theory.fit.tables import LARGEST_QUICK, Look, Tables, solve
+from confide.theory.fit.tables import LARGEST_TESTED, Look, Tables, solve
 
 BOTS, FACTOR, HONEST = 0.01, 1.2, 0.05
 """Faults that a survey must be able to see to be called tested: a share of bots at one value, devices with so many
@@ -66,7 +66,7 @@ def repetition_of(tables: Tables) -> tuple[float, str] | None:
     chance = float(times) ** -float(counts.size)
     if times == 1 or chance > 1e-6:
         return None
-    return chance, f"A likely cause is a repeated upload: every count is a multiple of {times}."
+    return chance, f"A likely cause is a repeated upload, or rounding: every count is a multiple of {times}."
 
 
 def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
@@ -109,10 +109,12 @@ def channel_at(tables: Tables, factor: float) -> Channel | None:
 def _smooth(tables: Tables) -> FloatArray:
     """Return a plausible population: EM, stopped early."""
     channel, size = tables.channel, tables.channel.shape[0]
-    if math.prod(channel.shape) <= LARGEST_QUICK:
+    # Merged channels may have many more outputs than cells, and are then neither stored nor walked through for long.
+    is_small = size * max(part.cells.size for part in tables.parts) <= LARGEST_TESTED
+    if is_small:
         channel = Dense(channel.dense())
     theta, shares = np.full(size, 1.0 / size), tables.counts / tables.counts.sum()
-    for _ in range(SMOOTH_STEPS):
+    for _ in range(SMOOTH_STEPS if is_small else SMOOTH_STEPS // 10):
         theta = theta * channel.pull(shares / np.maximum(channel.push(theta), 1e-300))
         theta = np.maximum(theta, 0.0) / theta.sum()
     return theta

@@ -36,8 +36,8 @@ MOST_CELLS = 1000
 FEWEST_CELLS = 16
 """Cells that are kept apart however few reports there are."""
 
-LARGEST_QUICK, LARGEST_TESTED = 1_000_000, 5_000_000
-"""Values times cells up to which a maximum takes well under a second, so that outputs need not be merged for its sake;
+LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
+"""Values times cells up to which a maximum takes well under a second; outputs are merged until it does;
 and past which nothing is tested."""
 
 TOLERANCE = 0.3
@@ -47,7 +47,7 @@ Group = tuple[Counts, Mechanism]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CellTable:
     """The reports of one mechanism in cells: its outputs, neighbours merged where there are too many.
 
     Attributes
@@ -63,7 +63,7 @@ class Table:
     cells: Indices
 
     @classmethod
-    def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> Table:
+    def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> CellTable:
         """List the outputs and count the reports of each cell; an error where the outputs cannot be listed."""
         total = counts.total
         if not total > 0:
@@ -88,29 +88,34 @@ class Table:
         """P(cell | value)."""
         return self.merged(self.mechanism.channel)
 
-    def merged(self, channel: Channel) -> Channel:
+    def merged(self, channel: Channel, *, is_stored: bool = True) -> Channel:
         """Return a channel over outputs as one over cells."""
         size = self.counts.size
         if np.array_equal(self.cells, np.arange(size)):
             return channel
         merged = Embedded(channel, np.arange(channel.shape[0]), self.cells, size)
-        return Dense(merged.dense(), merged.layout) if math.prod(channel.shape) <= 4 * LARGEST_TESTED else merged
+        is_small = math.prod(channel.shape) <= LARGEST_TESTED
+        return Dense(merged.dense(), merged.layout) if is_stored and is_small else merged
 
     @cached_property
     def total(self) -> float:
-        """How many reports there are."""
+        """Number of reports."""
         return float(self.counts.sum())
 
     @cached_property
     def neighbours(self) -> tuple[Channel, Channel] | None:
         """The channels at a slightly larger and a slightly smaller epsilon; None for a mechanism without one."""
-        larger, smaller = self.at(1 + STEP), self.at(1 - STEP)
+        # Each is asked for one product, so that nothing is gained by storing a matrix.
+        larger, smaller = self.at(1 + STEP, is_stored=False), self.at(1 - STEP, is_stored=False)
         return None if larger is None or smaller is None else (larger, smaller)
 
-    def at(self, factor: float) -> Channel | None:
+    def at(self, factor: float, *, is_stored: bool = True) -> Channel | None:
         """Return the channel at so many times the epsilon; None for a mechanism without one."""
         changed = scaled(self.mechanism, factor)
-        return None if changed is None else self.merged(changed.channel)
+        # Where outputs depend on epsilon, as under the square wave, reports at another one have other cells.
+        if changed is None or changed.report_alphabet != self.mechanism.report_alphabet:
+            return None
+        return self.merged(changed.channel, is_stored=is_stored)
 
     def label(self, cell: int) -> str:
         """Return what a cell is called."""
@@ -123,7 +128,7 @@ class Table:
 class Tables:
     """The tables of a pool over one alphabet."""
 
-    parts: tuple[Table, ...]
+    parts: tuple[CellTable, ...]
 
     @classmethod
     def of(cls, groups: Sequence[Group]) -> Tables:
@@ -134,7 +139,7 @@ class Tables:
             for counts, mechanism in groups:
                 merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
             values = likely_subset_of(merged).alphabet
-        return cls(tuple(Table.of(counts, mechanism, values) for counts, mechanism in groups))
+        return cls(tuple(CellTable.of(counts, mechanism, values) for counts, mechanism in groups))
 
     @cached_property
     def channel(self) -> Channel:
@@ -149,17 +154,17 @@ class Tables:
 
     @cached_property
     def people(self) -> FloatArray:
-        """How many reports the part of each cell has."""
+        """Number of reports of the part that each cell is of."""
         return np.repeat([part.total for part in self.parts], [part.counts.size for part in self.parts])
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where each part begins, and where the last one ends."""
+        """First cell of each part, and the end of the last one."""
         return [0, *np.cumsum([part.counts.size for part in self.parts]).tolist()]
 
     @property
-    def spans(self) -> Iterator[tuple[int, int, Table]]:
-        """Where the cells of each part begin and end, and the part."""
+    def spans(self) -> Iterator[tuple[int, int, CellTable]]:
+        """First cell and end of each part, with the part."""
         return zip(self.ends[:-1], self.ends[1:], self.parts, strict=True)
 
     def part_of(self, cell: int) -> tuple[int, int]:
@@ -229,7 +234,12 @@ class Look:
         """An orthonormal basis of what the explanation can take up: its support, and the total of each part."""
         tables, root = self.tables, np.sqrt(self.expected)
         support = np.flatnonzero(self.theta > 0.01 / self.counts.sum())
-        rows = [self.channel.select(support) * (tables.people / root)]
+        if support.size > 4 * root.size:  # far more values than cells: all there is can be taken up
+            return np.eye(root.size)
+        # Few rows at a time: a channel may have many more outputs than there are cells.
+        few = max(1, LARGEST_TESTED // max(part.cells.size for part in tables.parts))
+        taken = [self.channel.select(support[start : start + few]) for start in range(0, support.size, few)]
+        rows = [np.concatenate(taken) * (tables.people / root)]
         if len(tables.parts) > 1:
             for start, end, _ in tables.spans:
                 rows.append(np.where((np.arange(root.size) >= start) & (np.arange(root.size) < end), root, 0.0)[None])
@@ -238,7 +248,7 @@ class Look:
 
     @cached_property
     def rank(self) -> int:
-        """How many directions the explanation can take up."""
+        """Number of directions that the explanation can take up."""
         return int(self._basis.shape[1])
 
     @cached_property
@@ -318,7 +328,8 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
         rounded = np.clip(np.rint(counts.reports), corner, corner + outputs.shape - 1).astype(np.int64)
     else:
         raise InvalidParameterError(f"{alphabet!r} has no cells.")
-    if alphabet.size * outputs.size > 10 * LARGEST_TESTED:
+    # On a line noise takes linear time, however long the line is.
+    if isinstance(alphabet, Grid) and alphabet.size * outputs.size > 10 * LARGEST_TESTED:
         raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many to test.")
     return tally(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
 
@@ -349,12 +360,13 @@ def _merge_neighbours(outputs: Alphabet, most: int) -> Indices:
 
 @lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
-    """Return a mechanism at so many times its epsilon; None where it has none of its own, or other reports there."""
+    """Return a mechanism at so many times its epsilon; None where it has none of its own."""
     if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)}:
         return None
-    changed = replace(mechanism, epsilon=mechanism.epsilon * factor)
-    # Of subset selection and the square wave the reports themselves depend on epsilon: counts would fit no other.
-    return changed if changed.report_alphabet == mechanism.report_alphabet else None
+    try:
+        return replace(mechanism, epsilon=mechanism.epsilon * factor)
+    except InvalidParameterError:  # as far as this one goes
+        return None
 
 
 def name_of(alphabet: Alphabet, number: int) -> str:

@@ -31,7 +31,7 @@ from confide.counts import Counts, merge
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
-from confide.theory.fit.bits import check_bits
+from confide.theory.fit.bits import check_bits, has_bits
 from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
 from confide.theory.fit.tables import LOUD, Group, Look, Tables, deviances_of, tail_of_ratio
 
@@ -105,13 +105,23 @@ def fit_pools(pools: Mapping[GroupKey, Sequence[Group]], *, seed: int = 0) -> Gr
     exams = {key: examine(pool) for key, pool in pools.items()}
     quiet = _screen(exams) if len(pools) >= MANY else {}
     alone = {key: quiet[key] if key in quiet else one.test(seed) for key, one in exams.items()}
-    order = sorted(alone, key=lambda key: alone[key].p_value)
-    left, fits = len(order), {}
-    for place, key in enumerate(order):
-        is_bad = left == len(order) - place and alone[key].p_value * left <= LEVEL / 2
-        fits[key] = alone[key] if is_bad else alone[key].forgiven()
-        left -= is_bad
-    return GroupFits(together.judged(LEVEL / 2), {key: fits[key] for key in pools})
+    bad = holm({key: one.p_value for key, one in alone.items()}, LEVEL / 2)
+    fits = {key: one if key in bad else one.forgiven() for key, one in alone.items()}
+    return GroupFits(together.judged(LEVEL / 2), fits)
+
+
+def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
+    """Return the hypotheses that are rejected at a level for all of them together (Holm, 1979).
+
+    >>> sorted(holm({"a": 0.008, "b": 0.013, "c": 0.02}, 0.025)), sorted(holm({"a": 0.008, "b": 0.012}, 0.025))
+    (['a'], ['a', 'b'])
+    """
+    rejected: set[GroupKey] = set()
+    for key in sorted(chances, key=lambda one: chances[one]):
+        if chances[key] * (len(chances) - len(rejected)) > level:
+            break
+        rejected.add(key)
+    return rejected
 
 
 def misfits(groups: Mapping[GroupKey, Counts], mechanism: Mechanism) -> GroupFits | None:
@@ -162,8 +172,8 @@ def _screen_rows(counts: FloatArray, matrix: FloatArray) -> tuple[FloatArray, Fl
 
 def examine(groups: Sequence[Group]) -> Examination:
     """Lay the reports of a pool out for the test, and find the maximum of their likelihood."""
-    bits = [pair for pair in groups if pair[1].facts.bits is not None]
-    others = [pair for pair in groups if pair[1].facts.bits is None]
+    bits = [pair for pair in groups if has_bits(pair[1])]
+    others = [pair for pair in groups if not has_bits(pair[1])]
     obstacle, tables = "", None
     try:
         tables = Tables.of(others) if others else None
@@ -210,10 +220,10 @@ def _test_tables(tables: Tables, seed: int) -> Fit:
     found = _bare_fit(tables, look, p_value, len(rows))
     repeated = repetition_of(tables)
     if repeated is not None:
-        found = replace(found, p_value=min(found.p_value, repeated[0]), causes=(repeated[1],))
-    found = found.judged()
+        others = causes_of(tables, look) if found.is_bad and p_value < repeated[0] else ()
+        return replace(found, p_value=min(p_value, repeated[0]), causes=(repeated[1], *others)).judged()
     if found.is_bad:
-        return replace(found, causes=found.causes + causes_of(tables, look))
+        return replace(found, causes=causes_of(tables, look))
     return found.with_sights(sights_of(tables, look, np.array(rows)))
 
 

@@ -1,4 +1,4 @@
-"""Laws of mechanisms without an end of reports: what `observe` makes of them is the paper's formula, however far."""
+"""Laws of mechanisms whose reports are unbounded: what `observe` makes of them is the paper's formula, however far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.laws.exact import assert_promise_kept, random_distributions
-from tests.laws.examples import ENDLESS_EXAMPLES, FAMILIES, endless_mechanisms, is_endless, label
+from tests.laws.examples import FAMILIES, UNBOUNDED_EXAMPLES, is_unbounded, label, unbounded_mechanisms
 from tests.laws.formulas import brute_log_likelihood, lattice_sum, log_probabilities
 
 from confide import (
@@ -36,7 +36,7 @@ from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.mechanisms import planar_noise
 from confide.mechanisms.planar import LARGEST_SCATTER
 
-every_endless = pytest.mark.parametrize("mechanism", ENDLESS_EXAMPLES, ids=label)
+every_unbounded = pytest.mark.parametrize("mechanism", UNBOUNDED_EXAMPLES, ids=label)
 
 
 def drawn(mechanism: Mechanism, people: int = 60, seed: int = 0) -> NDArray[Any]:
@@ -82,17 +82,17 @@ def check_products(channel: Channel) -> None:
     np.testing.assert_allclose(channel.push(thetas), one_by_one, rtol=1e-12)
 
 
-@every_endless
+@every_unbounded
 def test_likelihood_is_the_formulas(mechanism: Mechanism) -> None:
     check_likelihood(mechanism, some_counts(mechanism))
 
 
-@given(mechanism=endless_mechanisms, seed=st.integers(0, 1000))
+@given(mechanism=unbounded_mechanisms, seed=st.integers(0, 1000))
 def test_likelihood_is_the_formulas_anywhere(mechanism: Mechanism, seed: int) -> None:
     check_likelihood(mechanism, some_counts(mechanism, seed), seed)
 
 
-@every_endless
+@every_unbounded
 def test_columns_are_the_formulas_up_to_a_factor_each(mechanism: Mechanism) -> None:
     # One report at a time, so that the offset is that column's alone.
     theta = random_distributions(mechanism.alphabet.size)
@@ -110,13 +110,13 @@ def test_columns_are_the_formulas_up_to_a_factor_each(mechanism: Mechanism) -> N
         )
 
 
-@every_endless
+@every_unbounded
 def test_products_are_those_of_the_columns(mechanism: Mechanism) -> None:
     check_products(mechanism.observe(some_counts(mechanism)).channel)
 
 
 @pytest.mark.parametrize("steps", [1000, 10**6, 10**8])
-@every_endless
+@every_unbounded
 def test_reports_from_another_world_do_not_underflow(mechanism: Mechanism, steps: int) -> None:
     counts = tally(beyond(mechanism, steps))
     evidence = mechanism.observe(counts)
@@ -129,7 +129,7 @@ def test_reports_from_another_world_do_not_underflow(mechanism: Mechanism, steps
     assert np.isfinite(answer.distribution).all()
 
 
-@every_endless
+@every_unbounded
 def test_probabilities_of_all_reports_add_up_to_one(mechanism: Mechanism) -> None:
     """The formula is a distribution, so agreeing with it means more than agreeing with a mistake."""
     if isinstance(mechanism, Rappor) and mechanism.alphabet.size <= 10:
@@ -189,7 +189,7 @@ def test_weights_of_rappor_are_the_lemma() -> None:
         np.testing.assert_allclose([weight / sum(row) for weight in row], expected[x], rtol=1e-13)
 
 
-@pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_endless(family.faithful)])
+@pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_unbounded(family.faithful)])
 def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> None:
     mechanism = FAMILIES[kind].sampled[-1][0] if kind != "rappor" else Rappor(Integers(0, 20), 1.0)
     with pytest.raises(InvalidParameterError, match=r"(unbounded|2\^21 outputs).*mechanism.observe\(counts\)"):
