@@ -22,6 +22,7 @@ from confide.errors import (
     NotInvertibleError,
     SolverError,
     SurveyError,
+    TooLargeError,
     UnreachableTargetError,
 )
 from confide.files import REPORT_COLUMN, check_writable
@@ -178,6 +179,7 @@ MEANINGS = {
 BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
     (SurveyError, ExitCode.SURVEY),
     (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
+    (TooLargeError, ExitCode.NO_ANSWER),
     (InvalidParameterError, ExitCode.USAGE),
     (MissingExtraError, ExitCode.MISSING_PACKAGE),
     (NoAnswerError, ExitCode.NO_ANSWER),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -370,15 +370,12 @@ def _merge_neighbours(outputs: Alphabet, most: int) -> Indices:
 @lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
     """Return a mechanism at so many times its epsilon; None where it has none of its own."""
-    names = {one.name for one in fields(mechanism)}  # type: ignore[arg-type]  # all are dataclasses
-    if "epsilon" not in names:
+    if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)}:
         return None
-    epsilon: float = vars(mechanism)["epsilon"]
     try:
-        changed: Mechanism = replace(mechanism, epsilon=epsilon * factor)  # type: ignore[type-var]
+        return replace(mechanism, epsilon=mechanism.epsilon * factor)
     except InvalidParameterError:  # as far as this one goes
         return None
-    return changed
 
 
 def name_of(alphabet: Alphabet, number: int) -> str:
