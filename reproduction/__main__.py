@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from confide.cli.terminal import complain, console, say, say_exactly, show, show_json, warn
-from confide.cli.usage import AsJson, ExitCode, exit_code_of
-from confide.errors import ConfideError, InvalidParameterError
+from confide.cli.terminal import console, say, say_exactly, show, show_json, warn
+from confide.cli.usage import AsJson, ExitCode, explained_failures
+from confide.errors import InvalidParameterError
 from confide.files import write_text
 from confide.wording import counted
 from reproduction import EXPERIMENTS, QUICK_REPEATS, Comparison, Experiment, Folder, Ruling, Run, Watcher, find
@@ -38,11 +38,8 @@ class ExplainingCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        try:
+        with explained_failures():
             return super().invoke(ctx)
-        except ConfideError as error:
-            complain(str(error))
-            raise typer.Exit(int(exit_code_of(error))) from None
 
 
 app = typer.Typer(

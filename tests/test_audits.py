@@ -48,7 +48,7 @@ from confide.mechanisms import Facts
 from confide.mechanisms.draws import chi_square
 from confide.mechanisms.promises import worst_ratio
 from confide.metrics import Discrete
-from confide.sampling import Bits, SecureBits, WeightRows, ratio_above
+from confide.sampling import Bits, GeometricNoise, SecureBits, WeightRows, ratio_above
 
 AUDITED = [example for example in EXAMPLES if example.alphabet.size <= 300]
 
@@ -442,6 +442,31 @@ def test_noise_over_its_promise_is_found(mechanism: Mechanism) -> None:
 
     assert not audit(declare(noise.ratio)).worst.exceeds
     assert audit(declare(noise.ratio * (1 - Fraction(1, 10**15)))).worst.exceeds
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 1.0, 5.0])
+def test_cells_of_laplace_noise_on_a_huge_line_are_drawn_as_declared(epsilon: float) -> None:
+    # They stay with 1 - b, which is not what two-sided geometric noise of the same decay does: a false alarm once.
+    found = audit(TruncatedLaplace(Integers(0, 10**12), epsilon))
+    assert found.draws.reports == 80_000
+    assert found.draws.p_value > 1e-6
+    assert found.holds
+
+
+def test_a_laplace_sampler_that_stays_as_seldom_as_geometric_noise_is_found() -> None:
+    class Geometrically(TruncatedLaplace):
+        def _noise(self, count: int, bits: Bits) -> Indices:
+            return GeometricNoise(self._half_ratio**2).draw(count, bits)
+
+    assert not audit(Geometrically(Integers(0, 10**12), 1.0)).draws.agree
+
+
+def test_reports_of_many_bits_are_audited_by_fewer_of_them_and_named_in_short() -> None:
+    found = audit(Rappor(Integers(0, 49_999), 1.0))
+    assert found.holds
+    assert 1_000 <= found.draws.reports < 4_000
+    assert "output 1 (of 50,000 bits)" in str(found)
+    assert len(str(found)) < 1_000
 
 
 def test_planar_noise_over_its_promise_is_found() -> None:

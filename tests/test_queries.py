@@ -145,3 +145,9 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
             continue
         assert set(weights.tolist()) <= {0.0, 1.0}
         assert weights.any()
+
+
+def test_masked_weights_are_refused() -> None:
+    weights = np.ma.masked_array(np.ones(3), mask=[True, False, False])
+    with pytest.raises(InvalidParameterError, match="1 of 3 weights of a query are masked"):
+        as_weights(weights, cf.Integers(0, 2))

@@ -17,7 +17,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Indices, Pairs, Selection
+from confide.alphabets import Alphabet, BitVectors, Indices, Pairs, Selection
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -411,6 +411,8 @@ def _label(alphabet: Alphabet, number: int) -> str:
     value = alphabet.decode([number]).tolist()[0]
     if isinstance(alphabet, Pairs):
         return f"({value[0]}, {value[1]})"
+    if isinstance(alphabet, BitVectors) and alphabet.parts > 1:
+        return f"{value[0]} (of {alphabet.length:,} bits)"  # a number fits into the first word; the others are empty
     return str(tuple(value)) if isinstance(value, list) else str(value)
 
 

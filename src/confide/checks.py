@@ -9,7 +9,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidDistributionError, InvalidParameterError
+from confide.errors import InvalidDistributionError, InvalidInputError, InvalidParameterError
 
 SUM_TOLERANCE = 1e-9
 """Distance of a sum of probabilities from one before it is an error rather than rounding."""
@@ -73,7 +73,17 @@ def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     return array
 
 
+def refuse_masked(name: str, array: object, error: type[InvalidInputError]) -> None:
+    """Refuse masked entries, which numpy hands on as if they were data."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise error(
+            f"{int(np.ma.getmaskarray(array).sum()):,} of {array.size:,} {name} are masked. Leave them out first, with "
+            f"compressed(), or fill them in, with filled()."
+        )
+
+
 def _as_finite_vector(vector: ArrayLike, size: int, name: str) -> NDArray[np.float64]:
+    refuse_masked(f"entries of {name}", vector, InvalidDistributionError)
     try:
         array = np.array(vector, dtype=np.float64)
     except (TypeError, ValueError):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import plain_array
+from confide.checks import refuse_masked
 from confide.errors import InvalidCountsError, InvalidParameterError
 
 Reports = NDArray[Any]
@@ -223,7 +224,7 @@ def _sum_mixed(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports,
 
 
 def _as_reports(reports: ArrayLike) -> Reports:
-    _refuse_masked("reports", reports)
+    refuse_masked("reports", reports, InvalidCountsError)
     try:
         array = plain_array(_as_array(reports))
     except InvalidCountsError:
@@ -281,7 +282,7 @@ def _as_whole(array: Reports) -> Reports:
 
 
 def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
-    _refuse_masked("counts", counts)
+    refuse_masked("counts", counts, InvalidCountsError)
     try:
         array = np.asarray(counts, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -301,12 +302,3 @@ def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
             f"Counts must add up to less than 2**63; got {total:g}. Are they counts? Divide them by a common factor."
         )
     return array
-
-
-def _refuse_masked(what: str, array: object) -> None:
-    """Refuse masked entries, which numpy hands on as if they were data."""
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        masked = int(np.ma.getmaskarray(array).sum())
-        raise InvalidCountsError(
-            f"{masked:,} of {array.size:,} {what} are masked. Leave them out first, with {what}.compressed()."
-        )

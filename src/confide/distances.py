@@ -25,6 +25,9 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
 
     Exact: the difference of cumulative sums on a line, a transport problem on a grid, total variation on
     categories, where every two values are at distance one.
+
+    >>> emd([1, 0, 0], [0, 0.5, 0.5], Integers(0, 2, unit="year"))
+    1.5
     """
     p = as_distribution(left, alphabet.size, "left distribution")
     q = as_distribution(right, alphabet.size, "right distribution")

@@ -29,6 +29,10 @@ class InvalidParameterError(InvalidInputError):
     """A parameter of a mechanism, an alphabet or a method that makes no sense."""
 
 
+class TooLargeError(InvalidParameterError):
+    """More values than an array, or a matrix, can be made over."""
+
+
 class BrokenPromiseError(InvalidParameterError):
     """A mechanism that does not keep the guarantee it is meant to give."""
 

@@ -21,7 +21,7 @@ from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInver
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Inference, Interval
 from confide.intervals.surroundings import surround
-from confide.mechanisms.base import Mechanism
+from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Progress, Solution, Stacked, Status
 from confide.queries import Query
@@ -484,6 +484,7 @@ def _check_groups(groups: Sequence[Any]) -> None:
             raise InvalidParameterError(
                 f"mechanism must be a Mechanism such as TruncatedGeometric; got {_kind(mechanism)}."
             )
+        require_mechanism("mechanism", mechanism)
         if mechanism.alphabet != groups[0][1].alphabet:
             raise InvalidParameterError(
                 f"All groups must have one alphabet; got {groups[0][1].alphabet!r} and {mechanism.alphabet!r}."

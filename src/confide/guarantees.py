@@ -100,7 +100,11 @@ class LocalDP(Guarantee):
 
 @dataclass(frozen=True)
 class MetricPrivacy(Guarantee):
-    """Metric privacy (d-privacy): the bound grows with the distance between the values."""
+    """Metric privacy (d-privacy): the bound grows with the distance between the values.
+
+    >>> MetricPrivacy(0.05).bound(30, 40)
+    0.5
+    """
 
     epsilon: float
     metric: Metric = field(default_factory=Euclidean)

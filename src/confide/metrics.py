@@ -54,7 +54,7 @@ class Metric(ABC):
 
 @dataclass(frozen=True)
 class Discrete(Metric):
-    """Every two different values are at distance one.
+    """Discrete metric: every two different values are at distance one.
 
     >>> Discrete().distance("red", "blue")
     1.0

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Pairs, PlaneAlphabet, unbounded
+from confide.checks import refuse_masked
 from confide.errors import InvalidParameterError
 
 Query = str | ArrayLike | Callable[[Any], Any]
@@ -130,6 +131,7 @@ def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:
 
 
 def _check_weights(weights: Any, alphabet: Alphabet) -> FloatArray:
+    refuse_masked("weights of a query", weights, InvalidParameterError)
     try:
         array = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):

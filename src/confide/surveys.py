@@ -154,7 +154,7 @@ class Survey:
 
 
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file."""
+    """Read a survey file, as ``confide init`` writes it, or :meth:`Survey.text`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -168,7 +168,12 @@ def load_survey(path: str | Path) -> Survey:
 
 
 def parse_survey(text: str) -> Survey:
-    """Read a survey from TOML text."""
+    r"""Read a survey from TOML text.
+
+    >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
+    >>> parse_survey(text).mechanism
+    Geometric(alphabet=Integers(0, 9), epsilon=1.0)
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

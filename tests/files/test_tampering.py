@@ -218,6 +218,12 @@ def test_an_edited_file_is_refused(path: Path, tmp_path: Path, name: str) -> Non
     assert [one.name for one in tmp_path.iterdir()] == ["c.parquet"]
 
 
+def test_rows_that_got_lost_in_another_program_are_missed(path: Path) -> None:
+    parquet.write_table(parquet.read_table(path).slice(0, 1), path)  # which leaves our sums out
+    with pytest.raises(DataFileError, match="its counts do not add up to what it says"):
+        read_counts(path)
+
+
 @pytest.mark.parametrize("name", HARMLESS)
 def test_a_harmless_edit_changes_nothing(path: Path, tmp_path: Path, name: str) -> None:
     HARMLESS[name](path)

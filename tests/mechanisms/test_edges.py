@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import confide as cf
 from confide import Grid, Integers, Lattice, Mechanism
-from confide.errors import InvalidParameterError
+from confide.errors import BrokenPromiseError, InvalidDistributionError, InvalidParameterError
 
 HUGE_LINE, HUGE_GRID = Integers(0, 10**10), Grid(100_000, 100_000)
 
@@ -81,3 +83,20 @@ def test_planar_laplace_far_from_its_origin_is_refused_with_a_cure() -> None:
         mechanism = cf.PlanarLaplace(alphabet, 1e-6)
         values = alphabet.decode(np.zeros(1000, dtype=np.int64))
         mechanism.refuse_strays(cf.tally(mechanism.privatize(values, rng=1)))
+
+
+def test_masked_probabilities_are_refused() -> None:
+    matrix = np.ma.masked_array(np.eye(2), mask=[[True, False], [False, False]])
+    with pytest.raises(InvalidParameterError, match="1 of 4 entries of the matrix are masked"):
+        cf.FromMatrix(cf.Integers(0, 1), matrix)
+    start = np.ma.masked_array([0.5, 0.5], mask=[True, False])
+    mechanism = cf.RandomizedResponse(cf.Integers(0, 1), 1.0)
+    with pytest.raises(InvalidDistributionError, match="1 of 2 entries of start are masked"):
+        cf.estimate(cf.tally([0, 1]), mechanism, cf.IBU(start=start))
+
+
+def test_a_matrix_just_over_its_promise_says_by_how_much() -> None:
+    odds = math.exp(1.0) * (1 + 1e-9)
+    matrix = np.array([[odds, 1.0], [1.0, odds]]) / (1 + odds)
+    with pytest.raises(BrokenPromiseError, match=r"by e\^1\.000000001, where e\^1 is promised"):
+        cf.FromMatrix(cf.Integers(0, 1), matrix, promise=cf.LocalDP(1.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import confide as cf
-from confide.errors import NotInvertibleError
+from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.explanations import describe_mechanism
 from confide.pages import diagnosis_page, estimate_page
 from confide.sampling import ratio_above
@@ -357,3 +358,83 @@ def test_a_mechanism_without_weights_is_told_what_it_lacks() -> None:
 
     with pytest.raises(NotImplementedError, match=r"Nothing must define weights\(index\)"):
         Nothing(cf.Integers(0, 3)).privatize([1], rng=1)
+
+
+@dataclass(frozen=True, repr=False)
+class SubsetSelection(cf.Mechanism):
+    """Report a set of values that holds the true one rather often (Ye and Barg 2018); how many depends on epsilon."""
+
+    kind: ClassVar[str] = "subset-selection"
+    alphabet: cf.Alphabet
+    epsilon: float
+
+    @property
+    def subsets(self) -> list[tuple[int, ...]]:
+        width = max(1, round(self.alphabet.size / (math.exp(self.epsilon) + 1)))
+        return list(combinations(range(self.alphabet.size), width))
+
+    @property
+    def guarantee(self) -> cf.LocalDP:
+        return cf.LocalDP(self.epsilon)
+
+    @property
+    def report_alphabet(self) -> cf.Categories:
+        return cf.Categories(["".join(map(str, subset)) for subset in self.subsets])
+
+    def weights(self, index: int) -> list[int]:
+        ratio = ratio_above(Fraction(self.epsilon))
+        return [ratio.denominator if index in subset else ratio.numerator for subset in self.subsets]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    # At 1.001 times its epsilon the one has other reports than its own, and at 1.02 times, as the other has at 0.999.
+    [SubsetSelection(COLOURS, 1.386), SubsetSelection(cf.Categories(list("abcdefghi")), 1.0), SquareWave(AGES, 1.0)],
+    ids=["ten", "nine", "wave"],
+)
+def test_reports_that_depend_on_epsilon_are_tested_at_their_own(mechanism: cf.Mechanism) -> None:
+    counts = reports_of(mechanism)
+    answer = cf.estimate(counts, mechanism)
+    assert abs(answer.distribution - truth_of(mechanism)).sum() / 2 < 0.25
+    assert "epsilon" not in str(answer.fit) or "1.2 times the epsilon" in str(answer.fit)
+    assert cf.diagnose(counts, mechanism).uniqueness is not None
+    assert cf.audit(mechanism).holds
+    repeated = cf.tally(np.append(np.repeat(counts.reports, counts.counts.astype(int)), [counts.reports[0]] * 3000))
+    with pytest.warns(cf.PoorFitWarning, match="bots"):
+        cf.estimate(repeated, mechanism)
+
+
+class PlainResponse(cf.Mechanism):
+    """Randomized response by somebody who writes no dataclass."""
+
+    kind: ClassVar[str] = "plain-response"
+
+    def __init__(self, alphabet: cf.Alphabet, epsilon: float) -> None:
+        self.alphabet, self.epsilon = alphabet, epsilon
+
+    @property
+    def guarantee(self) -> cf.LocalDP:
+        return cf.LocalDP(self.epsilon)
+
+    def weights(self, index: int) -> list[int]:
+        ratio = ratio_above(Fraction(self.epsilon))
+        return [ratio.denominator if z == index else ratio.numerator for z in range(self.alphabet.size)]
+
+
+def test_a_mechanism_need_not_be_a_dataclass() -> None:
+    mechanism = PlainResponse(COLOURS, 2.0)
+    counts = reports_of(mechanism)
+    assert "epsilon" not in str(cf.estimate(counts, mechanism).fit)
+    assert cf.diagnose(counts, mechanism).uniqueness is not None
+    with pytest.raises(InvalidParameterError, match="no epsilon of its own"):
+        cf.plan(mechanism, people=100, target_emd=0.01)
+
+
+def test_a_mechanism_that_can_change_is_refused_with_a_cure() -> None:
+    @dataclass
+    class Changeable(PlainResponse):
+        alphabet: cf.Alphabet
+        epsilon: float
+
+    with pytest.raises(InvalidParameterError, match=r"Changeable.* must be hashable.*@dataclass\(frozen=True"):
+        cf.estimate(cf.tally(["a"]), Changeable(COLOURS, 2.0))

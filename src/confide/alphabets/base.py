@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.checks import check_positive, check_text
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.checks import check_positive, check_text, refuse_masked
+from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.metrics import Euclidean, Metric, Value
-from confide.wording import counted
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -60,16 +59,16 @@ class Alphabet(ABC):
         """
         if not self.is_listable:
             _ = self.size  # an unbounded alphabet has none, and says how to bound it
-            raise InvalidParameterError(
+            raise TooLargeError(
                 f"{self!r} has {_count(self.size)} values, too many for an array over all of them (at most "
-                f"{LARGEST_LISTED:,}). Use fewer or coarser values; privatize() and tally() need no such array."
+                f"{LARGEST_LISTED:,}). Use fewer or coarser values; to count reports takes no such array."
             )
 
     def require_pairs(self) -> None:
         """Refuse to make a matrix over all pairs of values where that has too many entries."""
         self.require_listable()
         if self.size**2 > 8 * LARGEST_LISTED:  # 4 GB
-            raise InvalidParameterError(
+            raise TooLargeError(
                 f"{self!r} has {self.size**2:,} pairs of values, too many for a matrix of them (at most "
                 f"{8 * LARGEST_LISTED:,}). Use fewer or coarser values."
             )
@@ -222,9 +221,7 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
     """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        masked = counted(int(np.ma.getmaskarray(values).sum()), "value")
-        raise InvalidParameterError(f"{masked} of {owner!r} masked. Drop what is masked first: values.compressed().")
+    refuse_masked(f"entries for {owner!r}", values, InvalidParameterError)
     try:
         array = np.asarray(values)
     except ValueError:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets.base import LARGEST_LISTED, Alphabet, Indices, Values
 from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, TooLargeError
 from confide.metrics import Discrete, Metric, Value
 
 
@@ -35,7 +35,7 @@ class BitVectors(Alphabet):
     def __post_init__(self) -> None:
         check_count("length", self.length, 1)
         if self.length > LARGEST_LISTED:
-            raise InvalidParameterError(
+            raise TooLargeError(
                 f"Reports of {self.length:,} bits are too long (at most {LARGEST_LISTED:,}). Use fewer or coarser "
                 f"values."
             )
@@ -74,7 +74,7 @@ class BitVectors(Alphabet):
     def require_listable(self) -> None:
         """See :meth:`Alphabet.require_listable`."""
         if not self.is_listable:
-            raise InvalidParameterError(
+            raise TooLargeError(
                 f"The 2^{self.length} vectors of {self!r} are too many to list; at most {self.LISTED_BITS} bits."
             )
 

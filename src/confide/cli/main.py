@@ -13,9 +13,7 @@ from typer.core import TyperGroup
 
 from confide import __version__
 from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, show
-from confide.cli.terminal import complain
-from confide.cli.usage import MEANINGS, ExitCode, exit_code_of
-from confide.errors import ConfideError
+from confide.cli.usage import MEANINGS, ExitCode, explained_failures, refuse_output
 
 
 class ExplainingGroup(TyperGroup):
@@ -23,19 +21,8 @@ class ExplainingGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        try:
+        with explained_failures():
             return super().invoke(ctx)
-        except ConfideError as error:
-            complain(str(error))
-            raise typer.Exit(int(exit_code_of(error))) from None
-        except MemoryError as error:
-            reason = f" ({error})" if str(error) else ""
-            complain(f"So many values or reports do not fit into memory{reason}. Use fewer or coarser values.")
-            raise typer.Exit(int(ExitCode.NO_ANSWER)) from None
-        except BrokenPipeError:
-            raise  # typer ends it quietly: whoever read the output has seen enough
-        except OSError as error:
-            raise typer.Exit(int(_no_output(error))) from None
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run the command line, and end only when what was said has left."""
@@ -44,21 +31,16 @@ class ExplainingGroup(TyperGroup):
         except SystemExit as ending:
             code = ending.code
         except OSError as error:  # while options were read: help and version are printed there
-            code = int(_no_output(error))
+            code = int(refuse_output(error))
         # Python itself flushes too late: a failure is then "Exception ignored" and exit code 120.
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except OSError as error:
                 is_noted = isinstance(error, BrokenPipeError) or stream is sys.stderr
-                code = code or int(ExitCode.UNEXPECTED if is_noted else _no_output(error))
+                code = code or int(ExitCode.UNEXPECTED if is_noted else refuse_output(error))
                 _silence(stream)
         raise SystemExit(code)
-
-
-def _no_output(error: OSError) -> ExitCode:
-    complain(f"The output cannot be written: {error.strerror or error}.")
-    return ExitCode.DATA
 
 
 def _silence(stream: TextIO) -> None:

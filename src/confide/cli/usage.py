@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from confide.checks import check_choice
-from confide.cli.terminal import warn
+from confide.cli.terminal import complain, warn
 from confide.counting import ReportInput, read_reports
 from confide.errors import (
     BrokenPromiseError,
@@ -21,6 +22,7 @@ from confide.errors import (
     NotInvertibleError,
     SolverError,
     SurveyError,
+    TooLargeError,
     UnreachableTargetError,
 )
 from confide.files import REPORT_COLUMN, check_writable
@@ -51,7 +53,7 @@ Rejects = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Set rows that cannot be used aside in this file (line, text, reason) and go on with the others. "
+        help="Set rows that cannot be used aside in this file (file, line, text, reason) and go on with the others. "
         "Without it, one such row is an error.",
         show_default=False,
     ),
@@ -177,6 +179,7 @@ MEANINGS = {
 BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
     (SurveyError, ExitCode.SURVEY),
     (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
+    (TooLargeError, ExitCode.NO_ANSWER),
     (InvalidParameterError, ExitCode.USAGE),
     (MissingExtraError, ExitCode.MISSING_PACKAGE),
     (NoAnswerError, ExitCode.NO_ANSWER),
@@ -195,3 +198,27 @@ def exit_code_of(error: ConfideError) -> ExitCode:
     <ExitCode.SURVEY: 3>
     """
     return next((code for kind, code in BY_ERROR if isinstance(error, kind)), ExitCode.UNEXPECTED)
+
+
+@contextmanager
+def explained_failures() -> Iterator[None]:
+    """End a failure with one message and its exit code, in place of a traceback."""
+    try:
+        yield
+    except ConfideError as error:
+        complain(str(error))
+        raise typer.Exit(int(exit_code_of(error))) from None
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        complain(f"So many values or reports do not fit into memory{reason}. Use fewer or coarser values.")
+        raise typer.Exit(int(ExitCode.NO_ANSWER)) from None
+    except BrokenPipeError:
+        raise  # typer ends it quietly: whoever read the output has seen enough
+    except OSError as error:
+        raise typer.Exit(int(refuse_output(error))) from None
+
+
+def refuse_output(error: OSError) -> ExitCode:
+    """Say that the output cannot be written, and return the exit code for it."""
+    complain(f"The output cannot be written: {error.strerror or error}.")
+    return ExitCode.DATA

@@ -76,12 +76,12 @@ class Basis(ABC):
 
 @dataclass(frozen=True)
 class Likelihood(Basis):
-    """Every answer of a distribution that explains the reports nearly as well as the best one does, and a bit more.
+    """Likelihood interval: the answers of all distributions that explain the reports nearly as well as the best one.
 
     It assumes nothing of the truth and does not depend on the method. Questions over many values get honest, useful
     intervals; single values under strong noise get honest and very wide ones.
 
-    The bit more is for bias. Where nobody has some of the values, noise still gives the best explanation a little of
+    A bit more is for bias. Where nobody has some of the values, noise still gives the best explanation a little of
     each, never less than nothing, and over many empty values that adds up to more than the likelihood alone allows for.
     So reports are drawn anew from the best explanation, and each end moves out by twice the bias found: twice, because
     that distribution has fewer empty values than the truth, and so less of a bias.
@@ -188,6 +188,12 @@ class Bootstrap(Basis):
         How often reports are drawn from each of the two.
     seed
         What they are drawn with: the same seed gives the same interval.
+
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
+    >>> print(answer.query("answer == yes", basis=cf.Bootstrap()))
+    0.7164, between 0.6471 and 0.7856 at 95%
     """
 
     replicates: int = 500

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -207,7 +206,10 @@ class Mechanism(ABC):
 
     def __repr__(self) -> str:
         # Settings that were left out stay out: they would only hide those that were made.
-        shown = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+        declared = getattr(self, "__dataclass_fields__", {})
+        made = vars(self)  # which holds no class variables, such as `kind`
+        names = [name for name, field in declared.items() if field.repr and name in made] or ["alphabet", "guarantee"]
+        shown = {name: getattr(self, name) for name in names}
         arguments = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
         return f"{type(self).__name__}({arguments})"
 
@@ -262,6 +264,8 @@ def require_mechanism(name: str, value: object) -> None:
     """Refuse anything but a mechanism."""
     if not isinstance(value, Mechanism):
         raise InvalidParameterError(f"{name} must be a mechanism such as TruncatedGeometric; got {value!r}.")
+    if type(value).__hash__ is None:  # channels are kept by mechanism; one that changed would be given another's
+        raise InvalidParameterError(f"{value!r} must be hashable: write @dataclass(frozen=True, repr=False) above it.")
 
 
 def require_alphabet(name: str, value: object) -> None:

@@ -117,6 +117,8 @@ class Noise:
         with the steps along all axes; None where it falls with the Euclidean distance.
     rate
         The exponent c, where probabilities are exactly proportional to e^(-c distance) in lattice points.
+    stay
+        The probability of no displacement, where it is not (1 - ratio) / (1 + ratio), as of geometric noise.
     resolution
         Lattice points a step of the alphabet.
     is_clamped
@@ -127,6 +129,7 @@ class Noise:
 
     ratio: Fraction | None = None
     rate: Fraction | None = None
+    stay: Fraction | None = None
     resolution: int = 1
     is_clamped: bool = False
     is_redrawn: bool = False

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Integers
 from confide.channels import Dense
-from confide.checks import SUM_TOLERANCE, read_only
+from confide.checks import SUM_TOLERANCE, read_only, refuse_masked
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet
@@ -138,12 +138,13 @@ def require_promise(matrix: NDArray[np.float64], promise: Guarantee, alphabet: A
         ratio = math.inf if is_ruled_out else worst.log_ratio
         raise BrokenPromiseError(
             f"The matrix breaks the promise of {promise}: output number {worst.output} tells {labels[worst.left]} from "
-            f"{labels[worst.right]} by e^{ratio:.6g}, where e^{worst.bound:.6g} is promised. "
+            f"{labels[worst.right]} by e^{ratio:.12g}, where e^{worst.bound:.12g} is promised. "
             f"Promise more, or leave the promise out to have it computed."
         )
 
 
 def _as_matrix(matrix: ArrayLike, alphabet: Alphabet) -> NDArray[np.float64]:
+    refuse_masked("entries of the matrix", matrix, InvalidParameterError)
     try:
         array = np.array(matrix, dtype=np.float64, order="C")
     except (TypeError, ValueError):

@@ -136,7 +136,7 @@ class TruncatedLaplace(TruncatedLineMechanism):
         """See :attr:`Mechanism.facts`."""
         at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
-        noise = Noise(self._half_ratio**2, is_clamped=True)
+        noise = Noise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
         return replace(super().facts, noise=noise, independence=at_values if self.reports_every_value else None)
 
     def _box_channel(self, size: int) -> TwoSidedExponential:

@@ -31,6 +31,11 @@ class UnaryEncoding(Mechanism):
     A mechanism of this family is a frozen dataclass with an `alphabet`, an `epsilon`, and the two probabilities as
     exact fractions; it calls `_check` when it is made. Reports are bit vectors, packed into words of 63 bits.
     P(bits | x) depends on x only through bit x, by a factor of keep (1 - flip) / (flip (1 - keep)) = e^epsilon or less.
+
+    >>> from confide import Categories, Rappor
+    >>> rappor = Rappor(Categories(["red", "green", "blue"]), epsilon=2.0)
+    >>> isinstance(rappor, UnaryEncoding), round(float(rappor.keep), 3), round(float(rappor.flip), 3)
+    (True, 0.731, 0.269)
     """
 
     epsilon: float

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.solvers.accelerated_em import climb
 from confide.solvers.hessian import StationaryPlane, curvature_of
 from confide.solvers.search import (
     LITTLE_OVERLAP,
@@ -23,6 +22,7 @@ from confide.solvers.search import (
     Clock,
     Found,
     Progress,
+    climb,
     overlap,
     peaks,
     search,

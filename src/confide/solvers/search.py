@@ -1,4 +1,4 @@
-"""Parts of every search: its limits, its best point so far, line search, and where to look next."""
+"""Parts of every search: limits, best point so far, accelerated EM to begin with, line search, where to look next."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.em import RowStack, Step
 from confide.evidence import Evidence
 
 Progress = Callable[[int, FloatArray], None]
@@ -81,6 +82,19 @@ class Found:
     def is_stale(self, iteration: int) -> bool:
         """Whether nothing better was found for long."""
         return iteration - self.iteration > PATIENCE and math.isfinite(self.certificate)
+
+
+def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> tuple[FloatArray, FloatArray]:
+    """Run cycles of SQUAREM, two EM steps and a jump along them; return the distribution and its push.
+
+    A jump that lowers the likelihood is not taken, so the likelihood never decreases.
+    """
+    step = Step(RowStack.of(evidence), theta)
+    for _ in range(cycles):
+        step = _jump(step)
+        if clock.is_over:
+            break
+    return step.theta, step.outputs
 
 
 def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: float, slope: float) -> float:
@@ -155,3 +169,19 @@ def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
 
 def _cut(dimensions: int, axis: int, piece: slice) -> tuple[slice, ...]:
     return tuple(piece if number == axis else slice(None) for number in range(dimensions))
+
+
+def _jump(step: Step) -> Step:
+    """Extrapolate from three successive points (Varadhan and Roland, 2008, scheme S3)."""
+    first = step.following()
+    second = first.following()
+    change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
+    bend_norm = float(np.linalg.norm(bend))
+    if bend_norm == 0:
+        return second
+    stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
+    far = step.theta + 2 * stretch * change + stretch**2 * bend
+    # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
+    far = np.maximum(far, 0.01 * second.theta)
+    jumped = Step(step.rows, far / far.sum())
+    return jumped if jumped.log_likelihood >= second.log_likelihood else second

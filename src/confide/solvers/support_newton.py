@@ -21,7 +21,6 @@ from scipy.linalg import LinAlgError
 
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
-from confide.solvers.accelerated_em import climb
 from confide.solvers.hessian import Curvature, FromRows, choose_curvature, curvature_of
 from confide.solvers.quadratic_programme import NonnegativeProgramme
 from confide.solvers.search import (
@@ -31,6 +30,7 @@ from confide.solvers.search import (
     Clock,
     Found,
     Progress,
+    climb,
     highest,
     overlap,
     peaks,

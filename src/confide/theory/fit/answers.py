@@ -20,7 +20,7 @@ SUMMED = ("statistic", "degrees", "reports")
 
 
 class FitVerdict(StrEnum):
-    """Whether reports can come from a mechanism."""
+    """Verdict on reports: they can come from the mechanism, they cannot, or nobody can tell."""
 
     FITS = "fits"
     DOES_NOT_FIT = "does not fit"
@@ -78,7 +78,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Fit:
-    """Whether reports can come from a mechanism, and if not, what stands out.
+    """Goodness of fit: whether reports can come from a mechanism, and if not, what stands out.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Whether the reports of many groups fit the one mechanism that they went through.
+    """Goodness of fit of many groups, whose reports all went through one mechanism.
 
     Attributes
     ----------
