@@ -393,6 +393,10 @@ def warn_if_poor_fit(answer: Estimate) -> None:
 
     Screening, one maximum of the likelihood, decides whether the test itself is run: under 10 ms on a hundred values.
     """
+    # Where the answer was looked for in a corner of a large alphabet, a test over all of it would cost what that saved;
+    # `fit` still runs it for who asks.
+    if answer.considered is not None and next(iter(answer.groups)).alphabet.is_finite:
+        return
     if answer._examination.is_loud and answer.fit.is_bad:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
 

@@ -100,7 +100,7 @@ def test_an_iteration_limit_is_a_warning(call: Call) -> None:
     ending = call("estimate", "survey.toml", "reports.csv", "--iteration-limit", "1", "--json")
     assert ending.code == 0
     assert ending.record["status"] == "iteration limit"
-    assert ending.err.startswith("Warning: the limit of 1 iterations")
+    assert ending.err.startswith("Warning: the limit of 1 iteration ")
 
 
 def test_counted_reports_are_the_same_as_single_ones(call: Call, folder: Path) -> None:

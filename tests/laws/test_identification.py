@@ -11,7 +11,7 @@ from tests.laws.examples import FAMILIES, METHOD_VALUES, is_unbounded, label, me
 from tests.laws.test_methods import drawn_counts
 
 from confide import IBU, Categories, FromMatrix, Integers, Mechanism, Method, NotIdentifiedWarning, Remapped, estimate
-from confide.errors import NotInvertibleError
+from confide.errors import NotInvertibleError, PoorFitWarning
 from confide.mechanisms import RandomizedResponse
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import Verdict
@@ -39,7 +39,9 @@ def test_an_estimate_of_every_kind_of_mechanism_knows(mechanism: Mechanism) -> N
     known = answer.identification
     assert known == pool_identification((mechanism,))
     assert known.verdict in (Verdict.YES, Verdict.NO)
-    assert [warning.category for warning in caught] == [NotIdentifiedWarning] * known.is_no
+    # Invented counts may well fit badly, which is another warning's business.
+    found = [warning.category for warning in caught if warning.category is not PoorFitWarning]
+    assert found == [NotIdentifiedWarning] * known.is_no
     assert (answer.explanation == answer.ending) is known.is_yes
 
 
@@ -52,7 +54,7 @@ def test_no_method_is_silent_where_the_answer_is_one_of_many(mechanism: Mechanis
             answer = estimate(counts, mechanism, method)
         except NotInvertibleError:
             return  # said even louder
-    (warning,) = caught
+    (warning,) = (one for one in caught if one.category is not PoorFitWarning)
     assert (warning.category, warning.filename) == (NotIdentifiedWarning, __file__)
     assert "cannot identify the distribution" in str(warning.message)
     assert answer.identification.is_no

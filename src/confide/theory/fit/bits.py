@@ -166,7 +166,8 @@ def _same_vectors(counts: Counts, mechanism: Mechanism) -> float:
         return 1.0
     # Reports of different values agree in a bit with at most the probability that those of the same value do.
     # In logarithms: a vector that thousands sent has a chance far below the smallest float.
-    own, other = (np.logaddexp(times * np.log(rate), times * np.log1p(-rate)) for rate in rates_of(mechanism))
+    with np.errstate(divide="ignore"):  # a rate may round to one, whose other side has no logarithm
+        own, other = (np.logaddexp(times * np.log(rate), times * np.log1p(-rate)) for rate in rates_of(mechanism))
     agree = mechanism.alphabet.size * float(max(own, other))
     sets = math.lgamma(total + 1) - math.lgamma(times + 1) - math.lgamma(total - times + 1)
     return math.exp(min(0.0, sets + agree))

@@ -72,6 +72,8 @@ class CellTable:
             counts, mechanism = _round_to_cells(counts, mechanism, values)
         size = mechanism.alphabet.size
         most = max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2), LARGEST_QUICK // size))
+        if mechanism.report_alphabet.size > LARGEST_TESTED:  # before any array over all of them is made
+            raise InvalidParameterError(f"{mechanism.report_alphabet.size:,} outputs are too many to test.")
         cells = _merge_neighbours(mechanism.report_alphabet, most)
         if mechanism.facts.is_positive:  # every cell is reachable, so that no channel need be made for nothing
             mechanism.refuse_strays(counts)
