@@ -70,16 +70,18 @@ class CellTable:
             raise InvalidCountsError("There are no reports to test; give at least one.")
         if not mechanism.has_channel:
             counts, mechanism = _round_to_cells(counts, mechanism, values)
-        per_output = mechanism.observe(counts).counts
         size = mechanism.alphabet.size
         most = max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2), LARGEST_QUICK // size))
         cells = _merge_neighbours(mechanism.report_alphabet, most)
+        if mechanism.facts.is_positive:  # every cell is reachable, so that no channel need be made for nothing
+            mechanism.refuse_strays(counts)
+            _refuse_too_many(size, np.unique(cells).size)
+        per_output = mechanism.observe(counts).counts
         reachable = mechanism.channel.push(np.full(size, 1.0 / size)) > 0
         cells = np.where(reachable, cells, -1)
         kept, numbers = np.unique(cells[reachable], return_inverse=True)
         cells[reachable] = numbers
-        if size * kept.size > LARGEST_TESTED:
-            raise InvalidParameterError(f"{size:,} values times {kept.size:,} cells are too many to test.")
+        _refuse_too_many(size, kept.size)
         summed = np.bincount(cells[reachable], per_output[reachable], kept.size).astype(np.float64)
         return cls(mechanism, summed, cells)
 
@@ -234,6 +236,8 @@ class Look:
         """An orthonormal basis of what the explanation can take up: its support, and the total of each part."""
         tables, root = self.tables, np.sqrt(self.expected)
         support = np.flatnonzero(self.theta > 0.01 / self.counts.sum())
+        if support.size == 0:  # spread over a hundred times as many values as there are people: none stands out
+            support = np.flatnonzero(self.theta > 0)
         if support.size > 4 * root.size:  # far more values than cells: all there is can be taken up
             return np.eye(root.size)
         # Few rows at a time: a channel may have many more outputs than there are cells.
@@ -303,6 +307,11 @@ class Look:
 def solve(channel: Channel, counts: FloatArray) -> FloatArray:
     """Return the maximum of the likelihood."""
     return MLE(TOLERANCE, time_limit=60.0).solve(Evidence(channel, counts)).distribution
+
+
+def _refuse_too_many(size: int, cells: int) -> None:
+    if size * cells > LARGEST_TESTED:
+        raise InvalidParameterError(f"{size:,} values times {cells:,} cells are too many to test.")
 
 
 def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> tuple[Counts, Mechanism]:
