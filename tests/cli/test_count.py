@@ -228,3 +228,8 @@ def test_messages_fit_what_was_asked(call: Call, folder: Path) -> None:
     ending = call("count", "survey.toml", "one.csv", "-o", "c.csv", "--by", "nope")
     assert_refused(ending, 4, "no column 'nope'", "with --by")
     assert "--column" not in ending.err
+
+
+def test_one_report_is_counted_in_the_singular(call: Call, folder: Path) -> None:
+    (folder / "one.csv").write_text("report\n5\n")
+    assert "1 different report\n" in call("count", "survey.toml", "one.csv", "-o", "one.parquet").out

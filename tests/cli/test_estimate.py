@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
+from confide import Integers
+from confide.cli.estimate import _announced
 from confide.methods import METHODS
 
 
@@ -203,3 +205,8 @@ def test_many_categories_show_the_likeliest(call: Call, folder: Path) -> None:
     out = call("estimate", "many.toml", "r.csv").out
     assert "v7" in out
     assert "The 20 most likely of 50 values" in out
+
+
+def test_many_values_are_announced_to_take_long() -> None:
+    assert _announced("IBU", Integers(0, 999_999)) == "IBU over 1,000,000 values, which may take a minute"
+    assert _announced("IBU", Integers(0, 99)) == _announced("IBU", Integers()) == "IBU"

@@ -148,7 +148,8 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, *, as_js
         return
     is_piped = str(output) == "-"
     say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
-    distinct = "pairs of a group and a report" if heading.by else "different reports"
+    several = "pairs of a group and a report" if heading.by else "different reports"
+    distinct = several if sums.rows != 1 else several.replace("pairs", "pair").replace("reports", "report")
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
         ("Distinct", f"{sums.rows:,} {distinct}"),
