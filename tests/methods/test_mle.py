@@ -147,7 +147,7 @@ def test_an_iteration_limit_returns_the_best_so_far() -> None:
         assert answer.status is Status.ITERATION_LIMIT
         assert answer.iterations == 1
         assert 1e-6 < answer.certificate < np.inf
-        assert re.match("the iterations ran out; after 1 iterations no distribution", answer.explanation)
+        assert re.match("the iterations ran out; after 1 iteration no distribution", answer.explanation)
         best = estimate(counts, mechanism, MLE())
         assert best.log_likelihood <= answer.log_likelihood + answer.certificate
 
