@@ -34,7 +34,6 @@ from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
 from confide.theory.fit.bits import check_bits, has_bits
 from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
 from confide.theory.fit.tables import LOUD, Group, Look, Tables, deviances_of, tail_of_ratio
-from confide.wording import counted
 
 ROUNDS = (19, 39, 99)
 """Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
@@ -50,9 +49,6 @@ MANY = 9
 
 SCREENING_STEPS, UNSUSPICIOUS, BLOCK = 60, 0.2, 2**20
 """Steps of EM, the p-value that clears a group, and entries of a stack of groups that are moved at a time."""
-
-FEWEST = 10
-"""Reports below which nothing is tested: so few say nothing even where they are all the same."""
 
 SCREENED = "As one of many groups it was screened, and nothing stood out."
 
@@ -176,9 +172,6 @@ def _screen_rows(counts: FloatArray, matrix: FloatArray) -> tuple[FloatArray, Fl
 
 def examine(groups: Sequence[Group]) -> Examination:
     """Lay the reports of a pool out for the test, and find the maximum of their likelihood."""
-    total = sum(counts.total for counts, _ in groups)
-    if total < FEWEST:
-        return Examination(None, (), f"{counted(round(total), 'report')} are too few to test.")
     bits = [pair for pair in groups if has_bits(pair[1])]
     others = [pair for pair in groups if not has_bits(pair[1])]
     obstacle, tables = "", None
