@@ -56,11 +56,14 @@ class Heading:
         The columns that name a group.
     rows
         The account of the rows that were counted.
+    merged
+        How many files of counts were added up in it. One person may have reported in each of them.
     """
 
     surveys: tuple[Survey, ...]
     by: tuple[str, ...]
     rows: Account
+    merged: int = 1
 
     def __post_init__(self) -> None:
         taken = {*report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
@@ -77,6 +80,24 @@ class Heading:
     def is_pooled(self) -> bool:
         """Whether there are counts of several surveys."""
         return len(self.surveys) > 1
+
+    @property
+    def most_reports(self) -> int:
+        """How many reports of one person there may be under one survey: one from each file that was added up.
+
+        Of counts of several surveys, each has a file of its own at least.
+        """
+        return max(1, self.merged - (len(self.surveys) - 1))
+
+    @property
+    def limit(self) -> int | None:
+        """The smallest number of reports that one of the surveys allows a person; None where none says."""
+        return min((one.most_reports for one in self.surveys if one.most_reports is not None), default=None)
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether a limit is broken, unless the files that were added up are of different people."""
+        return self.limit is not None and self.most_reports > self.limit
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -118,6 +139,7 @@ class Heading:
         surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
+        record |= {"merged": self.merged} if self.merged > 1 else {}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
@@ -134,7 +156,10 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
     by = tuple(record["by"])
     if not all(isinstance(name, str) for name in by):
         raise ValueError("a group is not named by a text")
-    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)))
+    merged = _whole(record.get("merged", 1))
+    if not merged:
+        raise ValueError("it is the sum of no file")
+    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), merged)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
