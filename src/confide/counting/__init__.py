@@ -143,7 +143,7 @@ def count(
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        return _to_counted(ledger, Heading((contract,), request.by, account, (origin_of(ledger),)))
+        return _to_counted(ledger, Heading((contract,), request.by, account, origins=(origin_of(ledger),)))
 
 
 def origin_of(ledger: Ledger) -> Origin:
@@ -265,7 +265,7 @@ def _from_engine(
         account = replace(ledger.account, source=str(path))
         _screen(replace(account, first=first_few(ledger.rejects())), ledger.rejects(), rejects, cure)
         account.require_any(request.alphabet)
-        counts = _to_counted(ledger, Heading((survey,), (), account, (origin_of(ledger),)))
+        counts = _to_counted(ledger, Heading((survey,), (), account, origins=(origin_of(ledger),)))
         notes = tuple(ledger.traces.notes(ledger.report_names))
     assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
     return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)

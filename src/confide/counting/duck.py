@@ -42,6 +42,7 @@ from confide.files.reading import csv_batches
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import COUNT_COLUMN, Request, parquet_explained, require
 from confide.origins import Origin
+from confide.wording import counted
 
 MEMORY = "400MB"
 """DuckDB's limit on its memory; what does not fit is set down in a temporary folder."""
@@ -275,7 +276,12 @@ def _connection(memory: str) -> Iterator[Any]:
 
 
 def merge_files(
-    paths: Sequence[str | Path], output: str | Path, *, is_pool: bool = False, allow_copies: bool = False
+    paths: Sequence[str | Path],
+    output: str | Path,
+    *,
+    is_pool: bool = False,
+    allow_copies: bool = False,
+    strict: bool = False,
 ) -> Heading:
     """Add up files of counts into one.
 
@@ -289,6 +295,8 @@ def merge_files(
         Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
     allow_copies
         Whether files may be byte for byte the same; otherwise they are taken for one file that was copied.
+    strict
+        Whether to refuse more files than a survey allows reports of one person, as if the same people were in each.
 
     Raises
     ------
@@ -305,7 +313,14 @@ def merge_files(
     _refuse_unlike(headings)
     surveys = {one.fingerprint: one for heading in headings.values() for one in heading.surveys}
     rows = sum((heading.rows for heading in headings.values()), Account())
-    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, _add_origins(headings, list(surveys)))
+    behind = sum(heading.merged for heading in headings.values())
+    origins = _add_origins(headings, list(surveys))
+    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins)
+    if strict and merged.is_over_limit:
+        raise DataFileError(
+            f"{counted(merged.most_reports, 'file')} of counts may hold as many reports of one person, and the survey "
+            f"allows {merged.limit}. Merge without --strict if they are of different people."
+        )
     with _connection(MEMORY) as connection, _merging_explained():
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)

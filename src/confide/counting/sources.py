@@ -11,7 +11,6 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,7 @@ from confide.files.sheets import (
     parquet_explained,
     require,
 )
-from confide.wording import counted, name_some
+from confide.wording import counted, listed, name_some
 
 PathLike = str | Path
 
@@ -111,10 +110,26 @@ def expand(path: str) -> list[str]:
 
 
 def refuse_repeated(files: Sequence[str]) -> None:
-    """Refuse a file that is named twice, by whatever name."""
-    for path, times in Counter(Path(file).resolve() for file in files).items():
-        if times > 1:
-            raise DataFileError(f"{path} is named {times} times; its people would be counted as often. Name it once.")
+    """Refuse a file that is named twice, by whatever name: through a link of either kind, a pattern or its folder."""
+    named: dict[object, list[str]] = {}
+    for file in files:
+        named.setdefault(_identity(file), []).append(file)
+    for names in named.values():
+        if len(names) > 1:
+            known = listed(list(dict.fromkeys(names)))
+            also = f" (as {known})" if len(set(names)) > 1 else ""
+            raise DataFileError(
+                f"{Path(names[0]).resolve()} is named {len(names)} times{also}; its people would be counted as often. "
+                f"Name it once."
+            )
+
+
+def _identity(file: str) -> object:
+    """Return what two names of one file have in common, hard links included; of what is not there, its path."""
+    with contextlib.suppress(OSError):
+        found = Path(file).stat()
+        return found.st_dev, found.st_ino
+    return Path(file).resolve()
 
 
 def _expand(path: str) -> FoundFiles:

@@ -57,6 +57,8 @@ class Heading:
         The columns that name a group.
     rows
         The account of the rows that were counted.
+    merged
+        How many files of counts were added up in it. One person may have reported in each of them.
     origins
         Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
         is not known; how many these are, the counts say.
@@ -65,6 +67,7 @@ class Heading:
     surveys: tuple[Survey, ...]
     by: tuple[str, ...]
     rows: Account
+    merged: int = 1
     origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
@@ -84,6 +87,24 @@ class Heading:
     def is_pooled(self) -> bool:
         """Whether there are counts of several surveys."""
         return len(self.surveys) > 1
+
+    @property
+    def most_reports(self) -> int:
+        """How many reports of one person there may be under one survey: one from each file that was added up.
+
+        Of counts of several surveys, each has a file of its own at least.
+        """
+        return max(1, self.merged - (len(self.surveys) - 1))
+
+    @property
+    def limit(self) -> int | None:
+        """The smallest number of reports that one of the surveys allows a person; None where none says."""
+        return min((one.most_reports for one in self.surveys if one.most_reports is not None), default=None)
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether a limit is broken, unless the files that were added up are of different people."""
+        return self.limit is not None and self.most_reports > self.limit
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -134,6 +155,7 @@ class Heading:
         origins = [[int(one.secure), int(one.simulated)] for one in self.origins]
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
         record["origins"] = origins
+        record |= {"merged": self.merged} if self.merged > 1 else {}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
@@ -150,10 +172,13 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
     by = tuple(record["by"])
     if not all(isinstance(name, str) for name in by):
         raise ValueError("a group is not named by a text")
+    merged = _whole(record.get("merged", 1))
+    if not merged:
+        raise ValueError("it is the sum of no file")
     origins = tuple(Origin(_whole(secure), _whole(simulated)) for secure, simulated in record["origins"])
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
-    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), origins)
+    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), merged, origins)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -282,7 +307,8 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
-    heading = Heading((survey,), counts.by if isinstance(counts, GroupedCounts) else (), rows, (counts.origin,))
+    by = counts.by if isinstance(counts, GroupedCounts) else ()
+    heading = Heading((survey,), by, rows, origins=(counts.origin,))
     for one in groups.values():
         _refuse_unsound(one, survey)
     if counts.origin.is_simulated:

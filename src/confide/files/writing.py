@@ -280,14 +280,20 @@ class ReportSink(ABC):
         """The metadata of what was written so far."""
         return replace(self._facts, reports=self._reports, size=self._stream.size, sha256=self._stream.sha256)
 
-    def write(self, reports: Values, kept: Sequence[Values] = ()) -> None:
-        """Add reports, and of each what stands in the kept columns."""
+    def write(self, reports: Values, kept: Sequence[Any] = ()) -> None:
+        """Add reports, and of each what stands in the kept columns: lists, or arrays of numpy or Arrow."""
         if reports.shape[0]:
             self._reports += reports.shape[0]
-            self._write([*reports.reshape(reports.shape[0], -1).T, *kept])
+            self._write([*reports.reshape(reports.shape[0], -1).T, *map(self._as_column, kept)])
+
+    def _as_column(self, kept: Any) -> Any:
+        values = kept.to_pylist() if hasattr(kept, "to_pylist") else list(kept)
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
+        return column
 
     @abstractmethod
-    def _write(self, columns: list[Values]) -> None: ...
+    def _write(self, columns: list[Any]) -> None: ...
 
     def close(self) -> None:  # noqa: B027 - most files have no end of their own
         """Write what stands at the end."""
@@ -374,12 +380,12 @@ class _CsvSink(ReportSink):
         super().__init__(stream, facts)
         self._stream.put(csv_text(self.names, []))
 
-    def _write(self, columns: list[Values]) -> None:
+    def _write(self, columns: list[Any]) -> None:
         self._stream.put(as_lines(columns))
 
 
 class _JsonSink(ReportSink):
-    def _write(self, columns: list[Values]) -> None:
+    def _write(self, columns: list[Any]) -> None:
         names = (json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in self.names)
         form = "{" + ", ".join(f"{name}: %s" for name in names) + "}"
         texts = [_as_texts(column, _as_json) for column in columns]
@@ -389,9 +395,13 @@ class _JsonSink(ReportSink):
 class _ParquetSink(ReportSink):
     _writer: Any = None
 
-    def _write(self, columns: list[Values]) -> None:
+    def _as_column(self, kept: Any) -> Any:
+        return kept  # whose type survives
+
+    def _write(self, columns: list[Any]) -> None:
         arrow = require("pyarrow")
-        table = arrow.table([arrow.array(_plain(column)) for column in columns], names=self.names)
+        arrays = [arrow.array(_plain(one)) if isinstance(one, np.ndarray) else one for one in columns]
+        table = arrow.table(arrays, names=self.names)
         if self._writer is None:
             self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
         # As a table, for a batch would be held back, and its bytes be missing from the digest in the footer.
