@@ -37,9 +37,11 @@ from confide.files.counts_files import (
     shape_of,
     write_counts,
 )
+from confide.files.metadata import Traces
 from confide.files.reading import csv_batches
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import COUNT_COLUMN, Request, parquet_explained, require
+from confide.origins import Origin
 from confide.wording import counted
 
 MEMORY = "400MB"
@@ -71,6 +73,7 @@ class DuckLedger:
         self._streams: list[Stream] = []
         self._frame: Relation | None = None
         self.notes: list[str] = []
+        self.traces = Traces()
         self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> DuckLedger:
@@ -122,12 +125,15 @@ class DuckLedger:
     @property
     def account(self) -> Account:
         """The account of the rows."""
-        found = self._connection.execute("SELECT outcome, SUM(row_total) FROM counted GROUP BY 1").fetchall()
-        rows = Counter({outcome: int(number) for outcome, number in found})
+        sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
+        found = self._connection.execute(sums).fetchall()
+        rows = Counter({outcome: int(number) for outcome, number, _ in found})
+        people = sum(int(number) for outcome, _, number in found if outcome == ACCEPTED)
         for stream in self._streams:
             rows.update(stream.strays)
         rejected = {reason: rows[reason] for reason in Reason if rows[reason]}
-        return Account(rows[ACCEPTED], rejected, columns=self.report_names, is_counted=self.query.weight is not None)
+        is_counted = self.query.weight is not None
+        return Account(rows[ACCEPTED], rejected, columns=self.report_names, people=people, is_counted=is_counted)
 
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
@@ -308,7 +314,8 @@ def merge_files(
     surveys = {one.fingerprint: one for heading in headings.values() for one in heading.surveys}
     rows = sum((heading.rows for heading in headings.values()), Account())
     behind = sum(heading.merged for heading in headings.values())
-    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind)
+    origins = _add_origins(headings, list(surveys))
+    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins)
     if strict and merged.is_over_limit:
         raise DataFileError(
             f"{counted(merged.most_reports, 'file')} of counts may hold as many reports of one person, and the survey "
@@ -322,6 +329,15 @@ def merge_files(
         rows = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
         write_counts(output, rows, merged)
     return merged
+
+
+def _add_origins(headings: dict[str, Heading], marks: list[str]) -> tuple[Origin, ...]:
+    """Add up, for each survey, what all files prove of its reports."""
+    origins = dict.fromkeys(marks, Origin())
+    for heading in headings.values():
+        for survey, known in zip(heading.surveys, heading.origins, strict=True):
+            origins[survey.fingerprint] += known
+    return tuple(origins.values())
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
+from confide.files.metadata import Traces
 from confide.files.rows import Account, Reason, Reject, first_few
 from confide.files.sheets import (
     COLUMN_CURE,
@@ -67,6 +68,8 @@ class Rows:
         The columns that the file has besides.
     kept
         The columns that are carried along, of the accepted rows: texts, or of a Parquet file Arrow arrays.
+    traces
+        The metadata of the file, where it is one of reports.
     """
 
     account: Account
@@ -77,6 +80,7 @@ class Rows:
     rejected: tuple[Reject, ...]
     unused: tuple[str, ...] = ()
     kept: tuple[Any, ...] = ()
+    traces: Traces = field(default_factory=Traces)
 
     @property
     def values(self) -> Values:
@@ -87,7 +91,8 @@ class Rows:
 
     def tally(self) -> Counts:
         """Count the values, as :func:`confide.tally` does."""
-        return tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
+        counts = tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
+        return counts.with_origin(self.traces.origin(counts.total, self.account.columns))
 
     def histogram(self) -> NDArray[np.float64]:
         """Return how many people have each value of the alphabet."""
@@ -122,9 +127,13 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
     """Read a CSV file of reports; as :func:`read_values`, with ``report`` for the name of the column.
 
     Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
-    spreadsheets and databases round the last digits away.
+    spreadsheets and databases round the last digits away. Metadata that stand beside the file are read, and the file
+    is refused if it was made under another survey, or changed since.
     """
-    return _read(str(path), Request(survey.mechanism.report_alphabet, tuple(columns)))
+    request = Request(survey.mechanism.report_alphabet, tuple(columns))
+    name = str(path)
+    traces = Traces.of([name], survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    return replace(_read(name, request), traces=traces)
 
 
 def read_value_batches(

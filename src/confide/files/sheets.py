@@ -31,6 +31,9 @@ COUNT_COLUMN = "count"
 PARQUET = (".parquet", ".pq")
 """Suffixes of Parquet files."""
 
+JSON_LINES = (".jsonl", ".ndjson")
+"""Suffixes of files with one JSON object a line."""
+
 STANDARD_STREAM = "-"
 """In place of a path: standard input, or standard output."""
 
