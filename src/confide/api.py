@@ -68,6 +68,7 @@ if typing.TYPE_CHECKING:
         load_counts,
         read_metadata,
         save_counts,
+        shuffle,
         write_reports,
     )
     from confide.plans import Plan, plan
@@ -172,6 +173,7 @@ __all__ = [
     "read_metadata",
     "read_reports",
     "save_counts",
+    "shuffle",
     "tally",
     "total_variation",
     "truncated",
@@ -193,6 +195,7 @@ _LATER = {
     "read_metadata": "files",
     "read_reports": "counting",
     "save_counts": "files",
+    "shuffle": "files",
     "write_reports": "files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""

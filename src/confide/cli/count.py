@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, warn_of_values
+from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, split_names, warn_of_values
 from confide.counting import ENGINES, Ledger, Request, name_source, open_ledger, plan_query, refuse_rejects
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
@@ -111,15 +111,6 @@ def count(  # noqa: PLR0913 - one argument an option
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
-
-
-def split_names(names: list[str] | None) -> tuple[str, ...]:
-    """Return names that were given one by one, or with commas between them.
-
-    >>> split_names(["city,week", "sex"])
-    ('city', 'week', 'sex')
-    """
-    return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
 
 
 def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:

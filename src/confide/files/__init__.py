@@ -28,7 +28,7 @@ from confide.files.counts_files import (
 )
 from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
 from confide.files.metadata import Metadata, read_metadata
-from confide.files.privatizing import privatize_file
+from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
     alphabet_record,
@@ -42,6 +42,7 @@ from confide.files.records import (
 )
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.shuffling import shuffle
 from confide.files.writing import (
     as_meant,
     as_shown,
@@ -68,6 +69,7 @@ __all__ = [
     "Heading",
     "Key",
     "Metadata",
+    "Privatized",
     "Reason",
     "Reject",
     "Rows",
@@ -97,6 +99,7 @@ __all__ = [
     "report_columns",
     "report_sink",
     "save_counts",
+    "shuffle",
     "to_json",
     "whole_file",
     "write_counts",
