@@ -9,7 +9,7 @@ from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning
+from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning, SimulatedReportsWarning
 from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -53,6 +53,7 @@ from confide.methods import (
     Status,
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.origins import Noise, Origin
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -60,7 +61,15 @@ from confide.theory.likely_subsets import LikelySubset, likely_subset
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
     from confide.counting import count, read_reports
-    from confide.files import CountedReports, GroupedCounts, load_counts, save_counts
+    from confide.files import (
+        CountedReports,
+        GroupedCounts,
+        Metadata,
+        load_counts,
+        read_metadata,
+        save_counts,
+        write_reports,
+    )
     from confide.plans import Plan, plan
     from confide.theory.diagnosis import Diagnosis, diagnose
 
@@ -108,10 +117,13 @@ __all__ = [
     "LocalDP",
     "Manhattan",
     "Mechanism",
+    "Metadata",
     "Method",
     "Metric",
     "MetricPrivacy",
+    "Noise",
     "NotIdentifiedWarning",
+    "Origin",
     "Outcome",
     "Pairs",
     "Plan",
@@ -124,6 +136,7 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "SimulatedReportsWarning",
     "Smooth",
     "Solution",
     "Stacked",
@@ -156,11 +169,13 @@ __all__ = [
     "merge",
     "parse_survey",
     "plan",
+    "read_metadata",
     "read_reports",
     "save_counts",
     "tally",
     "total_variation",
     "truncated",
+    "write_reports",
 ]
 
 _LATER = {
@@ -168,14 +183,17 @@ _LATER = {
     "CountedReports": "files",
     "Diagnosis": "theory.diagnosis",
     "GroupedCounts": "files",
+    "Metadata": "files",
     "Plan": "plans",
     "audit": "audits",
     "count": "counting",
     "diagnose": "theory.diagnosis",
     "load_counts": "files",
     "plan": "plans",
+    "read_metadata": "files",
     "read_reports": "counting",
     "save_counts": "files",
+    "write_reports": "files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""
 

@@ -52,7 +52,8 @@ def test_the_order_of_rows_is_kept(call: Call, folder: Path) -> None:
 def test_a_filter_reads_and_writes_standard_streams(call: Call) -> None:
     ending = call("privatize", "survey.toml", "-", stdin="age\n1\n2\n")
     assert ending.code == 0
-    assert ending.err == ""
+    assert ending.err.count("\n") == 1
+    assert "no metadata" in ending.err
     assert len(ending.out.split()) == 3
 
 
@@ -206,7 +207,7 @@ def test_a_failure_while_writing_leaves_the_old_file(call: Call, folder: Path, m
     assert not list(folder.glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.xlsx", "x.tsv"])
+@pytest.mark.parametrize("name", ["x.json", "x.xlsx", "x.tsv"])
 def test_endings_of_other_formats_are_refused(call: Call, folder: Path, name: str) -> None:
     assert_refused(call("privatize", "survey.toml", "values.csv", "-o", name), 2, "the ending names the format")
     assert not (folder / name).exists()

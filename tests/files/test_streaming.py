@@ -105,8 +105,8 @@ def test_a_seed_is_one_stream_through_all_batches(tmp_path: Path, monkeypatch: p
 
 
 def test_lines_of_csv() -> None:
-    assert as_lines(np.array(["a", "b,c", 'd"e', ""])) == 'a\n"b,c"\n"d""e"\n""\n'
-    assert as_lines(np.array([[1, 2], [-3, 4]])) == "1,2\n-3,4\n"
-    assert as_lines(np.array([0.5, -1.25])) == "0.5\n-1.25\n"
-    assert as_lines(np.array([0, 2**62])) == f"0\n{2**62}\n"
-    assert as_lines(np.array([[3, "f"], [4, "m, n"]], dtype=object)) == '3,f\n4,"m, n"\n'
+    assert as_lines([np.array(["a", "b,c", 'd"e', ""])]) == 'a\n"b,c"\n"d""e"\n""\n'
+    assert as_lines([np.array([1, -3]), np.array([2, 4])]) == "1,2\n-3,4\n"
+    assert as_lines([np.array([0.5, -1.25])]) == "0.5\n-1.25\n"
+    assert as_lines([np.array([0, 2**62])]) == f"0\n{2**62}\n"
+    assert as_lines([np.array([3, 4], dtype=object), np.array(["f", "m, n"], dtype=object)]) == '3,f\n4,"m, n"\n'

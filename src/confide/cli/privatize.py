@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,9 @@ import typer
 
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, SimulatedReportsWarning
 from confide.files import Account, privatize_file
+from confide.files.writing import has_no_name, where_metadata_stand
 from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
@@ -24,6 +26,8 @@ SEEDED = (
     "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and protect "
     "nobody."
 )
+
+NO_METADATA = "Standard output carries no metadata: whoever reads these reports cannot know how they were made."
 
 
 def privatize(  # noqa: PLR0913 - one argument an option
@@ -41,7 +45,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write reports: .csv or .parquet; - for standard output.",
+            help="Where to write reports: .csv, .jsonl (.gz or not) or .parquet; - for standard output.",
         ),
     ] = Path("-"),
     column: Columns = None,
@@ -56,15 +60,20 @@ def privatize(  # noqa: PLR0913 - one argument an option
 
     The noise comes from the operating system's secure generator, unless a seed is given. Only the reports are written,
     in the order of the rows: other columns, such as names and times, are never copied. Where the order itself could
-    tell who is who, shuffle the rows first. A column called 'count' says how many people have a row's value.
+    tell who is who, shuffle the rows first. A column called 'count' says how many people have a row's value. Metadata
+    say what the reports were made with: inside a .parquet file, and in reports.csv-metadata.json beside reports.csv.
+    Keep the two together.
     """
     if as_json and str(output) == "-":
         raise InvalidParameterError("--json and the reports cannot share standard output. Name a file with -o.")
     check_outputs([output, rejects], [survey, values])
     contract = load_survey(survey)
-    rows = privatize_file(values, output, contract, column or (), seed=seed, rejects=rejects, cure=CURE)
+    with warnings.catch_warnings(action="ignore", category=SimulatedReportsWarning):  # told in our own words
+        rows = privatize_file(values, output, contract, column or (), seed=seed, rejects=rejects, cure=CURE)
     if seed is not None:
         warn(SEEDED)
+    if has_no_name(output):
+        say(NO_METADATA, stderr=True)
     _summarize(contract, rows, output, seed=seed, as_json=as_json)
 
 
@@ -72,6 +81,7 @@ def _summarize(survey: Survey, rows: Account, output: Path, *, seed: int | None,
     guarantee = str(survey.mechanism.guarantee)
     if as_json:
         record = {"reports": rows.people, "output": str(output), "seed": seed, "guarantee": guarantee}
+        record["metadata"] = where_metadata_stand(output)
         show_json(record | {"is_protected": seed is None, "rows": rows.record})
         return
     is_piped = str(output) == "-"
@@ -80,4 +90,5 @@ def _summarize(survey: Survey, rows: Account, output: Path, *, seed: int | None,
     noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
     say(f"Wrote {counted(rows.people, 'report')} to {'standard output' if is_piped else output}.", stderr=is_piped)
     pairs = [("Read", rows.description), ("Noise", noise), ("Promise", guarantee if seed is None else "none")]
+    pairs += [] if is_piped else [("Metadata", where_metadata_stand(output) or "none")]
     show_pairs(pairs, stderr=is_piped)

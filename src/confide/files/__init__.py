@@ -27,6 +27,7 @@ from confide.files.counts_files import (
     write_counts,
 )
 from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
+from confide.files.metadata import Metadata, read_metadata
 from confide.files.privatizing import privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
@@ -66,6 +67,7 @@ __all__ = [
     "GroupedCounts",
     "Heading",
     "Key",
+    "Metadata",
     "Reason",
     "Reject",
     "Rows",
@@ -88,6 +90,7 @@ __all__ = [
     "privatize_file",
     "read_counts",
     "read_heading",
+    "read_metadata",
     "read_report_rows",
     "read_value_batches",
     "read_values",

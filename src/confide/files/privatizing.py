@@ -12,8 +12,9 @@ from confide.alphabets import Values
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.reading import Rows, read_value_batches
 from confide.files.rows import Account
-from confide.files.sheets import PARQUET, name_of
-from confide.files.writing import reject_file, report_sink
+from confide.files.sheets import JSON_LINES, PARQUET, name_of
+from confide.files.writing import reject_file, report_sink, warn_simulated
+from confide.origins import Noise
 from confide.surveys import Survey
 
 LARGEST_PART = 2**20
@@ -23,10 +24,10 @@ MOST_PEOPLE = 10**9
 """People that one file may stand for: their reports take some gigabytes and minutes. A count beyond it is an error in
 the file more often than a population, and would fill the disk before anybody looks."""
 
-OUTPUTS = (".csv", ".csv.gz", *PARQUET)
+OUTPUTS = (".csv", ".csv.gz", *JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES), *PARQUET)
 """Suffixes of files of reports."""
 
-INPUTS = (*OUTPUTS, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+INPUTS = (".csv", ".csv.gz", *PARQUET, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 """Suffixes of files of values; the delimiter is found out."""
 
 
@@ -45,7 +46,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     Parameters
     ----------
     values, output
-        CSV or Parquet, as their names say.
+        CSV or Parquet, as their names say; reports also as JSON lines. Reports get metadata, which say what is true of
+        them: see :class:`confide.files.Metadata`.
     survey
         What the values must be, and how they are blurred.
     columns
@@ -61,11 +63,14 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     _require_ending(output, OUTPUTS)
     account = Account(source=name_of(str(values)))
     generator = None if seed is None else np.random.default_rng(seed)
+    noise = Noise.SECURE if seed is None else Noise.SEEDED
+    if seed is not None:
+        warn_simulated(output)
     with contextlib.ExitStack() as closing:
         keep = None if rejects is None else closing.enter_context(reject_file(rejects))
         # Without one usable row there is no output, but the rows that were set aside are kept all the same.
         closing.enter_context(contextlib.suppress(_NoneUsableError))
-        sink = closing.enter_context(report_sink(output, survey))
+        sink = closing.enter_context(report_sink(output, survey, noise=noise, order="kept"))
         for rows in read_value_batches(values, survey, columns):
             account += rows.account
             _refuse_crowd(account)
