@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from confide.cli.terminal import console, note_poor_fit, progress, say, say_exactly, show, show_json, show_pairs
+from confide.cli.terminal import (
+    console,
+    noise_lines,
+    note_poor_fit,
+    progress,
+    say,
+    say_exactly,
+    show,
+    show_json,
+    show_pairs,
+)
 from confide.cli.usage import (
     AsJson,
     Columns,
@@ -91,7 +101,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         write_text(html, page)
     if as_json:
         record = diagnosis_record(contract, diagnosis, answers)
-        show_json(record | {"rows": None if gathered is None else gathered.account.record})
+        known = {} if gathered is None else {"origin": gathered.origin}
+        show_json(record | {"rows": None if gathered is None else gathered.account.record} | known)
         note_poor_fit(diagnosis.fit, as_json=True)
     else:
         _show_in_words(contract, gathered, diagnosis, answers)
@@ -139,7 +150,9 @@ def _show_in_words(
     say()
     say("What it rests on", style="bold")
     source = [("Mechanism", describe_mechanism(survey))]
-    source += [] if gathered is None else [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
+    if gathered is not None:
+        source += [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
+        source += noise_lines(gathered.counts.origin, gathered.notes)
     show_pairs([*source, *evidence_in_words(diagnosis)])
 
 

@@ -55,6 +55,7 @@ def estimate_record(
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": counts.total,
+        "origin": counts.origin.record,
         "method": answer.method.name,
         "settings": repr(answer.method),
         "status": str(answer.status),
@@ -173,6 +174,7 @@ def groups_record(groups: GroupEstimates) -> dict[str, Any]:
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": groups.total,
+        "origin": groups.origin.record,
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
@@ -204,6 +206,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "reports": None if diagnosis.counts is None else diagnosis.counts.total,
+        "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
         "words": verdict_in_words(diagnosis),
         "identification": _finding(diagnosis.identification),
         "consistency": {
