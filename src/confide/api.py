@@ -9,7 +9,7 @@ from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning
+from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning, SimulatedReportsWarning
 from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -53,6 +53,7 @@ from confide.methods import (
     Status,
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.origins import Noise, Origin
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -61,7 +62,16 @@ if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
     from confide.counting import count, read_reports
     from confide.diagnosis import Diagnosis, diagnose
-    from confide.files import CountedReports, GroupedCounts, load_counts, save_counts
+    from confide.files import (
+        CountedReports,
+        GroupedCounts,
+        Metadata,
+        load_counts,
+        read_metadata,
+        save_counts,
+        shuffle,
+        write_reports,
+    )
     from confide.plans import Plan, plan
 
 __all__ = [
@@ -108,10 +118,13 @@ __all__ = [
     "LocalDP",
     "Manhattan",
     "Mechanism",
+    "Metadata",
     "Method",
     "Metric",
     "MetricPrivacy",
+    "Noise",
     "NotIdentifiedWarning",
+    "Origin",
     "Outcome",
     "Pairs",
     "Plan",
@@ -125,6 +138,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Resolution",
+    "SimulatedReportsWarning",
     "Smooth",
     "Solution",
     "Stacked",
@@ -157,11 +171,14 @@ __all__ = [
     "merge",
     "parse_survey",
     "plan",
+    "read_metadata",
     "read_reports",
     "save_counts",
+    "shuffle",
     "tally",
     "total_variation",
     "truncated",
+    "write_reports",
 ]
 
 _LATER = {
@@ -169,14 +186,18 @@ _LATER = {
     "CountedReports": "files",
     "Diagnosis": "diagnosis",
     "GroupedCounts": "files",
+    "Metadata": "files",
     "Plan": "plans",
     "audit": "audits",
     "count": "counting",
     "diagnose": "diagnosis",
     "load_counts": "files",
     "plan": "plans",
+    "read_metadata": "files",
     "read_reports": "counting",
     "save_counts": "files",
+    "shuffle": "files",
+    "write_reports": "files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""
 

@@ -69,6 +69,10 @@ class PoorFitWarning(UserWarning):
     """An estimate from reports that do not come from the mechanism, whoever the people are."""
 
 
+class SimulatedReportsWarning(UserWarning):
+    """Reports with noise from a seed are about to leave for a file: they protect nobody."""
+
+
 class SolverError(ConfideError):
     """A numerical solver did not finish, and its value is therefore withheld."""
 

@@ -26,7 +26,7 @@ from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Progress, Solution, Stacked, Status
 from confide.queries import Query
-from confide.theory.fit import Examination, Fit, examine, misfits
+from confide.theory.fit import TOLERANCE, Examination, Fit, examine, misfits
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding
@@ -127,7 +127,9 @@ class Estimate:
     def _examination(self) -> Examination:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
-        return examine([(counts, mechanism) for mechanism, counts in self.groups.items()])
+        # A maximum that is certified need not be found again.
+        known = self.distribution if self.method.reaches_maximum and self.certificate <= TOLERANCE else None
+        return examine([(counts, mechanism) for mechanism, counts in self.groups.items()], known)
 
     @property
     def is_distribution(self) -> bool:

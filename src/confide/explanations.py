@@ -112,6 +112,27 @@ def explain_guarantee(survey: Survey) -> list[str]:
     return [f"{example} The same holds for any other two values{distance}."]
 
 
+def describe_repetition(survey: Survey) -> str:
+    """Return what is promised to a person who reports more than once, by the survey's limit or without one.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
+    >>> describe_repetition(cf.Survey(mechanism, most_reports=30))
+    'one report: 0.05 per year; 30 reports of one person, the most that the survey allows: 1.5 per year'
+    """
+    guarantee, most = survey.mechanism.guarantee, survey.most_reports
+    once, twice = guarantee.terms, guarantee.times(2).terms
+    if most is None:
+        return (
+            f"one report: {once}. Each further report of the same person adds as much: {twice} after 2, "
+            f"{guarantee.times(30).terms} after 30. [limits] in the survey can state how many one person may make."
+        )
+    if most == 1:
+        return f"one report: {once}; the survey allows no second one of the same person, which would make it {twice}"
+    several = guarantee.times(most).terms
+    return f"one report: {once}; {most:,} reports of one person, the most that the survey allows: {several}"
+
+
 def explain_choices(choices: Sequence[Choice]) -> list[str]:
     """Return what an answer was mixed from and why, one sentence a candidate; nothing where there was no choice.
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from confide.cli.terminal import console, note_poor_fit, progress, say, say_exactly, show, show_json, show_pairs
+from confide.cli.terminal import (
+    console,
+    noise_lines,
+    note_poor_fit,
+    progress,
+    say,
+    say_exactly,
+    show,
+    show_json,
+    show_pairs,
+)
 from confide.cli.usage import (
     USUAL_LEVEL,
     AsJson,
@@ -144,8 +154,10 @@ def _diagnose(survey: Survey, gathered: ReportInput | None, error: float, level:
 def _record(
     survey: Survey, gathered: ReportInput | None, diagnosis: Diagnosis, answers: list[QueryAnswer]
 ) -> dict[str, Any]:
-    rows = None if gathered is None else gathered.account.record
-    return diagnosis_record(survey, diagnosis, answers) | {"rows": rows}
+    record = diagnosis_record(survey, diagnosis, answers)
+    if gathered is None:
+        return record | {"rows": None}
+    return record | {"rows": gathered.account.record, "origin": gathered.origin}
 
 
 def _render(
@@ -180,7 +192,9 @@ def _show_in_words(
     say()
     say("What it rests on", style="bold")
     source = [("Mechanism", describe_mechanism(survey))]
-    source += [] if gathered is None else [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
+    if gathered is not None:
+        source += [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
+        source += noise_lines(gathered.counts.origin, gathered.notes)
     show_pairs([*source, *evidence_in_words(diagnosis)])
 
 

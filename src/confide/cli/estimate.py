@@ -17,6 +17,7 @@ from confide.cli.terminal import (
     console,
     fit_line,
     identified_line,
+    noise_lines,
     note_not_identified,
     note_poor_fit,
     progress,
@@ -200,8 +201,10 @@ def estimate(  # noqa: PLR0913 - one argument an option
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        rows = {"rows": gathered.account.record, "truth_rows": None if found.truth is None else found.truth.record}
-        show_json(estimate_record(contract, counts, outcome, found.band, found.answers) | rows)
+        record = estimate_record(contract, counts, outcome, found.band, found.answers)
+        true_rows_record = None if found.truth is None else found.truth.record
+        rows = {"rows": gathered.account.record, "truth_rows": true_rows_record, "origin": gathered.origin}
+        show_json(record | rows)
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
@@ -303,7 +306,8 @@ def _render(
     if path.suffix.lower() == ".csv":
         return estimate_csv(survey, outcome.estimate, asked.band)
     if path.suffix.lower() == ".json":
-        return to_json(estimate_record(survey, counts, outcome, asked.band, asked.answers)) + "\n"
+        record = estimate_record(survey, counts, outcome, asked.band, asked.answers)
+        return to_json(record | {"origin": gathered.origin}) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
@@ -328,6 +332,7 @@ def _show_in_words(
         [
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
+            *noise_lines(gathered.counts.origin, gathered.notes),
             ("Method", repr(answer.method)),
             ("Status", f"{answer.status}: {answer.ending}"),
             *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),

@@ -9,6 +9,7 @@ from confide.cli.terminal import (
     TITLE,
     fit_line,
     identified_line,
+    noise_lines,
     note_not_identified,
     note_poor_fit,
     progress,
@@ -88,6 +89,7 @@ def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> Non
         [
             ("Survey", found.survey.title),
             ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
+            *noise_lines(found.origin),
             ("Groups", f"{len(found.estimates):,}, by {', '.join(found.by)}"),
             ("Method", f"{first.method!r}, each group on its own"),
             ("Ended", told),

@@ -166,6 +166,15 @@ def _require_numbers(alphabet: Alphabet, name: str) -> None:
         )
 
 
+def split_names(names: list[str] | None) -> tuple[str, ...]:
+    """Return names that were given one by one, or with commas between them.
+
+    >>> split_names(["city,week", "sex"])
+    ('city', 'week', 'sex')
+    """
+    return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
+
+
 def choose_method(name: str) -> Method:
     """Return a method by its name on the command line."""
     check_choice("--method", name, tuple(METHODS))

@@ -27,7 +27,8 @@ from confide.files.counts_files import (
     write_counts,
 )
 from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
-from confide.files.privatizing import privatize_file
+from confide.files.metadata import Metadata, read_metadata
+from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
     alphabet_record,
@@ -41,6 +42,7 @@ from confide.files.records import (
 )
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.shuffling import shuffle
 from confide.files.writing import (
     as_meant,
     as_shown,
@@ -66,6 +68,8 @@ __all__ = [
     "GroupedCounts",
     "Heading",
     "Key",
+    "Metadata",
+    "Privatized",
     "Reason",
     "Reject",
     "Rows",
@@ -88,12 +92,14 @@ __all__ = [
     "privatize_file",
     "read_counts",
     "read_heading",
+    "read_metadata",
     "read_report_rows",
     "read_value_batches",
     "read_values",
     "report_columns",
     "report_sink",
     "save_counts",
+    "shuffle",
     "to_json",
     "whole_file",
     "write_counts",

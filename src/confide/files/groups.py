@@ -17,6 +17,7 @@ from confide.estimates import Estimate, recover, recover_groups
 from confide.files.rows import Account
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
+from confide.origins import Origin
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits, fit_pools
 from confide.theory.verdicts import Finding, all_of
@@ -62,13 +63,19 @@ class GroupedCounts(Mapping[Key, Counts]):
         The counts by group.
     rows
         The account of rows.
+    origin
+        Of how many reports of all groups it is known with which noise they were made; the sum of the groups' if left
+        out. Where reports of several origins were counted together, of one group it is not known.
     """
 
     by: tuple[str, ...]
     groups: Mapping[Key, Counts]
     rows: Account
+    origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
+        if not self.origin.total:
+            object.__setattr__(self, "origin", sum((one.origin for one in self.groups.values()), Origin()))
         for key in self.groups:
             if len(key) != len(self.by):
                 raise InvalidCountsError(f"A group is named by {', '.join(self.by)}; got {key!r}.")
@@ -76,7 +83,7 @@ class GroupedCounts(Mapping[Key, Counts]):
     @property
     def merged(self) -> Counts:
         """The counts of all groups together."""
-        return merge(self.groups.values())
+        return merge(self.groups.values()).with_origin(self.origin)
 
     def __getitem__(self, key: Key) -> Counts:
         return self.groups[key]
@@ -130,12 +137,21 @@ class GroupEstimates:
         How many reports each group has.
     estimates
         What was recovered for each.
+    origin
+        Of how many reports of all groups it is known with which noise they were made; the sum of the groups' if left
+        out.
     """
 
     survey: Survey
     by: tuple[str, ...]
     reports: Mapping[Key, float]
     estimates: Mapping[Key, Estimate]
+    origin: Origin = field(default_factory=Origin)
+
+    def __post_init__(self) -> None:
+        if not self.origin.total:
+            parts = (part.origin for one in self.estimates.values() for part in one.groups.values())
+            object.__setattr__(self, "origin", sum(parts, Origin()))
 
     @property
     def total(self) -> float:
@@ -187,7 +203,7 @@ def estimate_file(
         alone = {key: pool[0][0] for key, pool in pools.items()}
         estimates = recover_groups(alone, survey.mechanism, method, progress)
     reports = {key: sum(part.total for part, _ in pool) for key, pool in pools.items()}
-    return GroupEstimates(survey, counts.heading.by, reports, estimates)
+    return GroupEstimates(survey, counts.heading.by, reports, estimates, counts.origin)
 
 
 def _estimate_pools(pools: Mapping[Key, Pool], method: Method, progress: Progress | None) -> dict[Key, Estimate]:

@@ -12,20 +12,21 @@ import confide
 from confide.alphabets import Integers
 from confide.comparisons import Outcome
 from confide.counts import Counts
-from confide.explanations import CERTIFICATE_MEANING, FACTOR_MEANING, explain_choices, explain_guarantee
+from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
-from confide.guarantees import LocalDP
 from confide.intervals import Band, Interval, percent
 from confide.pages.markup import (
     NONE,
     bullets,
     document,
     fact_list,
+    mark_simulated,
     note,
     paragraph,
     provenance,
     remark_open,
     section,
+    state_promise,
     table,
     text,
     warn_not_identified,
@@ -67,7 +68,6 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     outcomes: Sequence[Outcome],
     truth: ArrayLike | None = None,
     noisy: ArrayLike | None = None,
-    seed: int | None = None,
     *,
     band: Band | None = None,
     answers: Sequence[Interval] = (),
@@ -79,15 +79,13 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     survey
         What was asked and how answers were blurred.
     counts
-        The reports.
+        The reports; the page says of their noise what their `origin` proves, and no more.
     outcomes
         What :func:`confide.assess` returned, one for each method.
     truth
         The true distribution over the alphabet, where it is known.
     noisy
         The share of each report; computed from the counts if left out.
-    seed
-        What the reports were drawn with, if they were simulated.
     band
         The intervals of all values of the first estimate, :meth:`confide.Estimate.interval`.
     answers
@@ -100,13 +98,14 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     >>> page.splitlines()[0]
     '<!DOCTYPE html>'
     """
-    gathered = gather(survey, counts, outcomes, truth, noisy, seed)
+    gathered = gather(survey, counts, outcomes, truth, noisy)
     story = replace(gathered, band=band, answers=_with_statistics(gathered, answers))
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
     sections = (
+        mark_simulated(counts.origin),
         warn_poor_fit(fit),
         warn_not_identified(known),
-        _promise(story),
+        state_promise(survey, counts.origin),
         show_distributions(story),
         _show_certainty(story),
         _show_methods(story),
@@ -120,18 +119,6 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         facts=fact_list(list_facts(story)),
         body="\n".join(sections),
         footer=_provenance(story),
-    )
-
-
-def _promise(story: Story) -> str:
-    guarantee = story.survey.mechanism.guarantee
-    is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
-    words_of_it = str(guarantee)
-    return section(
-        "What each person was promised",
-        paragraph(f"{words_of_it[:1].upper()}{words_of_it[1:]}."),
-        bullets(explain_guarantee(story.survey)),
-        note(FACTOR_MEANING) if is_bounded else "",
     )
 
 
@@ -182,11 +169,10 @@ def _choices(story: Story) -> list[str]:
 
 
 def _provenance(story: Story) -> str:
-    seed = "the operating system's secure generator" if story.seed is None else f"a simulation with seed {story.seed}"
     methods = listed([repr(outcome.estimate.method) for outcome in story.outcomes])
     return provenance(
-        f"Made by confide {confide.__version__} with {methods}. Randomness of the reports: {seed}.",
-        "The survey, which devices and curator both read:",
+        f"Made by confide {confide.__version__} with {methods}. {story.counts.origin}",
+        "The survey that the reports were read with:",
         survey=story.survey,
     )
 

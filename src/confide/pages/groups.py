@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import confide
-from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.figures import Panel, Role, style
 from confide.files import GroupEstimates, Key, label_group
 from confide.pages.markup import (
     NONE,
-    bullets,
     callout,
     document,
     fact_list,
+    introduce_reports,
+    mark_simulated,
     note,
-    paragraph,
     provenance,
     remark_open,
     section,
+    state_promise,
     swatch,
     table,
     text,
@@ -46,7 +47,14 @@ def groups_page(groups: GroupEstimates) -> str:
         summary=text(_summary(groups)),
         facts=_facts(groups),
         body="\n".join(
-            (_poor_fit(groups), _not_identified(groups), _pictures(groups), _numbers(groups), _promise(groups))
+            (
+                mark_simulated(groups.origin),
+                _poor_fit(groups),
+                _not_identified(groups),
+                _pictures(groups),
+                _numbers(groups),
+                state_promise(survey, groups.origin),
+            )
         ),
         footer=_provenance(groups),
     )
@@ -66,9 +74,9 @@ def _not_identified(groups: GroupEstimates) -> str:
 
 def _summary(groups: GroupEstimates) -> str:
     method = next(iter(groups.estimates.values())).method
+    reports = f"{groups.total:,.10g} reports of {len(groups.estimates):,} groups"
     return (
-        f"{groups.total:,.10g} reports came in from {len(groups.estimates):,} groups, each blurred by "
-        f"{describe_mechanism(groups.survey)} before it was sent. From these alone, {method.name} recovered how the "
+        f"{introduce_reports(groups.survey, reports, groups.origin)} From these alone, {method.name} recovered how the "
         f"true values are distributed in each group."
     )
 
@@ -80,6 +88,7 @@ def _facts(groups: GroupEstimates) -> str:
         "Reports": f"{groups.total:,.10g}",
         "Smallest group": f"{sizes[0]:,.10g} reports",
         "Largest group": f"{sizes[-1]:,.10g} reports",
+        "Noise": groups.origin.in_short,
         "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
     }
     return fact_list(facts)
@@ -132,16 +141,10 @@ def _row(groups: GroupEstimates, key: Key) -> list[str]:
     return [text(cell) for cell in cells]
 
 
-def _promise(groups: GroupEstimates) -> str:
-    words = str(groups.survey.mechanism.guarantee)
-    promised = paragraph(f"{words[:1].upper()}{words[1:]}.")
-    return section("What each person was promised", promised, bullets(explain_guarantee(groups.survey)))
-
-
 def _provenance(groups: GroupEstimates) -> str:
     method = next(iter(groups.estimates.values())).method
     return provenance(
-        f"Made by confide {confide.__version__} with {method!r}, each group on its own.",
-        "The survey, which devices and curator both read:",
+        f"Made by confide {confide.__version__} with {method!r}, each group on its own. {groups.origin}",
+        "The survey that the reports were read with:",
         survey=groups.survey,
     )

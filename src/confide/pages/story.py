@@ -27,14 +27,14 @@ from confide.checks import as_distribution
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.explanations import describe_mechanism, describe_value
+from confide.explanations import describe_value
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.intervals import Band, Interval, percent
 from confide.mechanisms.planar import nearest_cells
 from confide.methods import Method
-from confide.pages.markup import NONE
+from confide.pages.markup import NONE, introduce_reports
 from confide.surveys import Survey
 from confide.wording import listed, with_unit
 
@@ -139,7 +139,6 @@ class Story:
     outcomes: tuple[Outcome, ...]
     truth: FloatArray | None
     noisy: Noisy | None
-    seed: int | None
     band: Band | None = None
     answers: tuple[Interval, ...] = ()
 
@@ -213,7 +212,6 @@ def gather(
     outcomes: Sequence[Outcome],
     truth: ArrayLike | None,
     noisy: ArrayLike | None,
-    seed: int | None,
 ) -> Story:
     """Check the parts of a page and put them together."""
     if not outcomes:
@@ -221,13 +219,13 @@ def gather(
     alphabet = outcomes[0].estimate.alphabet
     known = None if truth is None else as_distribution(truth, alphabet.size, "truth")
     sent = summarise_reports(survey, counts, noisy, alphabet)
-    return Story(survey, counts, tuple(outcomes), known, sent, seed)
+    return Story(survey, counts, tuple(outcomes), known, sent)
 
 
 def summarise(story: Story) -> str:
     """Return the page in a few sentences: what was sent, what was done, what came out."""
     methods = listed(story.full_names)
-    sent = f"{_reports(story.counts)} came in, each blurred by {describe_mechanism(story.survey)} before it was sent."
+    sent = introduce_reports(story.survey, _reports(story.counts), story.counts.origin)
     done = f"From these alone, {methods} recovered how the true values are distributed."
     return f"{sent} {done} {_main_result(story)}".rstrip()
 
@@ -237,7 +235,8 @@ def list_facts(story: Story) -> dict[str, str]:
     facts = {
         "Reports": f"{story.counts.total:,.10g}",
         "Possible values" if story.survey.alphabet.is_finite else "Likely values": f"{story.alphabet.size:,}",
-        "Promise": _promise_in_short(story.survey.mechanism.guarantee),
+        "Promise of the survey": _promise_in_short(story.survey.mechanism.guarantee),
+        "Noise": story.counts.origin.in_short,
         "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
     if not story.closest:
