@@ -146,18 +146,18 @@ def test_the_operating_system_draws_the_order(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_kinds_of_reports_survive() -> None:
-    objects = np.array([[3, "f"], [4, "m, n"], [5, ""]], dtype=object)
-    columns = (
-        np.array([[2**62, -1], [0, 3], [5, 6]]),
-        objects,
-        np.array([0.5, -1e300, 2.0]),
-        np.array(["a", "b", "c"]),
-    )
+    columns = {
+        "texts": np.array(["a", "b", "c"]),
+        "small": np.array([100, -3, 7]),
+        "words": np.array([[2**62, -1], [0, 3], [5, 6]]),
+        "pairs": np.array([[3, "f"], [4, "m, n"], [5, ""]], dtype=object),
+        "reals": np.array([0.5, -1e300, 2.0]),
+    }
     with Shuffler(as_bits(None)) as shuffler:
-        shuffler.add(columns)
-        ((words, pairs, reals, texts),) = shuffler.pieces()
-    order = [["a", "b", "c"].index(text) for text in texts]
-    for before, after in zip(columns, (words, pairs, reals, texts), strict=True):
+        shuffler.add(tuple(columns.values()))
+        (found,) = shuffler.pieces()
+    order = [["a", "b", "c"].index(text) for text in found[0]]
+    for before, after in zip(columns.values(), found, strict=True):
         assert before.dtype == after.dtype
         assert before[order].tolist() == after.tolist()
 
