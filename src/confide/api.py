@@ -13,7 +13,7 @@ from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning, S
 from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Resolution
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -61,6 +61,7 @@ from confide.theory.likely_subsets import LikelySubset, likely_subset
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
     from confide.counting import count, read_reports
+    from confide.diagnosis import Diagnosis, diagnose
     from confide.files import (
         CountedReports,
         GroupedCounts,
@@ -72,7 +73,6 @@ if typing.TYPE_CHECKING:
         write_reports,
     )
     from confide.plans import Plan, plan
-    from confide.theory.diagnosis import Diagnosis, diagnose
 
 __all__ = [
     "IBU",
@@ -137,6 +137,7 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Resolution",
     "SimulatedReportsWarning",
     "Smooth",
     "Solution",
@@ -183,13 +184,13 @@ __all__ = [
 _LATER = {
     "Audit": "audits",
     "CountedReports": "files",
-    "Diagnosis": "theory.diagnosis",
+    "Diagnosis": "diagnosis",
     "GroupedCounts": "files",
     "Metadata": "files",
     "Plan": "plans",
     "audit": "audits",
     "count": "counting",
-    "diagnose": "theory.diagnosis",
+    "diagnose": "diagnosis",
     "load_counts": "files",
     "plan": "plans",
     "read_metadata": "files",

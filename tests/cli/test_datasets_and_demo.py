@@ -83,6 +83,6 @@ def test_the_demo_does_without_figures(call: Call, folder: Path, monkeypatch: py
         monkeypatch.setitem(sys.modules, module, None)
     ending = call("demo", "--output", "page.html")
     assert ending.code == 0
-    assert "pip install 'confide[figures]'" in ending.err
+    assert "pip install 'matplotlib>=3.8'" in ending.err
     assert "INV-P" in ending.out
     assert not (folder / "page.html").exists()

@@ -8,6 +8,8 @@ import numpy as np
 
 import confide
 from confide.alphabets import Grid
+from confide.diagnosis import Diagnosis, QueryAnswer
+from confide.diagnosis.words import evidence_in_words, findings, verdict_in_words
 from confide.figures import Panel, draw_classes, draw_ranges, draw_sheet, draw_simplex, to_svg
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
@@ -30,9 +32,7 @@ from confide.pages.markup import (
 )
 from confide.pages.pictures import show_key
 from confide.surveys import Survey
-from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict, labels_in, without_labels
-from confide.theory.words import evidence_in_words, findings, verdict_in_words
 
 # Values up to which the lowest and highest shares are drawn, and classes that are listed; --json has all of them.
 MOST_DRAWN, MOST_LISTED = 2000, 200

@@ -31,7 +31,7 @@ from confide.explanations import describe_value
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
-from confide.intervals import Band, Interval
+from confide.intervals import Band, Interval, percent
 from confide.mechanisms.planar import nearest_cells
 from confide.methods import Method
 from confide.pages.markup import NONE, introduce_reports
@@ -186,8 +186,9 @@ class Story:
 
     @property
     def has_distances(self) -> bool:
-        """Whether values lie nearer and farther in one unit; else total variation says all there is to say."""
-        return not isinstance(self.alphabet, Categories | Pairs)
+        """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
+        is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
+        return not (is_left_out or isinstance(self.alphabet, Categories | Pairs))
 
     @cached_property
     def truth_panel(self) -> list[Panel]:
@@ -239,9 +240,17 @@ def list_facts(story: Story) -> dict[str, str]:
         "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
     if not story.closest:
-        return facts | {f"{story.names[0]} is below the maximum by": bound_certificate(story.outcomes[0])}
+        first = story.outcomes[0]
+        certified = {f"{story.names[0]} is below the maximum by": bound_certificate(first)}
+        return facts | (certified if first.estimate.method.seeks_maximum else _centre(story))
     place = story.closest[0]
     return facts | {f"Distance from the truth, {story.names[place]}": _distance(story, story.outcomes[place])}
+
+
+def _centre(story: Story) -> dict[str, str]:
+    """Return the median with its interval, where the page has it: how sure a method is that seeks no maximum."""
+    found = [one for one in story.answers if one.question == "median"]
+    return {f"Median, at {percent(one.level)}": f"{one.low:g} to {one.high:g}" for one in found}
 
 
 def describe_emd(story: Story, outcome: Outcome) -> str:
@@ -259,7 +268,7 @@ def describe_accuracy(story: Story, outcome: Outcome) -> str:
     if not outcome.estimate.is_distribution:
         return "Not a distribution: it has negative shares"
     if story.distance(outcome) is None:
-        return describe_certificate(outcome)
+        return describe_certificate(outcome) if outcome.estimate.method.seeks_maximum else ""
     variation = f"TV {describe_total_variation(outcome)}"
     return f"EMD {describe_emd(story, outcome)}, {variation}" if story.has_distances else variation
 
@@ -276,6 +285,8 @@ def bound_certificate(outcome: Outcome) -> str:
     certificate = outcome.estimate.certificate
     if math.isnan(certificate):
         return "not a distribution"
+    if not outcome.estimate.method.seeks_maximum:
+        return NONE
     if certificate < 0.001:
         return "less than 0.001"
     return "no bound" if math.isinf(certificate) else f"at most {_short(certificate)}"
