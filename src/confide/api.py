@@ -14,7 +14,7 @@ from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Resolution
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -63,6 +63,7 @@ from confide.theory.likely_subsets import LikelySubset, likely_subset
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
     from confide.counting import count, read_reports
+    from confide.diagnosis import Diagnosis, diagnose
     from confide.files import (
         CountedReports,
         GroupedCounts,
@@ -70,10 +71,10 @@ if typing.TYPE_CHECKING:
         load_counts,
         read_metadata,
         save_counts,
+        shuffle,
         write_reports,
     )
     from confide.plans import Plan, plan
-    from confide.theory.diagnosis import Diagnosis, diagnose
 
 __all__ = [
     "IBU",
@@ -141,6 +142,7 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Resolution",
     "SimulatedReportsWarning",
     "Smooth",
     "Solution",
@@ -177,6 +179,7 @@ __all__ = [
     "read_metadata",
     "read_reports",
     "save_counts",
+    "shuffle",
     "tally",
     "total_variation",
     "truncated",
@@ -186,18 +189,19 @@ __all__ = [
 _LATER = {
     "Audit": "audits",
     "CountedReports": "files",
-    "Diagnosis": "theory.diagnosis",
+    "Diagnosis": "diagnosis",
     "GroupedCounts": "files",
     "Metadata": "files",
     "Plan": "plans",
     "audit": "audits",
     "count": "counting",
-    "diagnose": "theory.diagnosis",
+    "diagnose": "diagnosis",
     "load_counts": "files",
     "plan": "plans",
     "read_metadata": "files",
     "read_reports": "counting",
     "save_counts": "files",
+    "shuffle": "files",
     "write_reports": "files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""

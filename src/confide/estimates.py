@@ -17,7 +17,8 @@ from confide.checks import read_only
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Inference, Interval
+from confide.intervals import Band, Basis, Inference, Interval, Resolution
+from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
@@ -56,7 +57,9 @@ class Estimate:
     log_likelihood
         The log-probability of all reports together, in nats; not a number where the answer is no distribution.
     certificate
-        No distribution whatever has a log-likelihood higher than this one's by more than this many nats.
+        No distribution whatever has a log-likelihood higher than this one's by more than this many nats. It measures a
+        method that seeks the maximum (:attr:`Method.seeks_maximum`); the default leaves it on purpose, and `fit` and
+        intervals say how good its answer is.
     iterations
         How many the method took; 0 for a closed form.
     status, ending
@@ -187,6 +190,32 @@ class Estimate:
         """Return the lowest value at or below which this share of people lies, with its interval."""
         return self._inference.quantile(share, level, basis)
 
+    def resolution(
+        self, error: float = ERROR, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
+    ) -> Resolution:
+        """Return the narrowest windows of values whose shares these reports tell, and what they tell best and worst.
+
+        Parameters
+        ----------
+        error
+            How far a share may be from the truth: 0.05 for five percentage points. Half of what the fullest window of
+            a width holds, where that is less.
+        level
+            The share of surveys, were they repeated, in which the truth of each window lies as near.
+        basis
+            What the intervals rest on: :class:`Likelihood` if left out, which believes nothing of the truth, or
+            :class:`Bootstrap`, which gives narrower windows to who believes the method.
+        name
+            What a value is called in the questions; "value" if left out.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
+        'single values'
+        """
+        return resolve(self._inference, error, level, basis, name)
+
     @cached_property
     def _inference(self) -> Inference:
         if not self.groups:
@@ -219,8 +248,17 @@ class Estimate:
         return (
             f"<Estimate of {self.alphabet!r} by {self.method!r}: {self.status} "
             f"after {counted(self.iterations, 'iteration')}, "
-            f"log-likelihood {self.log_likelihood:,.3f}, {_certificate_words(self.certificate)}>"
+            f"log-likelihood {self.log_likelihood:,.3f}{self._worth()}>"
         )
+
+    def _worth(self) -> str:
+        """Return how good the answer is, as far as that is known without computing."""
+        if not self.is_distribution:
+            return ", not a distribution"
+        if self.method.seeks_maximum:
+            return f", at most {self.certificate:.3g} below the maximum"
+        tested = self.__dict__.get("fit")
+        return "" if tested is None else f", fit: {tested.verdict}"
 
 
 Group = tuple[Counts, Mechanism]
@@ -389,12 +427,6 @@ def judge(
         identification=pool_identification(mechanisms),
         choices=solution.choices,
     )
-
-
-def _certificate_words(certificate: float) -> str:
-    if math.isnan(certificate):
-        return "not a distribution"
-    return f"at most {certificate:.3g} below the maximum"
 
 
 def check_groups(groups: Sequence[Any]) -> None:

@@ -44,12 +44,13 @@ FACTOR_MEANING = (
 """Meaning of the factor in the examples of :func:`explain_guarantee`."""
 
 CERTIFICATE_MEANING = (
-    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. The "
-    "certificate is a proof that no distribution whatever does better than this one by more than the stated amount. "
-    "It needs no knowledge of the truth. Close to 0, the answer is the best explanation of the reports, for all "
-    "practical purposes. It is not a distance from the truth, which itself lies somewhat below the maximum: the best "
-    "explanation of the reports also explains their noise, and under strong noise a method that stops a little earlier "
-    "often comes closer to the truth."
+    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. For a "
+    "method that climbs towards it, the certificate is a proof that no distribution whatever does better than this one "
+    "by more than the stated amount. It needs no knowledge of the truth. Close to 0, the answer is the best "
+    "explanation of the reports, for all practical purposes. It is not a distance from the truth, which itself lies "
+    "somewhat below the maximum: the best explanation of the reports also explains their noise, and under strong noise "
+    "a method that stops a little earlier often comes closer to the truth. So methods that smooth, mix or hold reports "
+    "out have none: the fit and the intervals say how good their answers are."
 )
 """Meaning of an estimate's certificate."""
 

@@ -75,11 +75,13 @@ class Origin:
         return self.noise is Noise.SECURE
 
     @property
-    def adjective(self) -> str:
-        """What to call these reports, in one word: nothing where none is simulated."""
-        if not self.is_simulated:
-            return ""
-        return "simulated" if self.noise is Noise.SEEDED else "partly simulated"
+    def in_short(self) -> str:
+        """The noise in a word or two."""
+        if self.noise is Noise.SEEDED:
+            return "simulated"
+        if self.noise is None:
+            return "partly simulated" if self.is_simulated else "partly not known"
+        return str(self.noise)
 
     @property
     def record(self) -> dict[str, Any]:

@@ -109,15 +109,15 @@ def test_quartiles_stand_in_order() -> None:
     outcomes = assess(survey, counts, cf.Inversion("project"))
     below = np.cumsum(outcomes[0].estimate.distribution)
     low, middle, high = (int(np.searchsorted(below, share)) for share in (0.25, 0.5, 0.75))
-    words = summarise(gather(survey, counts, outcomes, None, None, None))
+    words = summarise(gather(survey, counts, outcomes, None, None))
     assert re.search(rf"between \D*{low}\D* and \D*{high}\D*, and the median is \D*{middle}\D*\.$", words), words
 
 
 def test_those_who_tie_are_closest_together() -> None:
     survey, counts, truth = case("line")
-    story = gather(survey, counts, judged(assess(survey, counts, cf.IBU(), cf.MLE())), truth, None, None)
+    story = gather(survey, counts, judged(assess(survey, counts, cf.IBU(), cf.MLE())), truth, None)
     assert story.closest == [0]
-    assert gather(survey, counts, judged(assess(survey, counts, cf.IBU()))[:1] * 2, truth, None, None).closest == [0, 1]
+    assert gather(survey, counts, judged(assess(survey, counts, cf.IBU()))[:1] * 2, truth, None).closest == [0, 1]
 
 
 def test_bits_and_moved_reports_are_weighed_by_how_often_they_came() -> None:

@@ -10,6 +10,7 @@ from confide.cli.terminal import (
     TITLE,
     fit_line,
     identified_line,
+    noise_lines,
     note_not_identified,
     note_poor_fit,
     progress,
@@ -21,6 +22,7 @@ from confide.cli.terminal import (
     show_pairs,
     warn,
 )
+from confide.cli.usage import Statistic
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.files import (
     CountsFile,
@@ -61,9 +63,10 @@ FEW_ASKED = 50
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of the groups: queries, a level where one was given, outputs, and how to show all."""
+    """What is wanted of the groups: queries, statistics, a level where one was given, outputs, and how to show all."""
 
     queries: list[str]
+    statistics: list[Statistic]
     level: float | None
     outputs: list[Path]
     everything: bool
@@ -71,7 +74,7 @@ class Wanted:
 
     def is_asked(self, groups: int) -> bool:
         """Whether mean, median and queries are given intervals."""
-        return bool(self.queries) or self.level is not None or groups <= FEW_ASKED
+        return bool(self.queries or self.statistics) or self.level is not None or groups <= FEW_ASKED
 
     def has_bands(self, groups: int) -> bool:
         """Whether every value is."""
@@ -131,7 +134,8 @@ def _ask(found: SurveyGroups, wanted: Wanted) -> GroupAnswers:
     if not wanted.is_asked(len(found)):
         return GroupAnswers()
     with progress_bar("Finding intervals", len(found)) as advance:
-        questions = ask_groups(found, wanted.queries, level, progress=advance)
+        shares = [one.share for one in wanted.statistics if one.share is not None]
+        questions = ask_groups(found, wanted.queries, level, quantiles=shares, progress=advance)
     if not wanted.has_bands(len(found)):
         return GroupAnswers(questions)
     with progress_bar("Intervals of single values", len(found)) as advance:
@@ -155,6 +159,7 @@ def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, eve
         [
             ("Survey", found.survey.title),
             ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
+            *noise_lines(found.origin),
             ("Groups", f"{len(found):,}, by {', '.join(found.by)}"),
             ("Method", f"{found.first.method!r}, each group on its own"),
             ("Ended", told),

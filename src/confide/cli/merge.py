@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli.terminal import say, show_json, show_pairs, warn
+from confide.cli.terminal import noise_lines, say, show_json, show_pairs, warn, warn_of_mixture
 from confide.cli.usage import AsJson, check_outputs
 from confide.counting import merge_files
 from confide.errors import InvalidParameterError
@@ -67,14 +67,17 @@ def merge(
     heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
     if heading.is_over_limit:
         warn(_over_limit(heading))
+    warn_of_mixture(heading.origin(heading.rows.people))
     if as_json:
         record = {"files": len(counts), "output": str(output), "surveys": len(heading.surveys), "by": list(heading.by)}
         rows = {"read": heading.rows.read, "accepted": heading.rows.accepted}
-        show_json(record | {"rows": rows, "repetition": _repetition_record(heading)})
+        known = heading.origin(heading.rows.people)
+        show_json(record | {"rows": rows, "origin": known.record, "repetition": _repetition_record(heading)})
         return
     say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
+    pairs += noise_lines(heading.origin(heading.rows.people))
     pairs += [("Promise", describe_merged(heading))]
     show_pairs(pairs)
 

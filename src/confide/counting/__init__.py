@@ -10,6 +10,7 @@ GroupedCounts(2 groups by town, 3 rows)
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -204,6 +205,7 @@ def read_reports(
     columns: Sequence[str] = (),
     rejects: PathLike | None = None,
     cure: str = "Correct or remove them, or name a file to set them aside in.",
+    beside: Sequence[Reject] = (),
 ) -> ReportInput:
     r"""Read reports for one estimate with the reader that fits the file.
 
@@ -223,6 +225,8 @@ def read_reports(
         Where rows that cannot be used are set aside; without it, one such row is an error.
     cure
         What to tell about such rows.
+    beside
+        Rows of other files, such as true values, to set aside in the same place.
 
     >>> import tempfile
     >>> from confide import Integers, TruncatedGeometric
@@ -235,15 +239,17 @@ def read_reports(
     if is_counts_file(path):
         file = read_counts(path)
         file.heading.require(survey, path)
+        if rejects is not None and beside:
+            write_rejects(rejects, beside)
         return _from_counts(file, path)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
         rows = read_report_rows(path, survey, columns)
-        _screen(rows.account, rows.rejected, rejects, cure)
+        _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
         rows.account.require_any(rows.alphabet)
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
         return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
-    return _from_engine(path, survey, columns, rejects, cure)
+    return _from_engine(path, survey, columns, rejects, cure, beside)
 
 
 def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
@@ -258,12 +264,18 @@ def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
 
 
 def _from_engine(
-    path: PathLike, survey: Survey, columns: Sequence[str], rejects: PathLike | None, cure: str
+    path: PathLike,
+    survey: Survey,
+    columns: Sequence[str],
+    rejects: PathLike | None,
+    cure: str,
+    beside: Sequence[Reject],
 ) -> ReportInput:
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
-        _screen(replace(account, first=first_few(ledger.rejects())), ledger.rejects(), rejects, cure)
+        named = replace(account, first=first_few(ledger.rejects()))
+        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
         account.require_any(request.alphabet)
         counts = _to_counted(ledger, Heading((survey,), (), account, origins=(origin_of(ledger),)))
         notes = tuple(ledger.traces.notes(ledger.report_names))

@@ -326,9 +326,9 @@ def merge_files(
             _refuse_unsound(file, heading, connection)
         _execute(connection, f"CREATE TEMP TABLE merged AS {_sum_query(headings, merged, list(surveys))}")
         order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
-        rows = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
-        write_counts(output, rows, merged)
-    return merged
+        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
+        sums = write_counts(output, batches, merged)
+    return replace(merged, rows=replace(rows, people=sums.people))
 
 
 def _add_origins(headings: dict[str, Heading], marks: list[str]) -> tuple[Origin, ...]:

@@ -37,7 +37,7 @@ from confide.files.groups import (
     label_group,
 )
 from confide.files.metadata import Metadata, read_metadata
-from confide.files.privatizing import privatize_file
+from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
     alphabet_record,
@@ -51,6 +51,7 @@ from confide.files.records import (
 )
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.shuffling import shuffle
 from confide.files.writing import (
     as_meant,
     as_shown,
@@ -77,6 +78,7 @@ __all__ = [
     "Heading",
     "Key",
     "Metadata",
+    "Privatized",
     "Reason",
     "Reject",
     "Rows",
@@ -108,6 +110,7 @@ __all__ = [
     "report_columns",
     "report_sink",
     "save_counts",
+    "shuffle",
     "to_json",
     "whole_file",
     "write_counts",

@@ -130,10 +130,18 @@ class SurveyGroups(GroupEstimates):
         What was asked.
     by
         The columns that name a group.
+    origin
+        Where the noise of their reports comes from; the sum of what the counts know, if left out.
     """
 
     survey: Survey
     by: tuple[str, ...]
+    origin: Origin = field(default_factory=Origin)
+
+    def __post_init__(self) -> None:
+        if not self.origin.total:
+            parts = (part.origin for one in self.values() for part in one.groups.values())
+            object.__setattr__(self, "origin", sum(parts, Origin()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +173,25 @@ def estimate_file(
     pools = counts.pools
     if not pools:
         raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
-    return SurveyGroups(recover_pools(pools, method, progress).estimates, survey, counts.heading.by)
+    found = recover_pools(pools, method, progress)
+    return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin)
 
 
 def ask_groups(
-    groups: SurveyGroups, queries: Sequence[str], level: float, *, progress: Progress | None = None
+    groups: SurveyGroups,
+    queries: Sequence[str],
+    level: float,
+    *,
+    quantiles: Sequence[float] = (),
+    progress: Progress | None = None,
 ) -> dict[str, dict[Key, Interval]]:
-    """Ask all groups for their mean and median, where values are numbers, and for queries; in one go."""
+    """Ask all groups for mean, median and further quantiles, where values are numbers, and for queries; in one go."""
     questions: dict[str, Question] = {}
     if groups.has_numbers:
         questions["mean"] = partial(Inference.seek_mean, level=level, basis=None)
-        questions["median"] = partial(Inference.seek_quantile, share=0.5, level=level, basis=None)
+        for share in dict.fromkeys([0.5, *quantiles]):
+            name = "median" if share == 0.5 else f"quantile {share:g}"
+            questions[name] = partial(Inference.seek_quantile, share=share, level=level, basis=None)
     for query in queries:
         questions[query] = partial(Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None)
     answers = groups.answer(list(questions.values()), progress=progress)

@@ -13,18 +13,18 @@ import numpy as np
 from confide.alphabets import Alphabet
 from confide.comparisons import Outcome
 from confide.counts import Counts
+from confide.diagnosis import Diagnosis, QueryAnswer
+from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
 from confide.files.groups import GroupAnswers, Key, SurveyGroups
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
-from confide.intervals import Band, Interval
+from confide.intervals import Band, Interval, Resolution
 from confide.surveys import ALPHABETS, Survey
-from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.maximum_set import MaximumSet
 from confide.theory.verdicts import Finding
-from confide.theory.words import verdict_in_words
 
 
 def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
@@ -55,6 +55,7 @@ def estimate_record(
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": counts.total,
+        "origin": counts.origin.record,
         "method": answer.method.name,
         "settings": repr(answer.method),
         "status": str(answer.status),
@@ -63,15 +64,18 @@ def estimate_record(
         "iterations": answer.iterations,
         "seconds": answer.seconds,
         "log_likelihood": answer.log_likelihood,
-        "certificate": answer.certificate,
+        "certificate": answer.certificate if answer.method.seeks_maximum else None,
+        "below_maximum_by_at_most": answer.certificate,
         "identification": finding_record(answer.identification),
         "fit": fit_record(answer.fit),
         "emd": outcome.emd,
+        "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
         "interval": None if band is None else _band_record(band),
-        "queries": [_answer_record(one) for one in answers],
+        "queries": [_answer_record(one) for one in answers if one.is_share],
+        "statistics": [_answer_record(one) for one in answers if not one.is_share],
     }
 
 
@@ -184,6 +188,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": groups.total,
+        "origin": groups.origin.record,
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
@@ -230,7 +235,9 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "reports": None if diagnosis.counts is None else diagnosis.counts.total,
-        "words": verdict_in_words(diagnosis),
+        "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
+        "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
+        "resolution": None if diagnosis.resolution is None else _resolution(diagnosis.resolution),
         "identification": _finding(diagnosis.identification),
         "consistency": {
             "verdict": str(diagnosis.consistency.verdict),
@@ -297,8 +304,20 @@ def _inversion(error: InversionError) -> dict[str, Any]:
     }
 
 
-def _answer(answer: QueryAnswer) -> dict[str, Any]:
+def _resolution(found: Resolution) -> dict[str, Any]:
+    answers = {name: getattr(found, name) for name in ("least_known", "not_told", "best", "worst")}
     return {
+        "width": found.width,
+        "windows": found.windows,
+        "error": found.error,
+        "level": found.level,
+        "within": found.within,
+    } | {name: None if one is None else _answer_record(one) for name, one in answers.items()}
+
+
+def _answer(answer: QueryAnswer) -> dict[str, Any]:
+    found = answer.interval
+    return ({} if found is None else _answer_record(found)) | {
         "query": answer.query,
         "identification": _finding(answer.identification),
         "lowest": answer.lowest,

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import os
 import secrets
 import sys
@@ -367,9 +368,9 @@ class _Watched:
     def flush(self) -> None:
         self._stream.flush()
 
-    def put(self, text: str) -> None:
+    def put(self, text: str | bytes) -> None:
         """Write a text, compressed if need be."""
-        (self.packed or self).write(text.encode())
+        (self.packed or self).write(text.encode() if isinstance(text, str) else text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -381,7 +382,7 @@ class _CsvSink(ReportSink):
         self._stream.put(csv_text(self.names, []))
 
     def _write(self, columns: list[Any]) -> None:
-        self._stream.put(as_lines(columns))
+        self._stream.put(_integer_lines(columns) or as_lines(columns))
 
 
 class _JsonSink(ReportSink):
@@ -396,7 +397,10 @@ class _ParquetSink(ReportSink):
     _writer: Any = None
 
     def _as_column(self, kept: Any) -> Any:
-        return kept  # whose type survives
+        if not isinstance(kept, np.ndarray):
+            return kept  # whose type survives
+        # As texts, and not by way of numpy's, which have no zero at their end.
+        return require("pyarrow").array(kept.tolist(), require("pyarrow").string())
 
     def _write(self, columns: list[Any]) -> None:
         arrow = require("pyarrow")
@@ -419,9 +423,28 @@ def as_lines(columns: Sequence[Values]) -> str:
     >>> as_lines([np.array(["yes", "no, never"])])
     'yes\n"no, never"\n'
     """
-    texts = [_as_texts(column, _as_field) for column in columns]
+    # An empty text alone would be a blank line, and among others needs no quotation marks.
+    alone = '""' if len(columns) == 1 else ""
+    texts = [_as_texts(column, lambda value: _as_field(value) or alone) for column in columns]
     lines = texts[0] if len(texts) == 1 else map(",".join, zip(*texts, strict=True))
     return "\n".join(lines) + "\n"
+
+
+def _integer_lines(columns: Sequence[Values]) -> bytes | None:
+    r"""Return columns of whole numbers as lines of CSV, five times as fast as others; None where a column is no such.
+
+    >>> _integer_lines([np.array([7, 10]), np.array([-1, 0])])
+    b'7,-1\n10,0\n'
+    """
+    fields = []
+    for place, column in enumerate(columns, start=1):
+        if column.dtype.kind not in "iu" or int(column.max()) - int(column.min()) > SMALL_RANGE:
+            return None
+        low, end = int(column.min()), "\n" if place == len(columns) else ","
+        # numpy fills the shorter ones up with zeros, and the zeros are taken out again below.
+        texts = np.array([f"{number}{end}".encode() for number in range(low, int(column.max()) + 1)])
+        fields.append(texts[column - low].view(np.uint8).reshape(column.size, -1))
+    return np.hstack(fields).tobytes().replace(b"\0", b"")
 
 
 def _as_texts(column: Values, as_text: Callable[[Any], str]) -> list[str]:
@@ -436,7 +459,9 @@ def _as_texts(column: Values, as_text: Callable[[Any], str]) -> list[str]:
 
 
 def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """Return a number or a text as JSON, and a time as the text that it is written as; what is no number is null."""
+    is_number = not isinstance(value, float) or math.isfinite(value)
+    return json.dumps(value if is_number else None, ensure_ascii=False, default=str)
 
 
 def _integers_as_texts(column: Values) -> list[str]:
@@ -449,8 +474,9 @@ def _integers_as_texts(column: Values) -> list[str]:
 
 def _as_field(value: Any) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([value])
-    return text.getvalue()
+    # What ends a line is quoted only if the writer is told that it does.
+    csv.writer(text, lineterminator="\r\n").writerow([str(value).lower() if isinstance(value, bool) else value])
+    return text.getvalue().removesuffix("\r\n") if value not in ("", None) else ""
 
 
 def _plain(column: Values) -> Values:

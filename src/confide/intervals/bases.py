@@ -83,6 +83,13 @@ class Basis(ABC):
         """Return the ends for the value below or at which this share of people lies."""
 
     @abstractmethod
+    def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
+        """Return about how wide the interval of each of many queries is, for the widest to be asked for.
+
+        A query is a row of weights for the values that the method was given.
+        """
+
+    @abstractmethod
     def explain(self, inference: Inference, level: float) -> str:
         """Say in a sentence what the ends rest on."""
 
@@ -176,6 +183,13 @@ class Likelihood(Basis):
 
         return (yield from inference.seek_quantiles(can_be_high, cannot_be_low))
 
+    def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:  # noqa: ARG002
+        """See :meth:`Basis.spreads`: the spread of the answers of the best explanation over its replicates."""
+        family = self._replicates(inference)
+        errors = (family.answers - family.source)[:, inference.likely] @ queries.T
+        spreads: FloatArray = np.sqrt((errors**2).mean(axis=0))
+        return spreads
+
     def explain(self, inference: Inference, level: float) -> str:
         """See :meth:`Basis.explain`."""
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
@@ -193,6 +207,9 @@ class Likelihood(Basis):
     def drawn(self, inference: Inference) -> int:
         """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
         return min(self.replicates, max(FEWEST_LARGE, ENOUGH_VALUES // inference.alphabet.size))
+
+    def _replicates(self, inference: Inference) -> Family:
+        return inference.best_family(self.drawn(inference), self.seed)
 
     def _excess(self, inference: Inference) -> FloatArray:
         """Return twice of how much too high each share of the best explanation is on average."""
@@ -253,6 +270,10 @@ class Bootstrap(Basis):
         half = float(self._half_widths(inference, quantiles, level)[0])
         now, values = inference.quantile_of(inference.distribution, share), inference.numbers
         return max(float(values.min()), now - half), min(float(values.max()), now + half)
+
+    def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
+        """See :meth:`Basis.spreads`."""
+        return self._half_widths(inference, lambda theta: theta @ queries.T, level)
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
         """See :meth:`Basis.explain`."""

@@ -45,6 +45,8 @@ SMALL = 512
 MOST_REPLICATES = 2000
 """Replicates that are drawn unbidden, for a level next to one."""
 
+MEDIAN = 0.5
+
 FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
 
@@ -200,8 +202,8 @@ class Inference:
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""
         check_level("level", level)
-        chosen = _check_basis(basis, self.usual_basis(level))
-        considered = self._seen_by(chosen)
+        chosen = check_basis(basis, self.usual_basis(level))
+        considered = self.seen_by(chosen)
         low, high = chosen.band(considered, level)
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
@@ -216,8 +218,8 @@ class Inference:
 
     def seek_query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Search[Interval]:
         """Do as :meth:`query`, by a search that runs beside others."""
-        chosen = _check_basis(basis, Likelihood())
-        considered = self._seen_by(chosen)
+        chosen = check_basis(basis, Likelihood())
+        considered = self.seen_by(chosen)
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
         return (yield from considered._answer(describe_query(query), weights, limits, level, chosen))
@@ -228,8 +230,8 @@ class Inference:
 
     def seek_mean(self, level: float, basis: Basis | None) -> Search[Interval]:
         """Do as :meth:`mean`, by a search that runs beside others."""
-        chosen = _check_basis(basis, Likelihood())
-        considered = self._seen_by(chosen)
+        chosen = check_basis(basis, Likelihood())
+        considered = self.seen_by(chosen)
         weights = considered.numbers
         answer = yield from considered._answer("mean", weights, _range(weights), level, chosen)
         words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
@@ -243,8 +245,8 @@ class Inference:
         """Do as :meth:`quantile`, by a search that runs beside others."""
         check_level("level", level)
         check_level("The share of a quantile", share)
-        chosen = _check_basis(basis, Likelihood())
-        considered = self._seen_by(chosen)
+        chosen = check_basis(basis, Likelihood())
+        considered = self.seen_by(chosen)
         now = self.quantile_of(self.distribution, share)
         low, high = yield from chosen.seek_quantile_ends(considered, share, level)
         words, undetermined = chosen.explain(considered, level), self._open_quantiles(share)
@@ -253,7 +255,8 @@ class Inference:
             below = (self.numbers <= undetermined[0]).astype(np.float64)  # which some of them say is share enough
             words = f"{words}; {self._explain_open(below, undetermined)}"
         low, high = min(low, now), max(high, now)
-        return Interval(f"quantile {share:g}", now, low, high, level, words, undetermined, is_share=False)
+        question = "median" if share == MEDIAN else f"quantile {share:g}"
+        return Interval(question, now, low, high, level, words, undetermined, is_share=False)
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
@@ -294,7 +297,7 @@ class Inference:
         weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
         return weights
 
-    def _seen_by(self, basis: Basis) -> Inference:
+    def seen_by(self, basis: Basis) -> Inference:
         """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
         return self.wide if self.wide is not None and basis.looks_around else self
 
@@ -421,7 +424,8 @@ def check_level(name: str, share: object) -> None:
         raise InvalidParameterError(f"{name} must lie between 0 and 1, both excluded, such as 0.95; got {share!r}.")
 
 
-def _check_basis(basis: object, usual: Basis) -> Basis:
+def check_basis(basis: object, usual: Basis) -> Basis:
+    """Return the basis that is asked for, or the usual one."""
     if basis is None:
         return usual
     if not isinstance(basis, Basis):

@@ -84,6 +84,11 @@ class IBU(EMMethod):
             object.__setattr__(self, "start", _without_zero(start))
 
     @property
+    def seeks_maximum(self) -> bool:
+        """See :attr:`Method.seeks_maximum`; held-out reports stop it elsewhere on purpose."""
+        return self.stop != "held-out"
+
+    @property
     def name(self) -> str:
         """See :attr:`Method.name`."""
         return {"delta": "IBU", "certificate": "certified IBU", "held-out": "held-out IBU"}[self.stop]

@@ -73,6 +73,11 @@ class MLE(Method):
         check_choice("solver", self.solver, SOLVER_NAMES)
 
     @property
+    def seeks_maximum(self) -> bool:
+        """See :attr:`Method.seeks_maximum`."""
+        return True
+
+    @property
     def name(self) -> str:
         """See :attr:`Method.name`."""
         return "MLE"

@@ -6,7 +6,7 @@ import base64
 from dataclasses import dataclass
 
 import confide
-from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
+from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.figures import Panel, Role, style
 from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group
 from confide.intervals import Interval, percent
@@ -15,11 +15,14 @@ from confide.pages.markup import (
     callout,
     document,
     fact_list,
+    introduce_reports,
+    mark_simulated,
     note,
     paragraph,
     provenance,
     remark_open,
     section,
+    state_promise,
     swatch,
     table,
     text,
@@ -52,12 +55,13 @@ def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> st
     """
     survey, answers = groups.survey, answers or GroupAnswers()
     parts = (
+        mark_simulated(groups.origin),
         _poor_fit(groups),
         _not_identified(groups),
         _differences(groups),
         _numbers(groups, answers),
         _pictures(groups, answers),
-        _promise(groups),
+        state_promise(survey, groups.origin),
     )
     return document(
         title=text(f"{survey.title}, by {' and '.join(groups.by)}"),
@@ -82,9 +86,9 @@ def _not_identified(groups: SurveyGroups) -> str:
 
 def _summary(groups: SurveyGroups) -> str:
     method = groups.first.method
+    reports = f"{groups.total:,.10g} reports of {len(groups):,} groups"
     return (
-        f"{groups.total:,.10g} reports came in from {len(groups):,} groups, each blurred by "
-        f"{describe_mechanism(groups.survey)} before it was sent. From these alone, {method.name} recovered how the "
+        f"{introduce_reports(groups.survey, reports, groups.origin)} From these alone, {method.name} recovered how the "
         f"true values are distributed in each group."
     )
 
@@ -96,6 +100,7 @@ def _facts(groups: SurveyGroups) -> str:
         "Reports": f"{groups.total:,.10g}",
         "Smallest group": f"{sizes[0]:,.10g} reports",
         "Largest group": f"{sizes[-1]:,.10g} reports",
+        "Noise": groups.origin.in_short,
         "Differ": "nothing to compare"
         if len(sizes) < 2
         else f"{len(groups.differences.different):,} of {len(sizes):,}",
@@ -275,16 +280,10 @@ def _three(found: Interval) -> tuple[float, float, float]:
     return found.estimate, found.low, found.high
 
 
-def _promise(groups: SurveyGroups) -> str:
-    words = str(groups.survey.mechanism.guarantee)
-    promised = paragraph(f"{words[:1].upper()}{words[1:]}.")
-    return section("What each person was promised", promised, bullets(explain_guarantee(groups.survey)))
-
-
 def _provenance(groups: SurveyGroups) -> str:
     method = groups.first.method
     return provenance(
-        f"Made by confide {confide.__version__} with {method!r}, each group on its own.",
-        "The survey, which devices and curator both read:",
+        f"Made by confide {confide.__version__} with {method!r}, each group on its own. {groups.origin}",
+        "The survey that the reports were read with:",
         survey=groups.survey,
     )

@@ -146,7 +146,7 @@ def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
 
 
 BUCKETS = 256
-"""Buckets that things are scattered over before each bucket is shuffled: a random byte names one of them."""
+"""Buckets that things are scattered over before each is shuffled; a power of two, for a random byte names one."""
 
 LARGEST_SORTED = 2**18
 """Things that are sorted by their keys at once: they stay in the processor's cache, and keys rarely coincide."""
@@ -159,7 +159,7 @@ def scatter(count: int, bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64
     >>> sorted(order.tolist()) == list(range(1000)), ends.size, int(ends[-1])
     (True, 256, 1000)
     """
-    buckets = bits.words(-(-count // 8)).view(np.uint8)[:count]
+    buckets = bits.words(-(-count // 8)).view(np.uint8)[:count] & np.uint8(BUCKETS - 1)
     # Of whole numbers this small, a stable sort is a radix sort: one pass, whatever their order.
     return np.argsort(buckets, kind="stable"), np.cumsum(np.bincount(buckets, minlength=BUCKETS))
 
@@ -176,8 +176,9 @@ def permutation(count: int, bits: Bits) -> NDArray[np.int64]:
     """
     if count > LARGEST_SORTED:
         order, ends = scatter(count, bits)
-        for part in np.split(order, ends[:-1]):
-            part[:] = part[permutation(part.size, bits)]
+        for end, size in zip(ends.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
+            part = order[end - size : end]
+            part[:] = part[permutation(size, bits)]
         return order
     # The number of a thing stands in the low bits of its key, so that sorting keys is all there is to do.
     width = np.uint64(max(count - 1, 0).bit_length())
