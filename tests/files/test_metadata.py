@@ -20,7 +20,7 @@ from tests.counting.conftest import AGES, CELLS, COLOURS
 import confide as cf
 from confide.counting import count, read_reports
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files import privatize_file, read_metadata, read_report_rows
+from confide.files import privatize_file, read_metadata, read_report_rows, read_values
 from confide.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
 from confide.files.writing import report_sink
 
@@ -296,6 +296,20 @@ def test_metadata_speak_of_their_own_columns_alone(tmp_path: Path) -> None:
     found = read_reports(tmp_path / "r.csv", AGES, columns=["other"])
     assert found.counts.origin == cf.Origin(unknown=2)
     assert "says how column report came about, not column other" in found.notes[0]
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet"])
+def test_reports_are_not_blurred_again_and_are_no_truth(tmp_path: Path, name: str) -> None:
+    with report_sink(tmp_path / name, AGES, noise=cf.Noise.SECURE, kept=["other"]) as sink:
+        sink.write(np.array([3, 4]), [["5", "6"]] if name != "r.parquet" else [pyarrow.array([5, 6])])
+    with pytest.raises(DataFileError, match="holds reports, which are blurred already"):
+        privatize_file(tmp_path / name, tmp_path / "s.csv", AGES, ["report"])
+    assert not (tmp_path / "s.csv").exists()
+    privatize_file(tmp_path / name, tmp_path / "s.csv", AGES, ["other"])  # a column that was never blurred
+    if name != "r.parquet":
+        with pytest.raises(DataFileError, match="Name the file of true values"):
+            read_values(tmp_path / name, AGES, ["report"])
+        assert read_values(tmp_path / name, AGES, ["other"]).account.accepted == 2
 
 
 def test_links_have_the_companion_of_their_file(tmp_path: Path) -> None:
