@@ -143,8 +143,5 @@ def _row(groups: GroupEstimates, key: Key) -> list[str]:
 
 def _provenance(groups: GroupEstimates) -> str:
     method = next(iter(groups.estimates.values())).method
-    return provenance(
-        f"Made by confide {confide.__version__} with {method!r}, each group on its own. {groups.origin}",
-        "The survey that the reports were read with:",
-        survey=groups.survey,
-    )
+    made = f"Made by confide {confide.__version__} with {method!r}, each group on its own."
+    return provenance(made, groups.survey, groups.origin)

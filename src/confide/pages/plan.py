@@ -121,4 +121,4 @@ def _provenance(survey: Survey, plan: Plan) -> str:
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess. "
         "The survey as planned:"
     )
-    return provenance(made, survey=replace(survey, mechanism=plan.mechanism))
+    return provenance(made, replace(survey, mechanism=plan.mechanism))
