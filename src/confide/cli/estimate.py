@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
-from confide.cli.groups import estimate_each_group
+from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.terminal import (
     console,
     fit_line,
@@ -179,9 +179,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            options: dict[str, object] = {"--truth": truth, "--interval": interval, "--query": query or None}
-            _refuse_for_groups(options | {"--mean, --median or --quantile": statistics or None})
-            fits = estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            _refuse_for_groups({"--truth": truth})
+            wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
+            fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
