@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs
 from confide.errors import InvalidParameterError
@@ -47,7 +48,12 @@ def privatize(  # noqa: PLR0913 - one argument an option
     column: Columns = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Reproducible noise, for simulation only: it protects nobody.", show_default=False),
+        typer.Option(
+            parser=as_count,
+            metavar="N",
+            help="Reproducible noise, for simulation only: it protects nobody.",
+            show_default=False,
+        ),
     ] = None,
     rejects: Rejects = None,
     as_json: AsJson = False,
