@@ -159,4 +159,4 @@ def test_errors_are_what_python_programmers_expect() -> None:
 
 def test_a_missing_extra_is_named_with_its_command() -> None:
     error = errors.MissingExtraError("matplotlib", "Drawing", "figures")
-    assert str(error) == "Drawing needs matplotlib, which is not installed. Run: pip install 'confide[figures]'"
+    assert str(error) == "Drawing needs matplotlib, which is not installed. Run: pip install 'matplotlib>=3.8'"

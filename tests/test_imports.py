@@ -53,7 +53,7 @@ def test_blurring_loads_no_more_than_numpy() -> None:
 
 @pytest.mark.slow
 def test_what_is_asked_for_later_is_loaded_later() -> None:
-    later = ("confide.counting", "confide.plans", "confide.files", "confide.theory.diagnosis", "confide.audits")
+    later = ("confide.counting", "confide.plans", "confide.files", "confide.diagnosis", "confide.audits")
     assert not {name for name in modules_after("import confide\nconfide.Integers") if name.startswith(later)}
     assert "confide.plans" in modules_after("import confide\nconfide.plan")
     assert "confide.files" in modules_after("import confide\nconfide.files")

@@ -9,11 +9,12 @@ from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning
-from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
+from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning, SimulatedReportsWarning
+from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
+from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Resolution
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -53,16 +54,27 @@ from confide.methods import (
     Status,
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.origins import Noise, Origin
 from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.differences import Difference, Differences
 from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
     from confide.counting import count, read_reports
-    from confide.files import CountedReports, GroupedCounts, load_counts, save_counts
+    from confide.diagnosis import Diagnosis, diagnose
+    from confide.files import (
+        CountedReports,
+        GroupedCounts,
+        Metadata,
+        load_counts,
+        read_metadata,
+        save_counts,
+        shuffle,
+        write_reports,
+    )
     from confide.plans import Plan, plan
-    from confide.theory.diagnosis import Diagnosis, diagnose
 
 __all__ = [
     "IBU",
@@ -83,6 +95,8 @@ __all__ = [
     "Counts",
     "Dense",
     "Diagnosis",
+    "Difference",
+    "Differences",
     "Discrete",
     "EMMethod",
     "Estimate",
@@ -95,6 +109,7 @@ __all__ = [
     "FromMatrix",
     "Geometric",
     "Grid",
+    "GroupEstimates",
     "GroupFits",
     "GroupedCounts",
     "Guarantee",
@@ -108,10 +123,13 @@ __all__ = [
     "LocalDP",
     "Manhattan",
     "Mechanism",
+    "Metadata",
     "Method",
     "Metric",
     "MetricPrivacy",
+    "Noise",
     "NotIdentifiedWarning",
+    "Origin",
     "Outcome",
     "Pairs",
     "Plan",
@@ -124,6 +142,8 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Resolution",
+    "SimulatedReportsWarning",
     "Smooth",
     "Solution",
     "Stacked",
@@ -156,26 +176,33 @@ __all__ = [
     "merge",
     "parse_survey",
     "plan",
+    "read_metadata",
     "read_reports",
     "save_counts",
+    "shuffle",
     "tally",
     "total_variation",
     "truncated",
+    "write_reports",
 ]
 
 _LATER = {
     "Audit": "audits",
     "CountedReports": "files",
-    "Diagnosis": "theory.diagnosis",
+    "Diagnosis": "diagnosis",
     "GroupedCounts": "files",
+    "Metadata": "files",
     "Plan": "plans",
     "audit": "audits",
     "count": "counting",
-    "diagnose": "theory.diagnosis",
+    "diagnose": "diagnosis",
     "load_counts": "files",
     "plan": "plans",
+    "read_metadata": "files",
     "read_reports": "counting",
     "save_counts": "files",
+    "shuffle": "files",
+    "write_reports": "files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""
 

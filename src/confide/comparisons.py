@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from confide.channels.base import FloatArray
 from confide.checks import as_distribution
 from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
+from confide.errors import MissingExtraError
 from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Monitor
@@ -28,12 +30,15 @@ class Outcome:
     emd, total_variation
         Distances from the truth; None where no truth was given, or where the answer is no distribution. There is no
         EMD either on pairs and on grids that are too large for an exact one.
+    emd_left_out
+        Why there is no EMD although there could be one: a package is not installed. Empty otherwise.
     """
 
     estimate: Estimate
     path: tuple[float, ...]
     emd: float | None
     total_variation: float | None
+    emd_left_out: str = ""
 
 
 def assess(
@@ -82,5 +87,15 @@ def assess_pool(
     known = None if truth is None else as_distribution(truth, answer.alphabet.size, "truth")
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)
-    moved = emd(answer.distribution, known, answer.alphabet) if has_emd(answer.alphabet) else None
-    return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known))
+    moved, left_out = _measure(answer, known)
+    return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known), left_out)
+
+
+def _measure(answer: Estimate, truth: FloatArray) -> tuple[float | None, str]:
+    """Return the EMD from the truth; where the package for it is missing, why not: the estimate stands without it."""
+    if not has_emd(answer.alphabet):
+        return None, ""
+    try:
+        return emd(answer.distribution, truth, answer.alphabet), ""
+    except MissingExtraError as error:
+        return None, f"It is left out. {error}"

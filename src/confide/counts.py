@@ -7,8 +7,9 @@ Counts(5 reports, 3 distinct)
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets.base import plain_array
 from confide.checks import refuse_masked
 from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.origins import Origin, noise_of
 
 Reports = NDArray[Any]
 
@@ -42,6 +44,8 @@ class Counts:
         with the sum of its counts.
     counts
         How often each was seen. Whole numbers, except where an expectation is wanted in place of data.
+    origin
+        Of how many of them it is known with which noise they were made; of none if left out.
 
     >>> Counts([3, 3, 5], [1, 2, 4]).counts
     array([3., 4.])
@@ -49,6 +53,7 @@ class Counts:
 
     reports: Reports
     counts: NDArray[np.float64]
+    origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
         reports = _as_reports(self.reports)
@@ -59,11 +64,19 @@ class Counts:
             array = np.array(given)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        if not self.origin.total:
+            object.__setattr__(self, "origin", Origin(unknown=self.total))
 
     @property
     def total(self) -> float:
         """The number of reports."""
         return float(self.counts.sum())
+
+    def with_origin(self, origin: Origin) -> Counts:
+        """Return the same counts, with another origin."""
+        found = copy.copy(self)  # without a second look at what was checked when these were made
+        object.__setattr__(found, "origin", origin)
+        return found
 
     def __add__(self, other: Counts) -> Counts:
         return merge([self, other])
@@ -77,7 +90,8 @@ class Counts:
 
     def __repr__(self) -> str:
         word = "report" if self.total == 1 else "reports"
-        return f"Counts({self.total:,.10g} {word}, {self.reports.shape[0]:,} distinct)"
+        kind = f"{self.origin.in_short} " if self.origin.is_simulated else ""
+        return f"Counts({self.total:,.10g} {kind}{word}, {self.reports.shape[0]:,} distinct)"
 
 
 def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
@@ -99,7 +113,9 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
         return Counts(array, weights)
-    return Counts(*_sum_repeated(array, weights))
+    # How often a report was seen elsewhere nobody vouches for.
+    origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
+    return Counts(*_sum_repeated(array, weights), origin)
 
 
 def merge(parts: Iterable[Counts]) -> Counts:
@@ -109,11 +125,13 @@ def merge(parts: Iterable[Counts]) -> Counts:
     array([1., 2.])
     """
     filled = [part for part in parts if part.reports.shape[0]]
+    origin = sum((part.origin for part in filled), Origin())
     if not filled:
         return tally([])
     if len({_kind(part) for part in filled}) > 1:
         raise InvalidCountsError("Counts of different kinds of report cannot be merged; they come from other surveys.")
-    return tally(np.concatenate([part.reports for part in filled]), np.concatenate([part.counts for part in filled]))
+    reports, counts = [part.reports for part in filled], [part.counts for part in filled]
+    return tally(np.concatenate(reports), np.concatenate(counts)).with_origin(origin)
 
 
 class Accumulator:

@@ -69,6 +69,10 @@ class PoorFitWarning(UserWarning):
     """An estimate from reports that do not come from the mechanism, whoever the people are."""
 
 
+class SimulatedReportsWarning(UserWarning):
+    """Reports with noise from a seed are about to leave for a file: they protect nobody."""
+
+
 class SolverError(ConfideError):
     """A numerical solver did not finish, and its value is therefore withheld."""
 
@@ -87,10 +91,31 @@ class UnreachableTargetError(ConfideError):
         self.floor = floor
 
 
+EXTRAS = {
+    "figures": ("matplotlib>=3.8",),
+    "planar": ("POT>=0.9.5",),
+    "counting": ("duckdb>=1.2", "pyarrow>=16"),
+    "spark": ("pyspark>=3.5",),
+}
+"""Packages of each extra, as pyproject.toml has them.
+
+They are named themselves because `pip install 'confide[figures]'` asks an index for confide, which a clone need not
+be on."""
+
+
 class MissingExtraError(ConfideError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'confide[{extra}]'")
+        super().__init__(f"{purpose} needs {package}, which is not installed. Run: {install_command(extra)}")
         self.package = package
         self.extra = extra
+
+
+def install_command(extra: str) -> str:
+    """Return what installs an extra, from a clone as from an index.
+
+    >>> install_command("counting")
+    "pip install 'duckdb>=1.2' 'pyarrow>=16'"
+    """
+    return f"pip install {' '.join(map(repr, EXTRAS[extra]))}"

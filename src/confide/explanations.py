@@ -44,12 +44,13 @@ FACTOR_MEANING = (
 """Meaning of the factor in the examples of :func:`explain_guarantee`."""
 
 CERTIFICATE_MEANING = (
-    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. The "
-    "certificate is a proof that no distribution whatever does better than this one by more than the stated amount. "
-    "It needs no knowledge of the truth. Close to 0, the answer is the best explanation of the reports, for all "
-    "practical purposes. It is not a distance from the truth, which itself lies somewhat below the maximum: the best "
-    "explanation of the reports also explains their noise, and under strong noise a method that stops a little earlier "
-    "often comes closer to the truth."
+    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. For a "
+    "method that climbs towards it, the certificate is a proof that no distribution whatever does better than this one "
+    "by more than the stated amount. It needs no knowledge of the truth. Close to 0, the answer is the best "
+    "explanation of the reports, for all practical purposes. It is not a distance from the truth, which itself lies "
+    "somewhat below the maximum: the best explanation of the reports also explains their noise, and under strong noise "
+    "a method that stops a little earlier often comes closer to the truth. So methods that smooth, mix or hold reports "
+    "out have none: the fit and the intervals say how good their answers are."
 )
 """Meaning of an estimate's certificate."""
 
@@ -109,6 +110,27 @@ def explain_guarantee(survey: Survey) -> list[str]:
         return [example]
     distance = "" if isinstance(survey.alphabet, Categories | Pairs) else ", however near or far"
     return [f"{example} The same holds for any other two values{distance}."]
+
+
+def describe_repetition(survey: Survey) -> str:
+    """Return what is promised to a person who reports more than once, by the survey's limit or without one.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
+    >>> describe_repetition(cf.Survey(mechanism, most_reports=30))
+    'one report: 0.05 per year; 30 reports of one person, the most that the survey allows: 1.5 per year'
+    """
+    guarantee, most = survey.mechanism.guarantee, survey.most_reports
+    once, twice = guarantee.terms, guarantee.times(2).terms
+    if most is None:
+        return (
+            f"one report: {once}. Each further report of the same person adds as much: {twice} after 2, "
+            f"{guarantee.times(30).terms} after 30. [limits] in the survey can state how many one person may make."
+        )
+    if most == 1:
+        return f"one report: {once}; the survey allows no second one of the same person, which would make it {twice}"
+    several = guarantee.times(most).terms
+    return f"one report: {once}; {most:,} reports of one person, the most that the survey allows: {several}"
 
 
 def explain_choices(choices: Sequence[Choice]) -> list[str]:

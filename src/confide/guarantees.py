@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Pairs, as_value
-from confide.checks import check_positive
+from confide.checks import check_count, check_positive
 from confide.errors import InvalidParameterError
 from confide.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, as_pair
 
@@ -49,6 +49,30 @@ class Guarantee(ABC):
         one, other = (as_value(value) for value in alphabet.decode([left, right]).tolist())
         near = Fraction(self.bound(one, other))
         return near * (1 - FLOAT_ERROR), near * (1 + FLOAT_ERROR)
+
+    @property
+    def terms(self) -> str:
+        """Promise in a few words, to stand in a sentence.
+
+        >>> MetricPrivacy(0.05, unit="year").terms
+        '0.05 per year'
+        """
+        return str(self).partition(":")[0]
+
+    def times(self, reports: int) -> Guarantee:
+        """Return what remains of the promise to a person who makes several reports, each with fresh noise.
+
+        The reports are independent given the value, so their probabilities multiply and the bounds on log-ratios add:
+        `reports` times the bound of one, and no less, for all of them may be the report that tells most.
+
+        >>> print(MetricPrivacy(0.05, unit="year").times(30).terms)
+        1.5 per year
+        """
+        check_count("reports", reports, 1)
+        return self if reports == 1 else self._times(reports)
+
+    def _times(self, reports: int) -> Guarantee:
+        raise NotImplementedError(f"{type(self).__name__} must define _times(reports): the promise of several reports.")
 
     def factor(self, left: Value, right: Value) -> float:
         """Return how many times as likely a report may be under one value as under another.
@@ -87,6 +111,14 @@ class LocalDP(Guarantee):
         """See :meth:`Guarantee.bracket`."""
         exact = Fraction(0) if left == right else Fraction(self.epsilon)
         return exact, exact
+
+    @property
+    def terms(self) -> str:
+        """See :attr:`Guarantee.terms`."""
+        return "no local differential privacy" if math.isinf(self.epsilon) else f"epsilon {self.epsilon:.4g}"
+
+    def _times(self, reports: int) -> LocalDP:
+        return LocalDP(_multiple(self.epsilon, reports))
 
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
@@ -129,10 +161,17 @@ class MetricPrivacy(Guarantee):
         low, high = self.metric.bracket(one, other, precision)
         return Fraction(self.epsilon) * low, Fraction(self.epsilon) * high
 
+    @property
+    def terms(self) -> str:
+        """See :attr:`Guarantee.terms`."""
+        return f"{self.epsilon:.4g} per {self.unit or 'unit of distance'}"
+
+    def _times(self, reports: int) -> MetricPrivacy:
+        return replace(self, epsilon=_multiple(self.epsilon, reports))
+
     def __str__(self) -> str:
-        per = self.unit or "unit of distance"
         return (
-            f"metric privacy, {self.epsilon:.4g} per {per}: any report is at most "
+            f"metric privacy, {self.terms}: any report is at most "
             f"e^({self.epsilon:.4g} x distance) times as likely under one value as another"
         )
 
@@ -170,8 +209,23 @@ class ProductGuarantee(Guarantee):
         second = self.second.bracket(alphabet.second, two, another, precision)
         return first[0] + second[0], first[1] + second[1]
 
+    @property
+    def terms(self) -> str:
+        """See :attr:`Guarantee.terms`."""
+        return f"{self.first.terms} for the first part and {self.second.terms} for the second"
+
+    def _times(self, reports: int) -> ProductGuarantee:
+        return ProductGuarantee(self.first.times(reports), self.second.times(reports))
+
     def __str__(self) -> str:
         return f"for the first part {self.first}; for the second part {self.second}; for both the factors multiply"
+
+
+def _multiple(epsilon: float, reports: int) -> float:
+    """Return a float64 of at least `reports` times epsilon: a promise that is rounded down would be broken."""
+    product = epsilon * reports
+    is_short = math.isfinite(product) and Fraction(product) < Fraction(epsilon) * reports
+    return math.nextafter(product, math.inf) if is_short else product
 
 
 def check_epsilon(epsilon: object, step: float = 1.0) -> None:

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
 from confide.wording import counted, digest
@@ -43,7 +44,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
 
 Builder = TypeVar("Builder")
 
-SURVEY_KEYS = ("name", "title", "alphabet", "mechanism")
+SURVEY_KEYS = ("name", "title", "alphabet", "mechanism", "limits")
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,18 @@ class Survey:
         What a value is called, such as ``age``; also the default column of a file of values.
     title
         A heading.
+    most_reports
+        How many reports one person may make, the survey's ``[limits]``; None where it does not say.
     """
 
     mechanism: Mechanism
     name: str = "value"
     title: str = "Untitled survey"
+    most_reports: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.most_reports is not None:
+            check_count("most_reports", self.most_reports, 1)
 
     @property
     def alphabet(self) -> Alphabet:
@@ -71,7 +79,7 @@ class Survey:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the alphabet and the mechanism: the meaning of reports, whatever the survey is called.
+        """Digest of the alphabet, the mechanism and the limits: meaning and promise of reports, whatever it is called.
 
         It is the start of SHA-256 over the tables of :meth:`text` below the title.
 
@@ -140,17 +148,16 @@ class Survey:
 
     def record(self) -> dict[str, Any]:
         """Return what :meth:`to_json` writes, as lists and dictionaries."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "alphabet": _plain(_declaration(self.alphabet)),
-            "mechanism": _plain(_declaration(self.mechanism)),
-            "fingerprint": self.fingerprint,
-        }
+        tables = {place: _plain(declaration) for place, declaration in self._declarations().items()}
+        return {"name": self.name, "title": self.title} | tables | {"fingerprint": self.fingerprint}
 
     def _tables(self, most: int | None = None) -> list[str]:
-        alphabet, mechanism = _declaration(self.alphabet), _declaration(self.mechanism)
-        return _toml_table("alphabet", alphabet, most) + _toml_table("mechanism", mechanism, most)
+        return [line for place, one in self._declarations().items() for line in _toml_table(place, one, most)]
+
+    def _declarations(self) -> dict[str, dict[str, Any]]:
+        """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
+        tables = {"alphabet": _declaration(self.alphabet), "mechanism": _declaration(self.mechanism)}
+        return tables if self.most_reports is None else tables | {"limits": {"reports": self.most_reports}}
 
 
 def load_survey(path: str | Path) -> Survey:
@@ -186,7 +193,21 @@ def _build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
-    return Survey(mechanism, **texts)
+    return Survey(mechanism, **texts, most_reports=_build_limits(document))
+
+
+def _build_limits(document: dict[str, Any]) -> int | None:
+    if "limits" not in document:
+        return None
+    limits = _table(document, "limits", "the survey")
+    _refuse_unknown("[limits]", limits, ("reports",))
+    most = limits.get("reports")
+    if type(most) is not int or most < 1:
+        raise SurveyError(
+            f"[limits] needs reports, a whole number of at least 1: how many one person may make; got {most!r}. "
+            f"Write reports = 1, or leave [limits] out."
+        )
+    return most
 
 
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 LONGEST_LABEL = 40
 """Letters of a value in a sentence: a line of eighty still holds two of them."""
 
+SHOWN_NAMES = 5
+"""Names of files that a sentence holds."""
+
 IRREGULAR = {"person": "people", "index": "indices"}
 UNCHANGED_IN_PLURAL = frozenset({"thousand", "million", "billion", "dozen", "hertz"})
 
@@ -28,6 +31,16 @@ def listed(words: Sequence[str]) -> str:
     ('one', 'one, two and three')
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def name_some(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are.
+
+    >>> name_some(["a.txt", "b.txt"])
+    'a.txt, b.txt'
+    """
+    left = len(names) - SHOWN_NAMES
+    return ", ".join([*names[:SHOWN_NAMES], *([f"and {left:,} more"] if left > 0 else [])])
 
 
 def plural(unit: str) -> str:

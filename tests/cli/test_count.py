@@ -19,15 +19,13 @@ BAD = "report,town\n3,Oslo\nx,Rome\n4,Rome\n70,Oslo\n,Rome\n3,Oslo\n"
 
 def test_the_whole_path(call: Call, folder: Path) -> None:
     """Privatize, count, merge, estimate, as the README has it, and the same answer as from the reports themselves."""
-    for seed, day in (("1", "monday"), ("2", "tuesday")):
-        assert call("privatize", "survey.toml", "values.csv", "-o", f"{day}.csv", "--seed", seed).code == 0
-        assert call("count", "survey.toml", f"{day}.csv", "-o", f"{day}.parquet").code == 0
-    assert call("merge", "monday.parquet", "tuesday.parquet", "-o", "week.parquet").code == 0
-    both = (folder / "monday.csv").read_text() + "".join(
-        (folder / "tuesday.csv").read_text().splitlines(keepends=True)[1:]
-    )
-    (folder / "week.csv").write_text(both)
-    counted, read = (call("estimate", "survey.toml", name, "--json").record for name in ("week.parquet", "week.csv"))
+    for seed, town in (("1", "north"), ("2", "south")):
+        assert call("privatize", "survey.toml", "values.csv", "-o", f"{town}.csv", "--seed", seed).code == 0
+        assert call("count", "survey.toml", f"{town}.csv", "-o", f"{town}.parquet").code == 0
+    assert call("merge", "north.parquet", "south.parquet", "-o", "all.parquet").code == 0
+    north, south = ((folder / f"{town}.csv").read_text() for town in ("north", "south"))
+    (folder / "all.csv").write_text(north + south.removeprefix("report\n"))
+    counted, read = (call("estimate", "survey.toml", name, "--json").record for name in ("all.parquet", "all.csv"))
     assert counted["reports"] == read["reports"] == 400
     np.testing.assert_allclose(counted["distribution"], read["distribution"], rtol=1e-12)
 

@@ -66,6 +66,9 @@ def test_demo(call: Call, folder: Path) -> None:
         assert words in ending.out
     assert "Recovering with IBU" in ending.err
     page = (folder / "demo.html").read_text(encoding="utf-8")
+    assert "simulated with seed 7" in ending.out
+    assert "<h2>Simulated reports</h2>" in page
+    assert "secure generator" not in page
     assert "Ages" in page
     assert page.rstrip().endswith("</html>")
 
@@ -80,6 +83,6 @@ def test_the_demo_does_without_figures(call: Call, folder: Path, monkeypatch: py
         monkeypatch.setitem(sys.modules, module, None)
     ending = call("demo", "--output", "page.html")
     assert ending.code == 0
-    assert "pip install 'confide[figures]'" in ending.err
+    assert "pip install 'matplotlib>=3.8'" in ending.err
     assert "INV-P" in ending.out
     assert not (folder / "page.html").exists()

@@ -51,7 +51,7 @@ def test_what_is_shown(call: Call) -> None:
     ending = call("estimate", "survey.toml", "reports.csv", "--truth", "values.csv")
     assert ending.code == 0
     assert ending.err == ""
-    for words in ("Ages", "Stacked(", "held-out", "no distribution has", "Total variation", "years", "truth"):
+    for words in ("Ages", "Stacked(", "held-out", "Fit", "--interval 0.95", "Total variation", "years", "truth"):
         assert words in ending.out
 
 

@@ -64,14 +64,23 @@ def test_wrong_usage(call: Call, arguments: list[str]) -> None:
     assert_refused(call(*arguments), 2, "Usage: ")
 
 
-def test_a_missing_package_is_named_with_its_cure(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pot_an_estimate_on_a_grid_comes_without_emd(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     survey = 'name="place"\n[alphabet]\nkind="grid"\nrows=2\ncolumns=2\n[mechanism]\nkind="randomized-response"\n'
     (folder / "grid.toml").write_text(survey + "epsilon=1.0\n")
     (folder / "cells.csv").write_text("row,column\n0,0\n1,1\n")
     (folder / "truth.csv").write_text("row,column\n0,0\n0,1\n")
     monkeypatch.setitem(sys.modules, "ot", None)
     ending = call("estimate", "grid.toml", "cells.csv", "--truth", "truth.csv")
-    assert_refused(ending, 6, "pip install 'confide[planar]'")
+    assert ending.code == 0
+    assert "It is left out. The earth mover's distance on a grid needs POT" in ending.out
+    assert "pip install 'POT>=0.9.5'" in ending.out
+    assert "Total variation" in ending.out
+    record = call("estimate", "grid.toml", "cells.csv", "--truth", "truth.csv", "--json").record
+    assert record["emd"] is None
+    assert "POT>=0.9.5" in record["emd_left_out"]
+    assert record["total_variation"] is not None
 
 
 def test_something_unexpected_ends_with_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from tests.cli.surveys import FINITE, some_values, survey
 from tests.counting.conftest import AGES, COLOURS, Save, rows_of
 
 import confide as cf
-from confide.counting import Request, open_ledger
+from confide.counting import Request, open_ledger, origin_of
 from confide.errors import DataFileError
 from confide.files import report_columns
 
@@ -75,6 +75,7 @@ def test_both_engines_tell_the_same(spark: Any, save: Save, tmp_path: Path) -> N
     check_names_and_pipes(tmp_path)
     check_torn_files(tmp_path)
     check_frames(spark)
+    check_metadata(tmp_path / "metadata")
 
 
 def check_a_survey(contract: cf.Survey, path: Path) -> None:
@@ -86,6 +87,23 @@ def check_a_survey(contract: cf.Survey, path: Path) -> None:
     )
     found = {digest(cf.count(path, contract)), digest(cf.count(path, contract, engine="spark"))}
     assert found == {digest(cf.tally(reports))}
+
+
+def check_metadata(folder: Path) -> None:
+    folder.mkdir()
+    cf.write_reports(folder / "a.csv", AGES.mechanism.privatize([3] * 20), AGES)
+    cf.write_reports(folder / "b.jsonl", AGES.mechanism.privatize([3] * 30, rng=1), AGES)
+    cf.write_reports(folder / "c.parquet", AGES.mechanism.privatize([3] * 40, rng=1), AGES)
+    (folder / "d.csv").write_text("report\n3\n4\n")
+    for engine in ("duckdb", "spark"):
+        with open_ledger(folder, Request(AGES.alphabet), engine, AGES) as ledger:
+            assert origin_of(ledger) == cf.Origin(20, 70, 2)
+            assert "1 of 4 files carries no metadata" in ledger.traces.notes(ledger.report_names)[0]
+        with pytest.raises(DataFileError, match="made under another survey"):
+            cf.count(folder, cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5), engine=engine)
+    (folder / "a.csv").write_text("report\n3\n")
+    with pytest.raises(DataFileError, match="is not the file"):
+        cf.count(folder, AGES, engine="spark")
 
 
 def check_damage(path: Path) -> None:

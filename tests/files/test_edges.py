@@ -121,8 +121,8 @@ def test_every_person_keeps_their_own_value(
     else:
         rows = zip(*columns.values(), strict=True)
         (tmp_path / "v.csv").write_text(",".join(names) + "\n" + "".join(f"{one},{other}\n" for one, other in rows))
-    account = privatize_file(tmp_path / f"v.{form}", tmp_path / "r.csv", AGES)
-    assert (tmp_path / "r.csv").read_text().split()[1:] == [str(one) for one in np.repeat(values, counts)]
+    account = privatize_file(tmp_path / f"v.{form}", tmp_path / "r.csv", AGES).account
+    assert sorted((tmp_path / "r.csv").read_text().split()[1:]) == sorted(map(str, np.repeat(values, counts)))
     assert (account.people, account.accepted, account.is_counted) == (10, 5, True)
 
 
@@ -187,7 +187,7 @@ def test_files_for_machines_are_to_the_letter(tmp_path: Path) -> None:
     words = cf.Categories(["=cmd()", "'=c"])
     survey = cf.Survey(cf.RandomizedResponse(words, 90.0), name="word")
     (tmp_path / "v.csv").write_text("word\n=cmd()\n'=c\n")
-    privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", survey)
+    privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", survey, keep_order=True)
     assert (tmp_path / "r.csv").read_text() == "report\n=cmd()\n'=c\n"
     assert read_report_rows(tmp_path / "r.csv", survey).values.tolist() == ["=cmd()", "'=c"]
 

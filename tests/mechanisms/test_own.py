@@ -242,7 +242,7 @@ def test_there_is_a_page(mechanism: cf.Mechanism) -> None:
     outcome = cf.assess(counts, mechanism, cf.IBU(), truth=truth_of(mechanism))
     page = estimate_page(survey, counts, [outcome], truth=truth_of(mechanism))
     assert f"blurred by {describe_mechanism(survey)}" in page
-    assert "4,000 reports came in" in page
+    assert "4,000 reports, each blurred by" in page
     assert mechanism.kind in page
     words = diagnosis_page(survey, cf.diagnose(counts, mechanism))
     assert "can reveal the distribution" in words

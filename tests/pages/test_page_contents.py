@@ -12,7 +12,7 @@ from tests.pages.test_estimate_page import Reader, assess, case, judged
 import confide as cf
 from confide.alphabets import Alphabet
 from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
-from confide.files import GroupEstimates
+from confide.files import SurveyGroups
 from confide.intervals import Band, Interval
 from confide.pages import diagnosis as diagnosis_module
 from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
@@ -109,15 +109,15 @@ def test_quartiles_stand_in_order() -> None:
     outcomes = assess(survey, counts, cf.Inversion("project"))
     below = np.cumsum(outcomes[0].estimate.distribution)
     low, middle, high = (int(np.searchsorted(below, share)) for share in (0.25, 0.5, 0.75))
-    words = summarise(gather(survey, counts, outcomes, None, None, None))
+    words = summarise(gather(survey, counts, outcomes, None, None))
     assert re.search(rf"between \D*{low}\D* and \D*{high}\D*, and the median is \D*{middle}\D*\.$", words), words
 
 
 def test_those_who_tie_are_closest_together() -> None:
     survey, counts, truth = case("line")
-    story = gather(survey, counts, judged(assess(survey, counts, cf.IBU(), cf.MLE())), truth, None, None)
+    story = gather(survey, counts, judged(assess(survey, counts, cf.IBU(), cf.MLE())), truth, None)
     assert story.closest == [0]
-    assert gather(survey, counts, judged(assess(survey, counts, cf.IBU()))[:1] * 2, truth, None, None).closest == [0, 1]
+    assert gather(survey, counts, judged(assess(survey, counts, cf.IBU()))[:1] * 2, truth, None).closest == [0, 1]
 
 
 def test_bits_and_moved_reports_are_weighed_by_how_often_they_came() -> None:
@@ -140,7 +140,7 @@ def test_every_group_has_its_own_picture_and_row(shown: Shown) -> None:
     }
     found = cf.estimate_groups(counts, mechanism, cf.Inversion("project"))
     reports = {key: float(one.total) for key, one in counts.items()}
-    page = Reader(groups_page(GroupEstimates(cf.Survey(mechanism, "answer", "Q"), ("town",), reports, found)))
+    page = Reader(groups_page(SurveyGroups(found.estimates, cf.Survey(mechanism, "answer", "Q"), ("town",))))
     for panel, key in zip(shown[0][1], counts, strict=True):
         assert panel.title == key[0]
         assert panel.subtitle == f"{reports[key]:,.0f} reports"

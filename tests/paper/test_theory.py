@@ -24,10 +24,10 @@ from confide import (
     estimate,
     tally,
 )
+from confide.diagnosis.words import describe_bound
 from confide.mechanisms.randomized_response import krr_bound
 from confide.theory.concavity import concavity_chance
 from confide.theory.verdicts import Verdict
-from confide.theory.words import describe_bound
 
 ALPHABET = Categories([1, 2, 3])
 

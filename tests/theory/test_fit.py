@@ -374,6 +374,44 @@ def test_cells_are_merged_where_reports_are_few_and_labelled_by_their_ends() -> 
     assert fit(cf.tally([50] * 20), LINE).outliers[0].report == "49 to 55"
 
 
+def test_a_maximum_that_is_known_is_not_sought_again_and_changes_nothing() -> None:
+    counts = survey(LINE)
+    answer = cf.estimate(counts, LINE, cf.MLE())
+    assert answer._examination.tables is not None
+    assert answer._examination.tables.first.theta is answer.distribution
+    assert answer.fit.verdict is fit(counts, LINE).verdict
+    assert answer.fit.statistic == pytest.approx(fit(counts, LINE).statistic, abs=0.6)  # twice the screening's nats
+
+
+def test_a_maximum_over_outputs_is_not_taken_for_one_over_cells() -> None:
+    answer = cf.estimate(cf.tally([50] * 20 + [3, 90]), LINE, cf.MLE())
+    assert answer._examination.tables is not None
+    assert answer._examination.tables.known is None
+
+
+def test_randomized_response_is_tested_on_blocks_of_values_and_loses_nothing() -> None:
+    mechanism = cf.RandomizedResponse(cf.Integers(0, 599), 6.0)
+    counts = mechanism.simulate_counts(np.full(600, 100), rng=1)
+    tables = examine([(counts, mechanism)]).tables
+    assert tables is not None
+    assert tables.channel.shape == (200, 200)
+    whole = mechanism.channel.dense().reshape(600, 200, 3).sum(axis=2)
+    np.testing.assert_allclose(tables.channel.dense(), whole[::3], rtol=1e-12)
+    np.testing.assert_allclose(tables.channel.dense(), whole[2::3], rtol=1e-12)
+    assert tables.counts.sum() == counts.total
+    # Devices that hardly blur: what lies beside a single true value comes too rarely for the stated epsilon.
+    sharp = cf.RandomizedResponse(cf.Integers(0, 599), 9.0).simulate_counts([60_000] + [0] * 599, rng=1)
+    assert fit(sharp, mechanism).is_bad
+
+
+def test_where_the_explanation_takes_up_all_nothing_is_loud() -> None:
+    mechanism = cf.RandomizedResponse(YEARS, 3.0)
+    exam = examine([(mechanism.simulate_counts(np.full(100, 500), rng=1), mechanism)])
+    assert exam.tables is not None
+    assert exam.tables.first.rank == 100
+    assert not exam.is_loud
+
+
 # ---- pieces --------------------------------------------------------------------------------------------------------
 
 

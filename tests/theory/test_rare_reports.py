@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.alphabets import Alphabet
+from confide.diagnosis import answers as diagnosis_module
 from confide.errors import SolverError
 from confide.evidence import Evidence
-from confide.theory import diagnosis as diagnosis_module
 from confide.theory import maximum_set as maximum_set_module
 from confide.theory.concavity import uniqueness
 from confide.theory.flat_directions import flat_directions, is_trusted

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import confide as cf
+from confide.diagnosis.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
 from confide.errors import InvalidParameterError
 from confide.mechanisms.geometric import geometric_bound
 from confide.mechanisms.randomized_response import krr_bound
@@ -14,7 +15,6 @@ from confide.theory.consistency import column_ends, consistency, is_positive
 from confide.theory.inversion_error import inversion_error
 from confide.theory.spectra import Spectrum, ends_of
 from confide.theory.verdicts import NAMES, Verdict, labels_in, without_labels
-from confide.theory.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
 
 
 @pytest.mark.parametrize("epsilon", [80.0, 90.0, 100.0])

@@ -9,9 +9,27 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, warn_of_values
-from confide.counting import ENGINES, Ledger, Request, name_source, open_ledger, plan_query, refuse_rejects
+from confide.cli.terminal import (
+    console,
+    noise_lines,
+    say,
+    say_exactly,
+    show_json,
+    show_pairs,
+    warn,
+    warn_of_mixture,
+)
+from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, split_names, warn_of_values
+from confide.counting import (
+    ENGINES,
+    Ledger,
+    Request,
+    name_source,
+    open_ledger,
+    origin_of,
+    plan_query,
+    refuse_rejects,
+)
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
 from confide.files.counts_files import Sums
@@ -90,36 +108,29 @@ def count(  # noqa: PLR0913 - one argument an option
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *(Path(path) for path in paths)])
     Heading((contract,), request.by, Account())  # refuses names that groups cannot have, before any work is done
-    with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine) as ledger:
+    with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine, contract) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(paths))
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
-        heading = Heading((contract,), request.by, account)
+        known, unknown = origin_of(ledger), ledger.traces.notes(ledger.report_names)
+        heading = Heading((contract,), request.by, account, origins=(known,))
         groups = set[tuple[Any, ...]]()
         sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
         columns, notes = ledger.report_names, ledger.notes
         left_out = f": see {rejects}" if rejects is not None else _left_out(account, ledger)
-    _summarize(heading, sums, len(groups), output, as_json=as_json)
+    _summarize(heading, sums, len(groups), output, unknown, as_json=as_json)
     for note in notes:
         warn(note)
+    warn_of_mixture(known)
     if request.by and not str(output).lower().endswith((".parquet", ".pq")):
         warn(f"{output} is CSV: confide estimate takes its groups together. Write .parquet for an estimate of each.")
     warn_of_values(columns, account.source, contract)
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
-
-
-def split_names(names: list[str] | None) -> tuple[str, ...]:
-    """Return names that were given one by one, or with commas between them.
-
-    >>> split_names(["city,week", "sex"])
-    ('city', 'week', 'sex')
-    """
-    return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
 
 
 def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:
@@ -138,13 +149,14 @@ def _left_out(account: Account, ledger: Ledger) -> str:
     )
 
 
-def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, *, as_json: bool) -> None:
-    rows = heading.rows
+def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown: list[str], *, as_json: bool) -> None:
+    rows, origin = heading.rows, heading.origin(sums.people)
     if as_json:
         rejected = {str(reason): number for reason, number in rows.rejected.items()}
         record = {"reports": sums.people, "distinct": sums.rows, "output": str(output), "by": list(heading.by)}
         tally = {"read": rows.read, "accepted": rows.accepted, "rejected": rows.total_rejected, "reasons": rejected}
-        show_json(record | {"groups": groups if heading.by else None, "rows": tally})
+        known = origin.record | {"notes": unknown}
+        show_json(record | {"groups": groups if heading.by else None, "rows": tally, "origin": known})
         return
     is_piped = str(output) == "-"
     say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
@@ -152,6 +164,7 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, *, as_js
     distinct = several if sums.rows != 1 else several.replace("pairs", "pair").replace("reports", "report")
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
+        *noise_lines(origin, unknown),
         ("Distinct", f"{sums.rows:,} {distinct}"),
     ]
     pairs += [("Groups", f"{groups:,}, by {', '.join(heading.by)}")] if heading.by else []

@@ -50,7 +50,7 @@ def demo(
     check_writable(output)
     people = adult_ages()
     survey = Survey(TruncatedGeometric(AGES, EPSILON), name="age", title="Ages, UCI Adult")
-    _introduce(people, survey)
+    _introduce(people, survey, seed)
     with progress("Blurring each age", is_noted=True):
         counts = tally(survey.mechanism.privatize(people.values(), rng=seed))
     outcomes = [_recover(counts, survey, people, method) for method in METHODS]
@@ -62,9 +62,7 @@ def demo(
     _answer(people, answer)
     try:
         with progress("Drawing the page", is_noted=True):
-            page = estimate_page(
-                survey, counts, outcomes, truth=people.distribution, seed=seed, band=band, answers=[answer]
-            )
+            page = estimate_page(survey, counts, outcomes, truth=people.distribution, band=band, answers=[answer])
             write_text(output, page)
     except MissingExtraError as error:
         warn(f"The page is left out. {error}")
@@ -73,7 +71,7 @@ def demo(
     _point_onwards()
 
 
-def _introduce(people: Dataset, survey: Survey) -> None:
+def _introduce(people: Dataset, survey: Survey, seed: int) -> None:
     from confide.explanations import describe_mechanism, explain_guarantee
 
     say(f"{people.total:,} real ages, each blurred on its own, then recovered as a distribution", style="bold")
@@ -82,6 +80,7 @@ def _introduce(people: Dataset, survey: Survey) -> None:
         [
             ("Data", f"{people.title}: {people.citation}"),
             ("Mechanism", f"{describe_mechanism(survey)}, epsilon {EPSILON:g} per {survey.alphabet.unit}"),
+            ("Noise", f"simulated with seed {seed}, so that you see what we see; without a seed it is secure"),
             ("Promise", str(survey.mechanism.guarantee)),
             *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
         ]

@@ -1,32 +1,47 @@
-"""confide diagnose: what a survey's mechanism, and the reports at hand, can tell at all."""
+"""confide diagnose: what the reports at hand tell, and what a survey's mechanism can tell at all."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from confide.cli.terminal import console, note_poor_fit, progress, say, say_exactly, show, show_json, show_pairs
+from confide.cli.terminal import (
+    console,
+    noise_lines,
+    note_poor_fit,
+    progress,
+    say,
+    say_exactly,
+    show,
+    show_json,
+    show_pairs,
+)
 from confide.cli.usage import (
+    USUAL_LEVEL,
     AsJson,
     Columns,
     Rejects,
     Strict,
     SurveyPath,
+    check_formats,
     check_outputs,
     check_queries,
     end_strictly,
+    outputs_option,
+    read_share,
     take_reports,
 )
 from confide.counting import ReportInput
+from confide.diagnosis import Diagnosis, QueryAnswer
+from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
 from confide.errors import InvalidParameterError
-from confide.files import diagnosis_record, is_counts_file, read_heading, write_text
+from confide.files import diagnosis_record, is_counts_file, read_heading, to_json, write_text
+from confide.intervals import check_level
 from confide.surveys import Survey, load_survey
-from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict
-from confide.theory.words import evidence_in_words, verdict_in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,8 +49,10 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "confide diagnose survey.toml",
     'confide diagnose survey.toml reports.csv --query "age >= 65"',
-    "confide diagnose survey.toml reports.csv --html diagnosis.html",
+    "confide diagnose survey.toml reports.csv --error 2% -o diagnosis.html",
 )
+
+FORMATS = (".html", ".json")
 
 MOST_LINES = 15
 """Values, or classes, that are listed; --json has all of them."""
@@ -61,42 +78,58 @@ def diagnose(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    error: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE", help="How near shares are to be known, for the narrowest windows that reports tell: 5%."
+        ),
+    ] = "5%",
+    interval: Annotated[
+        float, typer.Option(metavar="LEVEL", help="How often intervals are to hold the truth.")
+    ] = USUAL_LEVEL,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write a page with pictures.", show_default=False),
+        typer.Option("--html", metavar="FILE", help="Also write a page with pictures; as -o.", show_default=False),
     ] = None,
+    output: Annotated[list[Path] | None, outputs_option("the diagnosis as a .html page or .json")] = None,
     column: Columns = None,
     rejects: Rejects = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether the answer can be right: what the mechanism can reveal, and whether the reports pin it down.
+    """Say what these reports tell, and whether any number of reports would reveal the distribution.
 
-    The verdict comes first, in plain words; below it stands what it rests on, by the name of the theorem or the number
-    that was measured. Where the reports have many best explanations, the lowest and highest share of each value among
-    all of them is listed. Doubt is no error: the exit code is 0 whatever the verdict, unless --strict asks for another
-    where the reports cannot come from the mechanism.
+    First what these reports tell: whether they fit the survey, the narrowest windows of values whose shares they give
+    within --error, and what they know best and worst. Then whether infinitely many would reveal the truth. Below it
+    stands what it rests on, by the name of the theorem or the number that was measured. Where the reports have many
+    best explanations, the lowest and highest share of each value among all of them is listed. Doubt is no error: the
+    exit code is 0 whatever the verdict, unless --strict asks for another where the reports cannot come from the
+    mechanism.
     """
-    check_outputs([html, rejects], [survey, reports])
+    outputs = [*([] if html is None else [html]), *(output or [])]
+    check_formats(output or [], FORMATS)
+    check_outputs([*outputs, rejects], [survey, reports])
+    near = read_share("--error", error)
+    check_level("--interval", interval)
     contract = load_survey(survey)
     if contract.alphabet.is_finite:
         contract.alphabet.require_listable()
     check_queries(contract, query or [])
     gathered = None if reports is None else _gather(reports, contract, column, rejects)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
-        diagnosis = _diagnose(contract, gathered)
+        diagnosis = _diagnose(contract, gathered, near, interval)
         answers = [diagnosis.query(one, contract.name) for one in query or []]
-        page = None if html is None else _page(contract, diagnosis, answers)
-    if html is not None and page is not None:
-        write_text(html, page)
+        # All are rendered before the first is written, so that a missing package leaves none behind.
+        contents = [_render(path, contract, gathered, diagnosis, answers) for path in outputs]
+    for path, content in zip(outputs, contents, strict=True):
+        write_text(path, content)
     if as_json:
-        record = diagnosis_record(contract, diagnosis, answers)
-        show_json(record | {"rows": None if gathered is None else gathered.account.record})
+        show_json(_record(contract, gathered, diagnosis, answers))
         note_poor_fit(diagnosis.fit, as_json=True)
     else:
         _show_in_words(contract, gathered, diagnosis, answers)
-        if html is not None:
-            say_exactly(f"Wrote {html}")
+        for path in outputs:
+            say_exactly(f"Wrote {path}")
     end_strictly(diagnosis.fit, strict=strict)
 
 
@@ -111,13 +144,27 @@ def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path 
     return take_reports(path, survey, column or [], rejects)
 
 
-def _diagnose(survey: Survey, gathered: ReportInput | None) -> Diagnosis:
-    from confide.theory.diagnosis import diagnose as ask
+def _diagnose(survey: Survey, gathered: ReportInput | None, error: float, level: float) -> Diagnosis:
+    from confide.diagnosis import diagnose as ask
 
-    return ask(None if gathered is None else gathered.counts, survey.mechanism)
+    counts = None if gathered is None else gathered.counts
+    return ask(counts, survey.mechanism, name=survey.name, error=error, level=level)
 
 
-def _page(survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer]) -> str:
+def _record(
+    survey: Survey, gathered: ReportInput | None, diagnosis: Diagnosis, answers: list[QueryAnswer]
+) -> dict[str, Any]:
+    record = diagnosis_record(survey, diagnosis, answers)
+    if gathered is None:
+        return record | {"rows": None}
+    return record | {"rows": gathered.account.record, "origin": gathered.origin}
+
+
+def _render(
+    path: Path, survey: Survey, gathered: ReportInput | None, diagnosis: Diagnosis, answers: list[QueryAnswer]
+) -> str:
+    if path.suffix.lower() == ".json":
+        return to_json(_record(survey, gathered, diagnosis, answers)) + "\n"
     from confide.pages import diagnosis_page
 
     return diagnosis_page(survey, diagnosis, answers)
@@ -130,16 +177,24 @@ def _show_in_words(
 
     say(survey.title, style="bold")
     note_poor_fit(diagnosis.fit)
-    say()
-    show_pairs([("-", sentence) for sentence in verdict_in_words(diagnosis)])
+    told = told_in_words(diagnosis)
+    if told:
+        say()
+        say("What these reports tell", style="bold")
+        show_pairs([("-", sentence) for sentence in told])
     if answers:
         say()
         show_pairs([(answer.query, str(answer)) for answer in answers])
+    say()
+    say("What any number of reports would reveal", style="bold")
+    show_pairs([("-", sentence) for sentence in verdict_in_words(diagnosis)])
     _show_lists(survey, diagnosis)
     say()
     say("What it rests on", style="bold")
     source = [("Mechanism", describe_mechanism(survey))]
-    source += [] if gathered is None else [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
+    if gathered is not None:
+        source += [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
+        source += noise_lines(gathered.counts.origin, gathered.notes)
     show_pairs([*source, *evidence_in_words(diagnosis)])
 
 

@@ -12,12 +12,13 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
-from confide.cli.groups import estimate_each_group
+from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count
 from confide.cli.terminal import (
     console,
     fit_line,
     identified_line,
+    noise_lines,
     note_not_identified,
     note_poor_fit,
     progress,
@@ -28,18 +29,25 @@ from confide.cli.terminal import (
     warn,
 )
 from confide.cli.usage import (
+    CURE,
     DEFAULT,
+    USUAL_LEVEL,
     AsJson,
     Columns,
+    Mean,
+    Median,
     MethodName,
     NoAnswerError,
+    Quantiles,
     Rejects,
+    Statistic,
     Strict,
     SurveyPath,
     check_formats,
     check_outputs,
     check_queries,
     choose_method,
+    choose_statistics,
     end_strictly,
     outputs_option,
     take_reports,
@@ -51,6 +59,7 @@ from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
 from confide.explanations import WHEN_ENDED_EARLY
 from confide.files import (
+    Account,
     Rows,
     estimate_csv,
     estimate_record,
@@ -65,7 +74,8 @@ from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
 
-USUAL_LEVEL = 0.95
+WHEN_NOT_ASKED = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
+"""Line that stands where intervals would."""
 
 LONG = 200_000
 """A fifth of the million values that took the default 22 s of processor with 200 reports."""
@@ -74,6 +84,7 @@ EXAMPLES = (
     "confide estimate survey.toml reports.csv",
     "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
     'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
+    "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
@@ -131,9 +142,16 @@ def estimate(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    mean: Mean = False,
+    median: Median = False,
+    quantile: Quantiles = None,
     truth: Annotated[
         Path | None,
-        typer.Option(metavar="VALUES", help="True values, to measure the distance from.", show_default=False),
+        typer.Option(
+            metavar="VALUES",
+            help="True values, to measure the distance from; rows of it that cannot be used go to --rejects too.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[list[Path] | None, outputs_option("the estimate as .csv, .json or a .html page")] = None,
     column: Columns = None,
@@ -145,8 +163,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
     """Recover the distribution of the true values from the reports.
 
     With no --method it weighs several by reports that it holds out, and says what it chose. It says how the method
-    ended and how far the answer can be from the best explanation of the reports. An iteration limit that is reached
-    is a warning, not an error. A column called 'count' says how often a row's report was seen.
+    ended, whether the reports fit the survey and, of a method that climbs to the maximum of the likelihood, how far
+    below it the answer can be. An iteration limit that is reached is a warning, not an error. A column called 'count'
+    says how often a row's report was seen.
     From counts by groups, every group gets an estimate of its own; --method ibu takes thousands of them through the
     channel together.
     """
@@ -158,6 +177,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     check_formats(outputs, FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
         check_queries(contract, query or [])
@@ -165,12 +185,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            _refuse_for_groups({"--truth": truth, "--interval": interval, "--query": query or None})
-            fits = estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            _refuse_for_groups({"--truth": truth})
+            wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
+            fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
             return
-    true_rows = None if truth is None else _read_truth(truth, contract)
-    gathered = take_reports(reports, contract, column or [], rejects)
+    true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
+    set_aside = () if true_rows is None else true_rows.rejected
+    gathered = take_reports(reports, contract, column or [], rejects, set_aside)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
@@ -178,15 +200,17 @@ def estimate(  # noqa: PLR0913 - one argument an option
     with progress("Testing the fit"):
         fit = outcome.estimate.fit
     with progress("Finding intervals"):
-        found = _ask(contract, outcome, query or [], level, has_band=interval is not None)
+        found = _ask(contract, outcome, query or [], statistics, level, has_band=interval is not None)
+        found = replace(found, truth=None if true_rows is None else true_rows.account)
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        show_json(
-            estimate_record(contract, counts, outcome, found.band, found.answers) | {"rows": gathered.account.record}
-        )
+        record = estimate_record(contract, counts, outcome, found.band, found.answers)
+        true_rows_record = None if found.truth is None else found.truth.record
+        rows = {"rows": gathered.account.record, "truth_rows": true_rows_record, "origin": gathered.origin}
+        show_json(record | rows)
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
@@ -204,10 +228,14 @@ def _warn_of_ending(answer: Estimate) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Answers beyond the distribution of an estimate: a band over all values, and queries."""
+    """Answers beyond the distribution of an estimate: a band over all values, queries, means and quantiles.
+
+    The truth is the account of the rows that the distance is measured from.
+    """
 
     band: Band | None
     answers: list[Interval]
+    truth: Account | None = None
 
 
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
@@ -223,9 +251,12 @@ def _choose_method(name: str, delta: float | None, iteration_limit: int | None) 
     return replace(method, **settings)  # type: ignore[arg-type]  # a float and an int, under their own names
 
 
-def _read_truth(path: Path, survey: Survey) -> Rows:
+def _read_truth(path: Path, survey: Survey, *, is_sorted: bool) -> Rows:
+    """Read the true values; rows that cannot be used are an error, unless they are sorted out into a file."""
     rows = read_values(path, survey)
-    rows.account.require_usable("These are the true values; correct or remove them.")
+    if not is_sorted:
+        rows.account.require_usable(f"These are the true values. {CURE}")
+    rows.account.require_any(rows.alphabet, "True values")
     return rows
 
 
@@ -254,10 +285,19 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
         )
 
 
-def _ask(survey: Survey, outcome: Outcome, queries: list[str], level: float, *, has_band: bool) -> Asked:
+def _ask(
+    survey: Survey,
+    outcome: Outcome,
+    queries: list[str],
+    statistics: list[Statistic],
+    level: float,
+    *,
+    has_band: bool,
+) -> Asked:
     answer = outcome.estimate
     band = answer.interval(level) if has_band else None
-    return Asked(band, [answer.query(query, level, name=survey.name) for query in queries])
+    asked = [answer.query(query, level, name=survey.name) for query in queries]
+    return Asked(band, [*asked, *(one.of(answer, level) for one in statistics)])
 
 
 def _render(
@@ -272,7 +312,8 @@ def _render(
     if path.suffix.lower() == ".csv":
         return estimate_csv(survey, outcome.estimate, asked.band)
     if path.suffix.lower() == ".json":
-        return to_json(estimate_record(survey, counts, outcome, asked.band, asked.answers)) + "\n"
+        record = estimate_record(survey, counts, outcome, asked.band, asked.answers)
+        return to_json(record | {"origin": gathered.origin}) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
@@ -290,21 +331,24 @@ def _show_in_words(
     everything: bool,
 ) -> None:
     from confide.cli.terminal import show_distribution
-    from confide.explanations import describe_certificate, explain_choices
+    from confide.explanations import explain_choices
 
     answer, target = outcome.estimate, console()
     show_pairs(
         [
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
+            *noise_lines(gathered.counts.origin, gathered.notes),
             ("Method", repr(answer.method)),
             ("Status", f"{answer.status}: {answer.ending}"),
             *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
-            ("Certificate", describe_certificate(answer.certificate)),
+            *_certificate(answer),
             *fit_line(answer.fit),
+            *([("Intervals", WHEN_NOT_ASKED)] if asked.band is None and not asked.answers else []),
             *identified_line(answer.identification),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
+            *([] if asked.truth is None else [("Truth", asked.truth.description)]),
             *_distances(survey, outcome, truth),
         ]
     )
@@ -313,6 +357,14 @@ def _show_in_words(
     lines = None if asked.band is None else LineIntervals(answer, asked.band)
     show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
     _show_asked(asked, lines)
+
+
+def _certificate(answer: Estimate) -> list[tuple[str, str]]:
+    """Return a line where a method sought the maximum, or left no distribution; elsewhere the fit says more."""
+    from confide.explanations import describe_certificate
+
+    is_shown = answer.method.seeks_maximum or not answer.is_distribution
+    return [("Certificate", describe_certificate(answer.certificate))] if is_shown else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,13 +393,17 @@ def _show_asked(asked: Asked, lines: LineIntervals | None) -> None:
     """Print the answers to queries, and what all intervals rest on."""
     bases: dict[str, list[str]] = {}
     shown = [] if lines is None else list(lines.bases.items())
-    for basis, what in (*shown, *((one.rests_on, "queries") for one in asked.answers)):
+    for basis, what in (*shown, *((one.rests_on, _kind_of(one)) for one in asked.answers)):
         bases.setdefault(basis, []).append(what)
-    pairs = [(one.question, _in_percent(one)) for one in asked.answers]
+    pairs = [(one.question, _in_percent(one) if one.is_share else str(one)) for one in asked.answers]
     pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
     if pairs:
         say()
         show_pairs(pairs)
+
+
+def _kind_of(answer: Interval) -> str:
+    return "queries" if answer.is_share else "mean" if answer.question == "mean" else "quantiles"
 
 
 def _in_percent(answer: Interval) -> str:
@@ -367,7 +423,7 @@ def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | No
         return [("From the truth", "no distance: the answer is no distribution")]
     variation = ("Total variation", f"{outcome.total_variation:.4f} from the truth")
     if outcome.emd is None:
-        return [variation]
+        return [*([("EMD", outcome.emd_left_out)] if outcome.emd_left_out else []), variation]
     return [("EMD", f"{with_unit(outcome.emd, survey.alphabet.unit)} from the truth"), variation]
 
 

@@ -14,7 +14,11 @@ from confide.cli.terminal import say, say_exactly
 from confide.errors import InvalidParameterError
 from confide.files import write_text
 
-EXAMPLES = ("confide init", "confide init checkins.toml --alphabet grid", "confide init --mechanism rappor")
+EXAMPLES = (
+    "confide init",
+    "confide init checkins.toml --alphabet grid",
+    "confide init --mechanism rappor --reports 1",
+)
 
 HEADER = """\
 # A confide survey: which values a person may have, and how each is blurred before it leaves the person's device.
@@ -29,6 +33,11 @@ title = "{title}"
 
 
 COLUMN = ", and the column of a file of values"
+
+LIMITS = """\
+# How many reports one person may make. The promise is for one report: those of several add up, and confide show says
+# to what. Without limits the survey does not say; confide merge then cannot tell too many from enough.
+"""
 
 
 class AlphabetKind(StrEnum):
@@ -286,6 +295,14 @@ def init(
             show_default=False,
         ),
     ] = None,
+    reports: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Limit how many reports one person may make; what is promised for each adds up.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented example survey, to be edited.
@@ -295,14 +312,14 @@ def init(
     """
     if path.exists() and not force and str(path) != "-":
         raise InvalidParameterError(f"{path} exists already. Name another file, or overwrite it with --force.")
-    write_text(path, example_survey(*_choose(alphabet, mechanism), path))
+    write_text(path, example_survey(*_choose(alphabet, mechanism), path, reports))
     if str(path) != "-":
         say(f"Wrote {path}. Edit it, then see what it promises:")
         say_exactly(f"  confide show {path}")
 
 
-def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path) -> str:
-    """Return a survey with one alphabet and one mechanism, and the others that fit as comments.
+def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path, reports: int | None = None) -> str:
+    """Return a survey with one alphabet and one mechanism, and as comments the others that fit, and limits not set.
 
     >>> from confide import parse_survey
     >>> parse_survey(example_survey(AlphabetKind.INTEGERS, "geometric", Path("survey.toml"))).mechanism
@@ -315,6 +332,7 @@ def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path) -> str:
         f"# Which values a person may have.\n{values.text}",
         f"# For other values: confide init --alphabet {'|'.join(one for one in AlphabetKind if one != alphabet)}\n",
         f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{_mechanism_table(alphabet, mechanism)}",
+        LIMITS + ("# [limits]\n# reports = 1\n" if reports is None else f"[limits]\nreports = {reports}\n"),
         _others(alphabet, mechanism),
     )
     return "\n".join(parts)

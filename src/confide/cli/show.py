@@ -15,7 +15,8 @@ EXAMPLES = ("confide show survey.toml",)
 def show(survey: SurveyPath, *, as_json: AsJson = False) -> None:
     """Explain a survey: its values, its mechanism, its promise.
 
-    The promise comes with examples: by what factor any report may tell two values apart.
+    The promise comes with examples: by what factor any report may tell two values apart. It is a promise for one
+    report; where a survey limits how many one person may make, the promise for all of them is shown as well.
     """
     contract = load_survey(survey)
     if as_json:
@@ -26,7 +27,7 @@ def show(survey: SurveyPath, *, as_json: AsJson = False) -> None:
 
 def survey_record(survey: Survey) -> dict[str, Any]:
     """Return everything that is said about a survey, ready for JSON."""
-    from confide.explanations import explain_guarantee
+    from confide.explanations import describe_repetition, explain_guarantee
 
     mechanism = survey.mechanism
     return {
@@ -40,13 +41,18 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         },
         "reports": alphabet_record(mechanism.report_alphabet),
         "guarantee": str(mechanism.guarantee),
+        "limits": None if survey.most_reports is None else {"reports": survey.most_reports},
+        "guarantee_of_all_reports": None
+        if survey.most_reports is None
+        else str(mechanism.guarantee.times(survey.most_reports)),
+        "repetition": describe_repetition(survey),
         "examples": explain_guarantee(survey),
         "survey": survey.record(),
     }
 
 
 def _show_in_words(survey: Survey) -> None:
-    from confide.explanations import describe_alphabet, describe_mechanism, explain_guarantee
+    from confide.explanations import describe_alphabet, describe_mechanism, describe_repetition, explain_guarantee
 
     pairs = [
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
@@ -54,6 +60,7 @@ def _show_in_words(survey: Survey) -> None:
         ("Into a report", _describe_reports(survey)),
         ("Promise", str(survey.mechanism.guarantee)),
         *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
+        ("Repetition", describe_repetition(survey)),
     ]
     say(survey.title, style="bold")
     say()

@@ -17,6 +17,7 @@ from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
 from confide.methods import Monitor, Progress
+from confide.origins import Origin
 from confide.theory.fit import Fit, GroupFits
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
@@ -184,6 +185,17 @@ def note_not_identified(found: Finding, title: str = TITLE, cure: str = WHEN_NOT
     """Show a note where the answer is one of many; in JSON a field says it."""
     if found.is_no:
         show_note(title, remark_on(found), cure)
+
+
+def noise_lines(origin: Origin, notes: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return lines for the list of facts: what is known of how the reports were made, and what is missing for more."""
+    return [("Noise", str(origin)), *(("", f"{note}.") for note in notes)]
+
+
+def warn_of_mixture(origin: Origin) -> None:
+    """Warn when simulated reports were put together with others: an estimate from both says nothing of people."""
+    if origin.is_simulated and origin.noise is None:
+        warn(f"simulated reports are counted together with others. {origin} Count them by themselves.")
 
 
 def fit_line(found: Fit) -> list[tuple[str, str]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from confide.alphabets import Alphabet, Categories, PlaneAlphabet
 from confide.checks import check_choice
 from confide.cli.terminal import complain, warn
 from confide.counting import ReportInput, read_reports
@@ -25,7 +28,9 @@ from confide.errors import (
     TooLargeError,
     UnreachableTargetError,
 )
-from confide.files import REPORT_COLUMN, check_writable
+from confide.estimates import Estimate
+from confide.files import REPORT_COLUMN, Reject, check_writable
+from confide.intervals import Interval
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import as_weights
 from confide.surveys import Survey
@@ -35,6 +40,9 @@ CURE = "Nothing was written. Correct these rows, or set them aside with --reject
 
 DEFAULT = next(name for name, method in METHODS.items() if method == Stacked())
 """The method that is used where none is asked for, by its name on the command line."""
+
+USUAL_LEVEL = 0.95
+"""The level of intervals where none is asked for."""
 
 SurveyPath = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey file, such as survey.toml.", show_default=False)
@@ -71,6 +79,18 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="End with exit code 8 if the reports do not fit the survey; see the line Fit."),
 ]
+Mean = Annotated[bool, typer.Option("--mean", help="Also give the mean of the values, with its interval.")]
+Median = Annotated[bool, typer.Option("--median", help="Also give the median, with its interval; as --quantile 0.5.")]
+Quantiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--quantile",
+        metavar="SHARE",
+        help="Also give the value at or below which this share of people lies, 0.9 or 90%, with its interval; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
 
 
@@ -94,15 +114,78 @@ def check_queries(survey: Survey, queries: Iterable[str]) -> None:
         as_weights(query, survey.alphabet, survey.name)
 
 
+@dataclass(frozen=True)
+class Statistic:
+    """The mean, or the quantile of a share, of the values."""
+
+    share: float | None = None
+
+    def of(self, answer: Estimate, level: float) -> Interval:
+        """Return it for an estimate, with its interval."""
+        return answer.mean(level) if self.share is None else answer.quantile(self.share, level)
+
+
+def choose_statistics(
+    survey: Survey, *, mean: bool = False, median: bool = False, quantiles: Iterable[str] | None = None
+) -> list[Statistic]:
+    """Return the statistics that are asked for, each once; refuse them where values are no numbers."""
+    asked = [Statistic()] if mean else []
+    asked += [Statistic(0.5)] if median else []
+    asked += [Statistic(read_share("--quantile", text)) for text in quantiles or ()]
+    if asked:
+        _require_numbers(survey.alphabet, survey.name)
+    return list(dict.fromkeys(asked))
+
+
+def read_share(option: str, text: str) -> float:
+    """Read a share between 0 and 1, written as such or in percent.
+
+    >>> read_share("--quantile", "0.9"), read_share("--quantile", "90%")
+    (0.9, 0.9)
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        share = float(number) / (100 if "%" in text else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise InvalidParameterError(f"{option} takes a share between 0 and 1, such as 0.9 or 90%; got {text!r}.")
+    return share
+
+
+def _require_numbers(alphabet: Alphabet, name: str) -> None:
+    if isinstance(alphabet, PlaneAlphabet):
+        raise InvalidParameterError(
+            "Cells have no mean and no quantiles: they have no order. Ask for rows and columns, such as "
+            '--query "row >= 5".'
+        )
+    if alphabet.parts > 1 or (isinstance(alphabet, Categories) and isinstance(alphabet.values[0], str)):
+        what = "pairs" if alphabet.parts > 1 else f"words such as {alphabet.labels()[0]!r}"
+        raise InvalidParameterError(
+            f"The values of {name} are {what}, which have no mean and no quantiles. Ask for shares, with --query."
+        )
+
+
+def split_names(names: list[str] | None) -> tuple[str, ...]:
+    """Return names that were given one by one, or with commas between them.
+
+    >>> split_names(["city,week", "sex"])
+    ('city', 'week', 'sex')
+    """
+    return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
+
+
 def choose_method(name: str) -> Method:
     """Return a method by its name on the command line."""
     check_choice("--method", name, tuple(METHODS))
     return METHODS[name]
 
 
-def take_reports(path: Path, survey: Survey, columns: Sequence[str], rejects: Path | None) -> ReportInput:
-    """Read reports for one estimate, and warn of what may be wrong with them."""
-    found = read_reports(path, survey, columns, rejects, CURE)
+def take_reports(
+    path: Path, survey: Survey, columns: Sequence[str], rejects: Path | None, beside: Sequence[Reject] = ()
+) -> ReportInput:
+    """Read reports for one estimate, and warn of what may be wrong with them; rows of other files are set aside too."""
+    found = read_reports(path, survey, columns, rejects, CURE, beside)
     warn_of_values(found.account.columns, found.account.source, survey)
     if found.unused:
         warn(

@@ -10,6 +10,7 @@ GroupedCounts(2 groups by town, 3 rows)
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +24,13 @@ from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts, split_groups
 from confide.files.groups import CountedReports, GroupedCounts, Pool
+from confide.files.metadata import Traces
 from confide.files.reading import read_report_rows
 from confide.files.rows import Account, Reject, fields_of, first_few
 from confide.files.sheets import REPORT_COLUMN, STANDARD_STREAM, Request, name_of
 from confide.files.writing import write_rejects
 from confide.mechanisms import Mechanism
+from confide.origins import Origin
 from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
@@ -55,6 +58,8 @@ class Ledger(Protocol):
     query: Query
     notes: list[str]
     """Remarks on files that were left alone, or that gave nothing."""
+    traces: Traces
+    """Metadata of the files."""
 
     @property
     def report_names(self) -> tuple[str, ...]:
@@ -134,12 +139,17 @@ def count(
     """
     contract = _as_survey(survey)
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
-    with open_ledger(source, request, engine) as ledger:
+    with open_ledger(source, request, engine, contract) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        return _to_counted(ledger, Heading((contract,), request.by, account))
+        return _to_counted(ledger, Heading((contract,), request.by, account, origins=(origin_of(ledger),)))
+
+
+def origin_of(ledger: Ledger) -> Origin:
+    """Return of how many of the reports that were counted it is known with which noise they were made."""
+    return ledger.traces.origin(ledger.account.people, ledger.report_names)
 
 
 def name_source(source: Any) -> str:
@@ -168,17 +178,25 @@ class ReportInput:
         Where the rows came from and what became of them, in words.
     unused
         The columns of a CSV file of counts that were not read: they may tell groups apart.
+    notes
+        Which metadata are missing, or say nothing of what was read.
     """
 
     pool: Pool
     account: Account
     description: str
     unused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Counts:
         """All counts together."""
         return self.pool[0][0] if len(self.pool) == 1 else merge(part for part, _ in self.pool)
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What is known of how the reports were made, for JSON."""
+        return self.counts.origin.record | {"notes": list(self.notes)}
 
 
 def read_reports(
@@ -187,11 +205,13 @@ def read_reports(
     columns: Sequence[str] = (),
     rejects: PathLike | None = None,
     cure: str = "Correct or remove them, or name a file to set them aside in.",
+    beside: Sequence[Reject] = (),
 ) -> ReportInput:
     r"""Read reports for one estimate with the reader that fits the file.
 
     A file of counts is loaded and must be of this survey; CSV and standard input are read in Python, which needs no
-    further package; anything else is counted on DuckDB.
+    further package; anything else is counted on DuckDB. Reports with metadata must be of this survey too, and
+    unchanged since; without any, it is not known how they were made, and `notes` say so.
 
     Parameters
     ----------
@@ -205,6 +225,8 @@ def read_reports(
         Where rows that cannot be used are set aside; without it, one such row is an error.
     cure
         What to tell about such rows.
+    beside
+        Rows of other files, such as true values, to set aside in the same place.
 
     >>> import tempfile
     >>> from confide import Integers, TruncatedGeometric
@@ -217,14 +239,17 @@ def read_reports(
     if is_counts_file(path):
         file = read_counts(path)
         file.heading.require(survey, path)
+        if rejects is not None and beside:
+            write_rejects(rejects, beside)
         return _from_counts(file, path)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
         rows = read_report_rows(path, survey, columns)
-        _screen(rows.account, rows.rejected, rejects, cure)
+        _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
         rows.account.require_any(rows.alphabet)
         unused = rows.unused if rows.account.is_counted and not columns else ()
-        return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused)
-    return _from_engine(path, survey, columns, rejects, cure)
+        notes = tuple(rows.traces.notes(rows.account.columns))
+        return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
+    return _from_engine(path, survey, columns, rejects, cure, beside)
 
 
 def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
@@ -239,16 +264,23 @@ def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
 
 
 def _from_engine(
-    path: PathLike, survey: Survey, columns: Sequence[str], rejects: PathLike | None, cure: str
+    path: PathLike,
+    survey: Survey,
+    columns: Sequence[str],
+    rejects: PathLike | None,
+    cure: str,
+    beside: Sequence[Reject],
 ) -> ReportInput:
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
-    with open_ledger(path, request) as ledger:
+    with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
-        _screen(replace(account, first=first_few(ledger.rejects())), ledger.rejects(), rejects, cure)
+        named = replace(account, first=first_few(ledger.rejects()))
+        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
         account.require_any(request.alphabet)
-        counts = _to_counted(ledger, Heading((survey,), (), account))
+        counts = _to_counted(ledger, Heading((survey,), (), account, origins=(origin_of(ledger),)))
+        notes = tuple(ledger.traces.notes(ledger.report_names))
     assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
-    return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}")
+    return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
 
 
 def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:
@@ -260,13 +292,18 @@ def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | No
 
 
 @contextlib.contextmanager
-def open_ledger(source: Any, request: Request, engine: str = "duckdb") -> Iterator[Ledger]:
-    """Count on an engine, and keep it open for what is to be asked of it."""
+def open_ledger(
+    source: Any, request: Request, engine: str = "duckdb", survey: Survey | None = None
+) -> Iterator[Ledger]:
+    """Count on an engine, and keep it open for what is to be asked of it.
+
+    With a survey, the metadata of files are read first, and files that do not belong to it are refused.
+    """
     check_choice("engine", engine, ENGINES)
     if engine == "spark" or _is_spark(source):
         from confide.counting.spark import SparkLedger
 
-        with SparkLedger(request) as ledger:
+        with SparkLedger(request, survey) as ledger:
             ledger.count(source)
             yield ledger
         return
@@ -275,6 +312,7 @@ def open_ledger(source: Any, request: Request, engine: str = "duckdb") -> Iterat
             given = [source] if isinstance(source, str | Path) else list(source)
             with set_down(given) as (paths, titles):
                 found = search(paths)
+                duck.traces = Traces() if survey is None else Traces.of(found.files, survey, titles)
                 shards = look_at_all(found.files, request, titles)
                 duck.notes += [*found.notes, *note_empty(found.files, shards)]
                 duck.count_files(shards)

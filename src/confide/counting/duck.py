@@ -37,9 +37,12 @@ from confide.files.counts_files import (
     shape_of,
     write_counts,
 )
+from confide.files.metadata import Traces
 from confide.files.reading import csv_batches
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import COUNT_COLUMN, Request, parquet_explained, require
+from confide.origins import Origin
+from confide.wording import counted
 
 MEMORY = "400MB"
 """DuckDB's limit on its memory; what does not fit is set down in a temporary folder."""
@@ -70,6 +73,7 @@ class DuckLedger:
         self._streams: list[Stream] = []
         self._frame: Relation | None = None
         self.notes: list[str] = []
+        self.traces = Traces()
         self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> DuckLedger:
@@ -121,12 +125,15 @@ class DuckLedger:
     @property
     def account(self) -> Account:
         """The account of the rows."""
-        found = self._connection.execute("SELECT outcome, SUM(row_total) FROM counted GROUP BY 1").fetchall()
-        rows = Counter({outcome: int(number) for outcome, number in found})
+        sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
+        found = self._connection.execute(sums).fetchall()
+        rows = Counter({outcome: int(number) for outcome, number, _ in found})
+        people = sum(int(number) for outcome, _, number in found if outcome == ACCEPTED)
         for stream in self._streams:
             rows.update(stream.strays)
         rejected = {reason: rows[reason] for reason in Reason if rows[reason]}
-        return Account(rows[ACCEPTED], rejected, columns=self.report_names, is_counted=self.query.weight is not None)
+        is_counted = self.query.weight is not None
+        return Account(rows[ACCEPTED], rejected, columns=self.report_names, people=people, is_counted=is_counted)
 
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
@@ -269,7 +276,12 @@ def _connection(memory: str) -> Iterator[Any]:
 
 
 def merge_files(
-    paths: Sequence[str | Path], output: str | Path, *, is_pool: bool = False, allow_copies: bool = False
+    paths: Sequence[str | Path],
+    output: str | Path,
+    *,
+    is_pool: bool = False,
+    allow_copies: bool = False,
+    strict: bool = False,
 ) -> Heading:
     """Add up files of counts into one.
 
@@ -283,6 +295,8 @@ def merge_files(
         Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
     allow_copies
         Whether files may be byte for byte the same; otherwise they are taken for one file that was copied.
+    strict
+        Whether to refuse more files than a survey allows reports of one person, as if the same people were in each.
 
     Raises
     ------
@@ -299,15 +313,31 @@ def merge_files(
     _refuse_unlike(headings)
     surveys = {one.fingerprint: one for heading in headings.values() for one in heading.surveys}
     rows = sum((heading.rows for heading in headings.values()), Account())
-    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows)
+    behind = sum(heading.merged for heading in headings.values())
+    origins = _add_origins(headings, list(surveys))
+    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins)
+    if strict and merged.is_over_limit:
+        raise DataFileError(
+            f"{counted(merged.most_reports, 'file')} of counts may hold as many reports of one person, and the survey "
+            f"allows {merged.limit}. Merge without --strict if they are of different people."
+        )
     with _connection(MEMORY) as connection, _merging_explained():
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
         _execute(connection, f"CREATE TEMP TABLE merged AS {_sum_query(headings, merged, list(surveys))}")
         order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
-        rows = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
-        write_counts(output, rows, merged)
-    return merged
+        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
+        sums = write_counts(output, batches, merged)
+    return replace(merged, rows=replace(rows, people=sums.people))
+
+
+def _add_origins(headings: dict[str, Heading], marks: list[str]) -> tuple[Origin, ...]:
+    """Add up, for each survey, what all files prove of its reports."""
+    origins = dict.fromkeys(marks, Origin())
+    for heading in headings.values():
+        for survey, known in zip(heading.surveys, heading.origins, strict=True):
+            origins[survey.fingerprint] += known
+    return tuple(origins.values())
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,9 @@ import numpy as np
 from confide.errors import DataFileError
 from confide.files import sheets
 from confide.files.counts_files import is_counts_file
+from confide.files.metadata import SUFFIX, is_companion
 from confide.files.sheets import (
+    JSON_LINES,
     PARQUET,
     STANDARD_STREAM,
     Places,
@@ -33,21 +34,19 @@ from confide.files.sheets import (
     parquet_explained,
     require,
 )
-from confide.wording import counted
+from confide.wording import counted, listed, name_some
 
 PathLike = str | Path
 
 Format = Literal["csv", "parquet", "json"]
 
-JSON = (".jsonl", ".ndjson", ".json")
-"""Suffixes of files with one JSON object a line, before .gz."""
+JSON = (*JSON_LINES, ".json")
+"""Suffixes of files with one JSON object a line, before .gz, where they are named one by one."""
 
-TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
+TEXTS = (".csv", ".tsv", *JSON_LINES)
 
 ENDINGS = (*TEXTS, *(f"{ending}.gz" for ending in TEXTS), *PARQUET)
 """Suffixes of files that are taken from a folder, where notes and marks of other tools lie as well."""
-
-SHOWN_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,14 @@ class FoundFiles:
         Files in folders whose names do not end as those of reports do.
     counted
         Files in folders that hold counts already.
+    missing
+        Files of which folders hold the metadata alone.
     """
 
     files: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -77,47 +79,57 @@ class FoundFiles:
         if self.counted:
             already = "already counted; add counts up with confide merge"
             notes.append(f"skipped {counted(len(self.counted), 'file')} ({already}): {name_some(self.counted)}")
+        if self.missing:
+            is_gone = "is missing, and its" if len(self.missing) == 1 else "are missing, and their"
+            notes.append(f"{name_some(self.missing)} {is_gone} metadata are there: was a file of reports lost?")
         return tuple(notes)
 
 
 def search(paths: Iterable[PathLike]) -> FoundFiles:
     """Find the files that paths, folders and patterns stand for, and refuse what would be counted twice."""
     found = [_expand(str(path)) for path in paths]
-    files, skipped, done = (
-        tuple(itertools.chain.from_iterable(parts))
-        for parts in ([one.files for one in found], [one.skipped for one in found], [one.counted for one in found])
+    files, skipped, done, missing = (
+        tuple(itertools.chain.from_iterable(getattr(one, name) for one in found))
+        for name in ("files", "skipped", "counted", "missing")
     )
     if not files:
         raise DataFileError("There is no file to count. Name files, folders or patterns such as 'reports/*.parquet'.")
     refuse_repeated(files)
-    return FoundFiles(files, skipped, done)
-
-
-def name_some(names: Sequence[str]) -> str:
-    """Return the first few names, and how many more there are.
-
-    >>> name_some(["a.txt", "b.txt"])
-    'a.txt, b.txt'
-    """
-    left = len(names) - SHOWN_NAMES
-    return ", ".join([*names[:SHOWN_NAMES], *([f"and {left:,} more"] if left > 0 else [])])
+    return FoundFiles(files, skipped, done, missing)
 
 
 def expand(path: str) -> list[str]:
     """Return the file of this name; only where there is none is the name a pattern, and the files are what matches."""
     if Path(path).exists() or not any(mark in path for mark in "*?["):
         return [path]
-    matches = sorted(one for one in glob.glob(path, recursive=True) if Path(one).is_file())  # noqa: PTH207
+    found = glob.glob(path, recursive=True)  # noqa: PTH207
+    matches = sorted(one for one in found if Path(one).is_file() and not is_companion(one))
     if not matches:
         raise DataFileError(f"No file matches {path!r}.")
     return matches
 
 
 def refuse_repeated(files: Sequence[str]) -> None:
-    """Refuse a file that is named twice, by whatever name."""
-    for path, times in Counter(Path(file).resolve() for file in files).items():
-        if times > 1:
-            raise DataFileError(f"{path} is named {times} times; its people would be counted as often. Name it once.")
+    """Refuse a file that is named twice, by whatever name: through a link of either kind, a pattern or its folder."""
+    named: dict[object, list[str]] = {}
+    for file in files:
+        named.setdefault(_identity(file), []).append(file)
+    for names in named.values():
+        if len(names) > 1:
+            known = listed(list(dict.fromkeys(names)))
+            also = f" (as {known})" if len(set(names)) > 1 else ""
+            raise DataFileError(
+                f"{Path(names[0]).resolve()} is named {len(names)} times{also}; its people would be counted as often. "
+                f"Name it once."
+            )
+
+
+def _identity(file: str) -> object:
+    """Return what two names of one file have in common, hard links included; of what is not there, its path."""
+    with contextlib.suppress(OSError):
+        found = Path(file).stat()
+        return found.st_dev, found.st_ino
+    return Path(file).resolve()
 
 
 def _expand(path: str) -> FoundFiles:
@@ -125,6 +137,8 @@ def _expand(path: str) -> FoundFiles:
         return _look_into(path)
     files = tuple(expand(path))
     for one in files:
+        if is_companion(one) and Path(one).is_file():
+            raise DataFileError(f"{one} is metadata, not reports. Name {one.removesuffix(SUFFIX)} instead.")
         if _is_counted(one):
             raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
     return FoundFiles(files)
@@ -132,19 +146,22 @@ def _expand(path: str) -> FoundFiles:
 
 def _look_into(folder: str) -> FoundFiles:
     """Take the reports out of a folder. Names that begin with a dot or an underscore are set aside, as Spark does."""
-    inside = sorted(one for one in Path(folder).rglob("*") if one.is_file())
+    found = sorted(one for one in Path(folder).rglob("*") if one.is_file())
+    inside = [one for one in found if not is_companion(one)]
     if not inside:
         raise DataFileError(f"The folder {folder!r} has no files in it.")
+    described = (one.with_name(one.name.removesuffix(SUFFIX)) for one in found if is_companion(one))
+    missing = tuple(str(one) for one in described if not one.exists())
     ours = [one for one in inside if one.name.lower().endswith(ENDINGS) and one.name[0] not in "._"]
     done = tuple(str(one) for one in ours if _is_counted(str(one)))
     files = tuple(str(one) for one in ours if str(one) not in done)
-    found = FoundFiles(files, tuple(str(one) for one in inside if one not in ours), done)
+    sorted_out = FoundFiles(files, tuple(str(one) for one in inside if one not in ours), done, missing)
     if not files:
         raise DataFileError(
-            f"The folder {folder!r} has no reports in it: {'; '.join(found.notes)}. Reports end in "
+            f"The folder {folder!r} has no reports in it: {'; '.join(sorted_out.notes)}. Reports end in "
             f"{', '.join(ENDINGS)}; files that are named one by one may end otherwise."
         )
-    return found
+    return sorted_out
 
 
 def _is_counted(path: str) -> bool:

@@ -16,9 +16,11 @@ from confide.counting.query import ACCEPTED, BROKEN_SQL, Kind, Query, shown_text
 from confide.counting.relations import Dialect, Relation, common_kinds, text_relation, typed_relation
 from confide.counting.sources import format_of, search, set_down
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.metadata import Metadata, Traces
 from confide.files.reading import find_fault
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import Places, Request, describe_misfit, require
+from confide.surveys import Survey
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -51,14 +53,15 @@ class SparkLedger:
 
     query: Query
 
-    def __init__(self, request: Request) -> None:
-        self._request, self._closing = request, contextlib.ExitStack()
+    def __init__(self, request: Request, survey: Survey | None = None) -> None:
+        self._request, self._survey, self._closing = request, survey, contextlib.ExitStack()
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
         self._account = Account()
         self.report_names: tuple[str, ...] = ()
         self.notes: list[str] = []
+        self.traces = Traces()
 
     def __enter__(self) -> SparkLedger:
         return self
@@ -86,11 +89,16 @@ class SparkLedger:
         text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
         self._counted = self._session.sql(text).persist()
         self._closing.callback(self._counted.unpersist)
-        found_rows = self._counted.groupBy("outcome").agg({"row_total": "sum"}).collect()
-        rows = Counter({outcome: int(number) for outcome, number in found_rows})
+        found_rows = self._counted.groupBy("outcome").agg({"row_total": "sum", "people": "sum"})
+        sums = found_rows.select("outcome", "sum(row_total)", "sum(people)").collect()
+        rows = Counter({outcome: int(number) for outcome, number, _ in sums})
+        people = sum(int(number) for outcome, _, number in sums if outcome == ACCEPTED)
         rows.update(reason for _, reason in self._strays)
         rejected = {reason: rows[reason] for reason in Reason if rows[reason]}
-        self._account = Account(rows[ACCEPTED], rejected, columns=self.report_names, is_counted=weight is not None)
+        is_counted = weight is not None
+        self._account = Account(
+            rows[ACCEPTED], rejected, columns=self.report_names, people=people, is_counted=is_counted
+        )
 
     @property
     def account(self) -> Account:
@@ -119,11 +127,15 @@ class SparkLedger:
         """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
         local = [path for path in paths if "://" not in path]
         far = [path for path in paths if "://" in path]
+        elsewhere: tuple[tuple[str, Metadata | None], ...] = tuple((path, None) for path in far)
         if not local:
+            self.traces = Traces(elsewhere)
             return far
-        readable, _ = self._closing.enter_context(set_down(local))
+        readable, titles = self._closing.enter_context(set_down(local))
         found = search(readable)
         self.notes += found.notes
+        if self._survey is not None:
+            self.traces = Traces((*elsewhere, *Traces.of(found.files, self._survey, titles).files))
         return [*far, *found.files]
 
     def _files(self, paths: Sequence[str]) -> list[Relation]:

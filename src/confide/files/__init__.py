@@ -26,8 +26,18 @@ from confide.files.counts_files import (
     save_counts,
     write_counts,
 )
-from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
-from confide.files.privatizing import privatize_file
+from confide.files.groups import (
+    CountedReports,
+    GroupAnswers,
+    GroupedCounts,
+    Key,
+    SurveyGroups,
+    ask_groups,
+    estimate_file,
+    label_group,
+)
+from confide.files.metadata import Metadata, read_metadata
+from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
     alphabet_record,
@@ -41,6 +51,7 @@ from confide.files.records import (
 )
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.shuffling import shuffle
 from confide.files.writing import (
     as_meant,
     as_shown,
@@ -62,16 +73,20 @@ __all__ = [
     "Account",
     "CountedReports",
     "CountsFile",
-    "GroupEstimates",
+    "GroupAnswers",
     "GroupedCounts",
     "Heading",
     "Key",
+    "Metadata",
+    "Privatized",
     "Reason",
     "Reject",
     "Rows",
+    "SurveyGroups",
     "alphabet_record",
     "as_meant",
     "as_shown",
+    "ask_groups",
     "check_writable",
     "csv_text",
     "diagnosis_record",
@@ -88,12 +103,14 @@ __all__ = [
     "privatize_file",
     "read_counts",
     "read_heading",
+    "read_metadata",
     "read_report_rows",
     "read_value_batches",
     "read_values",
     "report_columns",
     "report_sink",
     "save_counts",
+    "shuffle",
     "to_json",
     "whole_file",
     "write_counts",

@@ -14,7 +14,7 @@ import io
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,7 +27,8 @@ from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natur
 from confide.files.reading import COUNT_LIMIT
 from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
-from confide.files.writing import report_columns, whole_file
+from confide.files.writing import report_columns, warn_simulated, whole_file
+from confide.origins import Noise, Origin
 from confide.surveys import Survey, parse_survey
 from confide.wording import digest
 
@@ -56,13 +57,22 @@ class Heading:
         The columns that name a group.
     rows
         The account of the rows that were counted.
+    merged
+        How many files of counts were added up in it. One person may have reported in each of them.
+    origins
+        Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
+        is not known; how many these are, the counts say.
     """
 
     surveys: tuple[Survey, ...]
     by: tuple[str, ...]
     rows: Account
+    merged: int = 1
+    origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
+        known = self.origins or (Origin(),) * len(self.surveys)
+        object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
         taken = {*report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
         for place, name in enumerate(self.by):
             if name in taken or name in self.by[:place]:
@@ -77,6 +87,24 @@ class Heading:
     def is_pooled(self) -> bool:
         """Whether there are counts of several surveys."""
         return len(self.surveys) > 1
+
+    @property
+    def most_reports(self) -> int:
+        """How many reports of one person there may be under one survey: one from each file that was added up.
+
+        Of counts of several surveys, each has a file of its own at least.
+        """
+        return max(1, self.merged - (len(self.surveys) - 1))
+
+    @property
+    def limit(self) -> int | None:
+        """The smallest number of reports that one of the surveys allows a person; None where none says."""
+        return min((one.most_reports for one in self.surveys if one.most_reports is not None), default=None)
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether a limit is broken, unless the files that were added up are of different people."""
+        return self.limit is not None and self.most_reports > self.limit
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -95,6 +123,13 @@ class Heading:
         return pyarrow.schema(
             list(zip(self.columns, types, strict=True)), metadata={METADATA: self._to_json().encode()}
         )
+
+    def origin(self, people: float, number: int | None = None) -> Origin:
+        """Return the origin of this many reports: of all in the file, or of those of one survey."""
+        known = sum(self.origins, Origin()) if number is None else self.origins[number]
+        if known.total > people:
+            raise DataFileError(f"The counts have {people:,.10g} reports, and say of {known.total:,.10g} how. {AGAIN}")
+        return replace(known, unknown=people - known.total)
 
     def require(self, survey: Survey, path: object) -> None:
         """Refuse counts that were made under another survey than this one."""
@@ -117,7 +152,10 @@ class Heading:
     def _to_json(self) -> str:
         surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
+        origins = [[int(one.secure), int(one.simulated)] for one in self.origins]
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
+        record["origins"] = origins
+        record |= {"merged": self.merged} if self.merged > 1 else {}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
@@ -134,7 +172,13 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
     by = tuple(record["by"])
     if not all(isinstance(name, str) for name in by):
         raise ValueError("a group is not named by a text")
-    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)))
+    merged = _whole(record.get("merged", 1))
+    if not merged:
+        raise ValueError("it is the sum of no file")
+    origins = tuple(Origin(_whole(secure), _whole(simulated)) for secure, simulated in record["origins"])
+    if len(origins) != len(surveys):
+        raise ValueError("it has not one origin for each survey")
+    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), merged, origins)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -160,6 +204,21 @@ class CountsFile:
     heading: Heading
     groups: dict[Key, dict[int, Counts]]
 
+    def __post_init__(self) -> None:
+        people = [
+            sum(parts[number].total for parts in self.groups.values() if number in parts)
+            for number in range(len(self.heading.surveys))
+        ]
+        origins = [self.heading.origin(total, number) for number, total in enumerate(people)]
+        for parts in self.groups.values():
+            for number, part in parts.items():
+                parts[number] = part.with_origin(_share_of(origins[number], part.total))
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of all reports in the file."""
+        return self.heading.origin(sum(part.total for parts in self.groups.values() for part in parts.values()))
+
     @property
     def pools(self) -> dict[Key, Pool]:
         """For each group its counts, each with the mechanism of its survey; groups without a report are left out."""
@@ -175,9 +234,16 @@ class CountsFile:
         """The counts of one survey, of each group where there are groups."""
         if self.heading.by:
             groups = {key: parts[0] for key, parts in self.groups.items()}
-            return GroupedCounts(self.heading.by, groups, self.heading.rows)
+            return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin)
         one = next(iter(self.groups.values()), {0: tally([])})[0]
-        return CountedReports(one.reports, one.counts, self.heading.rows)
+        return CountedReports(one.reports, one.counts, one.origin, rows=self.heading.rows)
+
+
+def _share_of(origin: Origin, people: float) -> Origin:
+    """Return the origin of some of the reports: where not all are alike, it is not known which these are."""
+    if people == origin.total:
+        return origin
+    return Origin.of(origin.noise or Noise.UNKNOWN, people)
 
 
 def is_counts_file(path: str | Path) -> bool:
@@ -234,13 +300,19 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     ...     save_counts(f"{folder}/counts.parquet", tally([3, 3, 5]), survey)
     ...     load_counts(f"{folder}/counts.parquet", survey)
     Counts(3 reports, 2 distinct)
+
+    The file says of how many reports it is known that they are simulated, or have secure noise. Simulated ones give a
+    :class:`SimulatedReportsWarning`.
     """
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
-    heading = Heading((survey,), counts.by if isinstance(counts, GroupedCounts) else (), rows)
+    by = counts.by if isinstance(counts, GroupedCounts) else ()
+    heading = Heading((survey,), by, rows, origins=(counts.origin,))
     for one in groups.values():
         _refuse_unsound(one, survey)
+    if counts.origin.is_simulated:
+        warn_simulated(path)
     write_counts(path, _as_batches(heading, groups), heading)
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from confide.alphabets import Values
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.metadata import Order
 from confide.files.reading import Rows, read_value_batches
 from confide.files.rows import Account
-from confide.files.sheets import PARQUET, name_of
-from confide.files.writing import reject_file, report_sink
+from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of
+from confide.files.shuffling import Columns, Shuffler, folder_beside
+from confide.files.writing import ReportSink, reject_file, report_columns, report_sink, warn_simulated
+from confide.origins import Noise
+from confide.sampling import as_bits
 from confide.surveys import Survey
 
 LARGEST_PART = 2**20
@@ -23,35 +30,74 @@ MOST_PEOPLE = 10**9
 """People that one file may stand for: their reports take some gigabytes and minutes. A count beyond it is an error in
 the file more often than a population, and would fill the disk before anybody looks."""
 
-OUTPUTS = (".csv", ".csv.gz", *PARQUET)
+MOST_GROUPS = 2**18
+"""Groups by kept columns that are counted; whoever keeps columns with more contents has other worries."""
+
+OUTPUTS = (".csv", ".csv.gz", *JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES), *PARQUET)
 """Suffixes of files of reports."""
 
-INPUTS = (*OUTPUTS, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+INPUTS = (".csv", ".csv.gz", *PARQUET, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 """Suffixes of files of values; the delimiter is found out."""
 
 
-def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
+@dataclass(frozen=True)
+class Privatized:
+    """A file of values that was blurred, and what its reports give away beside themselves.
+
+    Attributes
+    ----------
+    account
+        The account of the rows.
+    order
+        Whether the reports were shuffled, or stand in the order of the rows.
+    kept
+        The columns that were carried along. These are not blurred.
+    groups
+        How many different contents the kept columns have together; None where there are none of either, or too many
+        to count.
+    alone
+        How many people share theirs with nobody: whoever knows it knows which report is theirs.
+    """
+
+    account: Account
+    order: Order
+    kept: tuple[str, ...] = ()
+    groups: int | None = None
+    alone: int | None = None
+
+
+def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     values: str | Path,
     output: str | Path,
     survey: Survey,
     columns: Sequence[str] = (),
     *,
+    keep: Sequence[str] = (),
+    keep_order: bool = False,
     seed: int | None = None,
     rejects: str | Path | None = None,
     cure: str = "Nothing was written. Correct these rows.",
-) -> Account:
-    """Blur a file of values into a file of reports, in the order of the rows.
+) -> Privatized:
+    """Blur a file of values into a file of reports, in a random order.
 
     Parameters
     ----------
     values, output
-        CSV or Parquet, as their names say.
+        CSV or Parquet, as their names say; reports also as JSON lines. Reports get metadata, which say what is true of
+        them: see :class:`confide.files.Metadata`.
     survey
         What the values must be, and how they are blurred.
     columns
         The columns to read, as :func:`read_values` has them.
+    keep
+        Columns to carry along as they are, not blurred, such as a city and a week. Fine ones tell who is who.
+    keep_order
+        Whether reports stand in the order of the rows, and are not shuffled. Rows that are sorted, or whose order is
+        known from elsewhere, then give values away: neighbours have nearly the same value, and their noise averages
+        out.
     seed
-        None draws from the operating system's secure generator; a seed makes a simulation, which protects nobody.
+        None draws from the operating system's secure generator; a seed makes a simulation, which protects nobody. Both
+        noise and order come from it.
     rejects
         Where rows that cannot be used are set aside; without it, one such row is an error.
     cure
@@ -59,29 +105,69 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and four choices
     """
     _require_ending(values, INPUTS)
     _require_ending(output, OUTPUTS)
-    account = Account(source=name_of(str(values)))
+    _check_kept(keep, survey)
+    account, groups = Account(source=name_of(str(values))), _Groups()
     generator = None if seed is None else np.random.default_rng(seed)
+    noise = Noise.SECURE if seed is None else Noise.SEEDED
+    order: Order = "kept" if keep_order else "shuffled"
+    if seed is not None:
+        warn_simulated(output)
     with contextlib.ExitStack() as closing:
-        keep = None if rejects is None else closing.enter_context(reject_file(rejects))
+        set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
         # Without one usable row there is no output, but the rows that were set aside are kept all the same.
         closing.enter_context(contextlib.suppress(_NoneUsableError))
-        sink = closing.enter_context(report_sink(output, survey))
-        for rows in read_value_batches(values, survey, columns):
+        sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
+        take = closing.enter_context(_in_order(sink, output, generator, is_kept=keep_order))
+        for rows in read_value_batches(values, survey, columns, keep):
             account += rows.account
             _refuse_crowd(account)
-            if keep is not None:
-                keep(rows.rejected)
+            _refuse_runs(rows, is_kept=keep_order)
+            if set_aside is not None:
+                set_aside(rows.rejected)
             elif account.total_rejected:
                 continue  # only to count: nothing of it will be kept
-            for part in _parts(rows):
-                sink.write(survey.mechanism.privatize(part, rng=generator))
+            groups.add(rows)
+            for part, *kept in _parts(rows):
+                take((survey.mechanism.privatize(part, rng=generator), *kept))
         account.require_rows()
-        if keep is None:
+        if set_aside is None:
             account.require_usable(cure)
         if not account.accepted:
             raise _NoneUsableError
     account.require_any(survey.alphabet, "Values")
-    return account
+    return Privatized(account, order, tuple(keep), groups.number, groups.alone)
+
+
+@contextlib.contextmanager
+def _in_order(
+    sink: ReportSink, output: str | Path, generator: np.random.Generator | None, *, is_kept: bool
+) -> Iterator[Callable[[Columns], None]]:
+    """Return what takes reports on their way into a file: as they come, or to be shuffled when all are there."""
+    if is_kept:
+        yield lambda columns: sink.write(columns[0], columns[1:])
+        return
+    # A stream of its own, so that a seed draws the same noise whether the order is kept or not.
+    bits = as_bits(None if generator is None else generator.spawn(1)[0])
+    with Shuffler(bits, folder_beside(output)) as shuffler:
+        yield shuffler.add
+        for reports, *kept in shuffler.pieces():
+            sink.write(reports, kept)
+
+
+def _check_kept(keep: Sequence[str], survey: Survey) -> None:
+    """Refuse names of columns that cannot stand beside reports, before any work is done."""
+    for place, name in enumerate(keep):
+        if name in keep[:place]:
+            raise InvalidParameterError(f"Column {name!r} is to be kept twice. Name it once.")
+        if name == COUNT_COLUMN:
+            raise InvalidParameterError(
+                f"A column {COUNT_COLUMN!r} cannot be kept: it says how many people a row stands for, and each of them "
+                f"gets a report of their own. Leave it out, or rename it."
+            )
+        if name in report_columns(survey):
+            raise InvalidParameterError(
+                f"A column {name!r} cannot be kept: the reports themselves stand under this name. Rename it."
+            )
 
 
 def _require_ending(path: str | Path, endings: Sequence[str]) -> None:
@@ -99,18 +185,57 @@ def _refuse_crowd(account: Account) -> None:
         )
 
 
+def _refuse_runs(rows: Rows, *, is_kept: bool) -> None:
+    if is_kept and rows.counts is not None:
+        raise InvalidParameterError(
+            f"{rows.account.source} has a column {COUNT_COLUMN!r}: in the order of its rows the reports of all people "
+            f"with one value would stand side by side, and their mean tell the value. Do not keep the order."
+        )
+
+
 class _NoneUsableError(DataFileError):
     """No row could be used, so that there is nothing to write."""
 
 
-def _parts(rows: Rows) -> Iterator[Values]:
-    """Return the value of every person, a bounded number at a time, whatever the counts say."""
+class _Groups:
+    """Number of people by what the kept columns say of them, as long as there are not too many groups."""
+
+    def __init__(self) -> None:
+        self._sizes: Counter[tuple[Any, ...]] | None = Counter()
+
+    def add(self, rows: Rows) -> None:
+        """Count the people of these rows."""
+        if self._sizes is None or not rows.kept:
+            return
+        keys = zip(*(column.tolist() for column in rows.kept), strict=True)
+        if rows.counts is None:
+            self._sizes.update(keys)
+        else:
+            for key, people in zip(keys, rows.counts.tolist(), strict=True):
+                self._sizes[key] += people
+        if len(self._sizes) > MOST_GROUPS:
+            self._sizes = None
+
+    @property
+    def number(self) -> int | None:
+        """How many groups there are; None where there are none, or too many."""
+        return sum(people > 0 for people in self._sizes.values()) if self._sizes else None
+
+    @property
+    def alone(self) -> int | None:
+        """How many people are the only one of their group; None where there are no groups, or too many."""
+        return sum(people == 1 for people in self._sizes.values()) if self._sizes else None
+
+
+def _parts(rows: Rows) -> Iterator[tuple[Values, *tuple[Any, ...]]]:
+    """Return the value of every person and what is kept beside it, a bounded number at a time, whatever the counts."""
     if rows.counts is None:
-        yield rows.values
+        yield rows.values, *rows.kept
         return
     ends = np.cumsum(rows.counts)
     total = int(ends[-1]) if ends.size else 0
     for start in range(0, total, LARGEST_PART):
         people = np.arange(start, min(start + LARGEST_PART, total))
         # Person p belongs to the first row whose end lies beyond p: to the right of every end that is p itself.
-        yield rows.distinct[rows.numbers[np.searchsorted(ends, people, side="right")]]
+        places = np.searchsorted(ends, people, side="right")
+        yield rows.distinct[rows.numbers[places]], *(column.take(places) for column in rows.kept)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
+from confide.files.metadata import Traces, read_metadata
 from confide.files.rows import Account, Reason, Reject, first_few
 from confide.files.sheets import (
     COLUMN_CURE,
+    KEEP_CURE,
     PARQUET,
     Chunk,
     CsvSheet,
@@ -63,6 +66,10 @@ class Rows:
         The rows that cannot be used.
     unused
         The columns that the file has besides.
+    kept
+        The columns that are carried along, of the accepted rows: texts, or of a Parquet file Arrow arrays.
+    traces
+        The metadata of the file, where it is one of reports.
     """
 
     account: Account
@@ -72,6 +79,8 @@ class Rows:
     counts: NDArray[np.int64] | None
     rejected: tuple[Reject, ...]
     unused: tuple[str, ...] = ()
+    kept: tuple[Any, ...] = ()
+    traces: Traces = field(default_factory=Traces)
 
     @property
     def values(self) -> Values:
@@ -82,7 +91,8 @@ class Rows:
 
     def tally(self) -> Counts:
         """Count the values, as :func:`confide.tally` does."""
-        return tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
+        counts = tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
+        return counts.with_origin(self.traces.origin(counts.total, self.account.columns))
 
     def histogram(self) -> NDArray[np.float64]:
         """Return how many people have each value of the alphabet."""
@@ -110,39 +120,58 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
         The column to read, or the columns where a value has several parts. If left out: the column named like the
         survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
     """
-    return _read(str(path), _values_of(survey, columns))
+    rows = _read(str(path), _values_of(survey, columns))
+    _refuse_reports(rows, str(path))
+    return rows
 
 
 def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
     """Read a CSV file of reports; as :func:`read_values`, with ``report`` for the name of the column.
 
     Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
-    spreadsheets and databases round the last digits away.
+    spreadsheets and databases round the last digits away. Metadata that stand beside the file are read, and the file
+    is refused if it was made under another survey, or changed since.
     """
-    return _read(str(path), Request(survey.mechanism.report_alphabet, tuple(columns)))
+    request = Request(survey.mechanism.report_alphabet, tuple(columns))
+    name = str(path)
+    traces = Traces.of([name], survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    return replace(_read(name, request), traces=traces)
 
 
-def read_value_batches(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Iterator[Rows]:
+def read_value_batches(
+    path: str | Path, survey: Survey, columns: Sequence[str] = (), keep: Sequence[str] = ()
+) -> Iterator[Rows]:
     """Read a file of true values as :func:`read_values` does, batch by batch, so that it need not fit into memory.
 
-    Parquet files are read too, with the package pyarrow.
+    Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
     """
-    request = _values_of(survey, columns)
-    if str(path).lower().endswith(PARQUET):
-        return _parquet_batches(str(path), request)
-    return csv_batches(str(path), request)
+    name, request = str(path), _values_of(survey, columns, keep)
+    batches = _parquet_batches(name, request) if name.lower().endswith(PARQUET) else csv_batches(name, request)
+    for place, rows in enumerate(batches):
+        if place == 0:
+            _refuse_reports(rows, name)
+        yield rows
+
+
+def _refuse_reports(rows: Rows, path: str) -> None:
+    """Refuse reports in place of values: blurred twice, they would fit no survey, and as a truth they are wrong."""
+    known = read_metadata(path) if Path(path).is_file() else None
+    if known is not None and rows.account.columns == known.names:
+        raise DataFileError(
+            f"{path} holds reports, which are blurred already, as its metadata say. Name the file of true values."
+        )
 
 
 def csv_batches(path: str, request: Request) -> Iterator[Rows]:
     """Read a CSV file batch by batch."""
     with open_sheet(path) as sheet:
         places = _choose(sheet, path, request)
-        for chunk in sheet.chunks(_ordered(places)):
+        for chunk in sheet.chunks(_ordered(places), places.kept):
             yield _judge(_scan([chunk]), request.alphabet, places, name_of(path))
 
 
-def _values_of(survey: Survey, columns: Sequence[str]) -> Request:
-    return Request(survey.alphabet, tuple(columns), name=survey.name)
+def _values_of(survey: Survey, columns: Sequence[str], keep: Sequence[str] = ()) -> Request:
+    return Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep))
 
 
 def _read(path: str, request: Request) -> Rows:
@@ -176,12 +205,15 @@ class Scan:
         Where each row starts.
     strays
         What is wrong with rows of too few or too many fields; nothing of blank ones.
+    kept
+        The columns that are carried along.
     """
 
     entries: list[Entry]
     codes: Indices
     lines: Indices
     strays: dict[int, str]
+    kept: tuple[Any, ...] = ()
 
 
 class _Numbering(dict[Any, int]):
@@ -194,14 +226,17 @@ class _Numbering(dict[Any, int]):
 
 def _scan(chunks: Iterable[Chunk]) -> Scan:
     known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+    kept: list[tuple[Sequence[str], ...]] = []
     for chunk in chunks:
         codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
         codes[-1][list(chunk.strays)] = -1
         lines.append(chunk.lines)
         strays |= {read + place: text for place, text in chunk.strays.items()}
         read += len(chunk.keys)
+        kept.append(chunk.kept)
     entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays)
+    carried = tuple(np.array(list(chain(*parts)), dtype=object) for parts in zip(*kept, strict=True))
+    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
 
 
 def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
@@ -224,7 +259,9 @@ def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
         people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
         is_counted=is_counted,
     )
-    return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused)
+    accepted = np.flatnonzero(usable) if scan.kept else _NO_ROWS
+    kept = tuple(column.take(accepted) for column in scan.kept)
+    return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
 
 
 def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry], source: str) -> tuple[Reject, ...]:
@@ -305,10 +342,22 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
         header = file.schema_arrow.names
         places = request.choose(path, header, has_lines=False)
         names, read = [header[place] for place in _ordered(places)], 0
-        for batch in file.iter_batches(PARQUET_ROWS, columns=names):
+        for batch in file.iter_batches(PARQUET_ROWS, columns=[*names, *request.keep]):
             columns = [_as_entries(batch.column(name), name, path) for name in names]
-            yield _judge(_combine(columns, read), request.alphabet, places, path)
+            kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
+            yield _judge(replace(_combine(columns, read), kept=kept), request.alphabet, places, path)
             read += batch.num_rows
+
+
+def _as_kept(column: Any, name: str, path: str) -> Any:
+    """Return a column that is carried along, without a dictionary of its own."""
+    arrow = require("pyarrow")
+    plain = column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column
+    if arrow.types.is_nested(plain.type):
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. {KEEP_CURE}"
+        )
+    return plain
 
 
 def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
@@ -341,6 +390,9 @@ def _as_text(value: Any) -> str:
 
 def _combine(columns: list[tuple[list[str], Indices]], read: int) -> Scan:
     """Return the distinct rows of several columns, and which of them each row is."""
+    if len(columns) == 1:
+        texts, numbers = columns[0]
+        return Scan([(text,) for text in texts], numbers, np.arange(read + 1, read + 1 + numbers.size), {})
     codes = np.zeros(columns[0][1].size, dtype=np.int64)
     for texts, numbers in columns:
         codes = codes * len(texts) + numbers

@@ -13,18 +13,18 @@ import numpy as np
 from confide.alphabets import Alphabet
 from confide.comparisons import Outcome
 from confide.counts import Counts
+from confide.diagnosis import Diagnosis, QueryAnswer
+from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
-from confide.files.groups import GroupEstimates, Key
+from confide.files.groups import GroupAnswers, Key, SurveyGroups
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
-from confide.intervals import Band, Interval
+from confide.intervals import Band, Interval, Resolution
 from confide.surveys import ALPHABETS, Survey
-from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.maximum_set import MaximumSet
 from confide.theory.verdicts import Finding
-from confide.theory.words import verdict_in_words
 
 
 def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
@@ -55,6 +55,7 @@ def estimate_record(
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": counts.total,
+        "origin": counts.origin.record,
         "method": answer.method.name,
         "settings": repr(answer.method),
         "status": str(answer.status),
@@ -63,15 +64,18 @@ def estimate_record(
         "iterations": answer.iterations,
         "seconds": answer.seconds,
         "log_likelihood": answer.log_likelihood,
-        "certificate": answer.certificate,
+        "certificate": answer.certificate if answer.method.seeks_maximum else None,
+        "below_maximum_by_at_most": answer.certificate,
         "identification": finding_record(answer.identification),
         "fit": fit_record(answer.fit),
         "emd": outcome.emd,
+        "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
         "interval": None if band is None else _band_record(band),
-        "queries": [_answer_record(one) for one in answers],
+        "queries": [_answer_record(one) for one in answers if one.is_share],
+        "statistics": [_answer_record(one) for one in answers if not one.is_share],
     }
 
 
@@ -142,18 +146,29 @@ def to_json(record: dict[str, Any]) -> str:
     return json.dumps(_finite(record), allow_nan=False, ensure_ascii=False)
 
 
-def groups_csv(groups: GroupEstimates) -> str:
-    """Return one tidy table: a row for each group and value, with its probability and the reports of the group."""
-    header = (*groups.by, *value_columns(groups.survey, (*groups.by, "reports")), "probability", "reports")
-    return csv_text(map(as_shown, header), _group_rows(groups))
+def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str:
+    """Return one tidy table: a row for each group and value, with its probability and the reports of the group.
+
+    With bands there are columns low and high; whatever was asked of each group besides stands in every row of it.
+    """
+    found = answers or GroupAnswers()
+    ends = ("low", "high") if found.bands else ()
+    asked = [column for question in found.questions for column in (question, f"{question} low", f"{question} high")]
+    after = ("probability", *ends, "reports", *(["differs", *asked] if found.questions else []))
+    header = (*groups.by, *value_columns(groups.survey, (*groups.by, *after)), *after)
+    return csv_text(map(as_shown, header), _group_rows(groups, found))
 
 
-def _group_rows(groups: GroupEstimates) -> Iterator[tuple[Any, ...]]:
-    values = _shown_values(groups.survey.alphabet)
+def _group_rows(groups: SurveyGroups, answers: GroupAnswers) -> Iterator[tuple[Any, ...]]:
     for key, one in groups.estimates.items():
+        values, band = _shown_values(one.alphabet), answers.bands.get(key)
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
-        for value, share in zip(values, one.distribution.tolist(), strict=True):
-            yield (*shown, *value, share, reports)
+        found = [by_group[key] for by_group in answers.questions.values()]
+        asked = [number for each in found for number in (each.estimate, each.low, each.high)]
+        differs = ["yes" if groups.differences[key].is_different else "no"] if found else []
+        ends = [()] * len(values) if band is None else zip(band.low.tolist(), band.high.tolist(), strict=True)
+        for value, share, pair in zip(values, one.distribution.tolist(), ends, strict=True):
+            yield (*shown, *value, share, *pair, reports, *differs, *asked)
 
 
 def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
@@ -163,26 +178,33 @@ def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
     return [list(map(as_shown, value)) for value in values] if has_texts else values
 
 
-def groups_record(groups: GroupEstimates) -> dict[str, Any]:
+def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> dict[str, Any]:
     """Return everything that is known about the estimates, ready for :func:`confide.files.to_json`."""
-    survey, first = groups.survey, next(iter(groups.estimates.values()))
+    survey, first = groups.survey, groups.first
+    values = first.alphabet.decode(np.arange(first.alphabet.size)).tolist() if survey.alphabet.is_finite else None
     return {
         "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet)
-        | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
+        "alphabet": alphabet_record(survey.alphabet) | {"values": values},
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": groups.total,
+        "origin": groups.origin.record,
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
         "fit": fit_record(groups.fits.together),
+        "differences": {
+            "false_discovery_rate": groups.differences.level,
+            "different": len(groups.differences.different),
+        },
         "by": list(groups.by),
-        "groups": [_group_record(groups, key, one) for key, one in groups.estimates.items()],
+        "groups": [_group_record(groups, key, one, answers or GroupAnswers()) for key, one in groups.estimates.items()],
     }
 
 
-def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, Any]:
+def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupAnswers) -> dict[str, Any]:
+    difference, band = groups.differences[key], answers.bands.get(key)
+    values = one.alphabet.decode(np.arange(one.alphabet.size)).tolist()
     return {
         "group": dict(zip(groups.by, key, strict=True)),
         "reports": groups.reports[key],
@@ -190,10 +212,19 @@ def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, 
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
         "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
+        "difference": {
+            "is_different": difference.is_different,
+            "p_value": difference.p_value,
+            "words": groups.describe_difference(key),
+            "visible": difference.visible,
+        },
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate,
+        "answers": [_answer_record(by_group[key]) for by_group in answers.questions.values()],
+        **({} if groups.survey.alphabet.is_finite else {"values": values}),
         "distribution": one.distribution.tolist(),
+        **({} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}),
     }
 
 
@@ -204,7 +235,9 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "reports": None if diagnosis.counts is None else diagnosis.counts.total,
-        "words": verdict_in_words(diagnosis),
+        "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
+        "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
+        "resolution": None if diagnosis.resolution is None else _resolution(diagnosis.resolution),
         "identification": _finding(diagnosis.identification),
         "consistency": {
             "verdict": str(diagnosis.consistency.verdict),
@@ -271,8 +304,20 @@ def _inversion(error: InversionError) -> dict[str, Any]:
     }
 
 
-def _answer(answer: QueryAnswer) -> dict[str, Any]:
+def _resolution(found: Resolution) -> dict[str, Any]:
+    answers = {name: getattr(found, name) for name in ("least_known", "not_told", "best", "worst")}
     return {
+        "width": found.width,
+        "windows": found.windows,
+        "error": found.error,
+        "level": found.level,
+        "within": found.within,
+    } | {name: None if one is None else _answer_record(one) for name, one in answers.items()}
+
+
+def _answer(answer: QueryAnswer) -> dict[str, Any]:
+    found = answer.interval
+    return ({} if found is None else _answer_record(found)) | {
         "query": answer.query,
         "identification": _finding(answer.identification),
         "lowest": answer.lowest,

@@ -10,7 +10,7 @@ import io
 import itertools
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -31,12 +31,17 @@ COUNT_COLUMN = "count"
 PARQUET = (".parquet", ".pq")
 """Suffixes of Parquet files."""
 
+JSON_LINES = (".jsonl", ".ndjson")
+"""Suffixes of files with one JSON object a line."""
+
 STANDARD_STREAM = "-"
 """In place of a path: standard input, or standard output."""
 
 COLUMN_CURE = "Name the one to read, with --column on the command line."
 
 BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
+
+KEEP_CURE = "Name the ones to carry along, with --keep on the command line."
 
 BLOCK = 2**22
 """Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory."""
@@ -62,12 +67,15 @@ class Request:
         The columns that name a group.
     name
         What the column is called if nobody named one.
+    keep
+        The columns to carry along, as they are.
     """
 
     alphabet: Alphabet
     columns: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     name: str = REPORT_COLUMN
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parts = self.alphabet.field_names
@@ -90,7 +98,14 @@ class Request:
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by = tuple(_find(source, name, header, BY_CURE) for name in self.by)
         counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
-        return Places(tuple(header), parts, by, counts[0] if counts else None)
+        kept = tuple(_find(source, name, header, KEEP_CURE) for name in self.keep)
+        for place in set(kept) & {*parts, *counts}:
+            what = "the values" if place in parts else "how many people have a value"
+            raise DataFileError(
+                f"Column {header[place]!r} of {source} says {what}: kept, it would stand beside every report, not "
+                f"blurred. Leave it out of the columns to keep."
+            )
+        return Places(tuple(header), parts, by, counts[0] if counts else None, kept)
 
     def _choose_parts(self, source: str, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
         for names in self.candidates:
@@ -125,12 +140,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Places:
-    """Places of columns in a header: the parts of a value, what names its group, and the count if there is one."""
+    """Places of columns in a header: of a value's parts, its group's names, its count, and what is carried along."""
 
     header: tuple[str, ...]
     parts: tuple[int, ...]
     by: tuple[int, ...]
     count: int | None
+    kept: tuple[int, ...] = ()
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -139,7 +155,7 @@ class Places:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """All of them, groups first and the count last, as the query has them."""
+        """All that is counted by, groups first and the count last, as the query has them."""
         return (*self.by, *self.parts, *self.counts)
 
     @property
@@ -150,7 +166,7 @@ class Places:
     @property
     def unused(self) -> tuple[str, ...]:
         """The columns that the file has besides."""
-        return tuple(name for place, name in enumerate(self.header) if place not in self.all)
+        return tuple(name for place, name in enumerate(self.header) if place not in (*self.all, *self.kept))
 
 
 def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
@@ -181,11 +197,14 @@ class Chunk:
     strays
         What is wrong with rows of too few or too many fields, by their places in `keys`, where they are empty; nothing
         of blank ones. What they say is not kept: which of it is the value, and which a name, cannot be told.
+    kept
+        The columns that are carried along.
     """
 
     keys: Sequence[Key]
     lines: Indices
     strays: dict[int, str] = field(default_factory=dict)
+    kept: tuple[Sequence[str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,16 +228,17 @@ class CsvSheet:
     lines_above: int
     blocks: Iterator[str]
 
-    def chunks(self, places: Sequence[int]) -> Iterator[Chunk]:
-        """Hand out the rows, of each the fields at these places.
+    def chunks(self, places: Sequence[int], kept: Sequence[int] = ()) -> Iterator[Chunk]:
+        """Hand out the rows, of each the fields at these places, and those that are carried along.
 
         Blank lines at the end of a file are not rows; elsewhere they are rows without a field.
         """
-        pick: Callable[[list[str]], Key] = itemgetter(*places)
         line, blank = self.lines_above + 1, 0
         for block in self.blocks:
             if '"' in block:
-                yield from self._quoted_chunks(itertools.chain([block], self.blocks), pick, line - blank, blank)
+                rest = itertools.chain([block], self.blocks)
+                for rows, numbers in self._quoted_rows(rest, line - blank, blank):
+                    yield self._pick(rows, numbers, places, kept)
                 return
             text = "\n" * blank + _with_plain_ends(block)
             filled = text.rstrip("\n")
@@ -227,39 +247,39 @@ class CsvSheet:
             # The first line end behind the last row is its own; the others are blank lines.
             blank = max(0, len(text) - len(filled) - bool(filled))
             if filled:
-                yield self._gather(filled, places, first)
+                yield self._gather(filled, first, places, kept)
 
-    def _gather(self, text: str, places: Sequence[int], first: int) -> Chunk:
+    def _gather(self, text: str, first: int, places: Sequence[int], kept: Sequence[int]) -> Chunk:
         width = len(self.header)
         if width > 1 and _is_rectangular(text, self.delimiter, width):
             # One split for all rows: a list for each would cost more than everything else together.
             fields = text.replace("\n", self.delimiter).split(self.delimiter)
             columns = [fields[place::width] for place in places]
             keys: Sequence[Key] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-            return Chunk(keys, np.arange(first, first + len(keys)))
+            carried = tuple(fields[place::width] for place in kept)
+            return Chunk(keys, np.arange(first, first + len(keys)), kept=carried)
         lines = text.split("\n")
         numbers = np.arange(first, first + len(lines))
         if width > 1:
-            return self._pick([line.split(self.delimiter) for line in lines], itemgetter(*places), numbers)
+            return self._pick([line.split(self.delimiter) for line in lines], numbers, places, kept)
         bad = {
             line: self._misfit(line.split(self.delimiter)) for line in set(lines) if not line or self.delimiter in line
         }
         return Chunk(lines, numbers, {at: bad[line] for at, line in enumerate(lines) if line in bad} if bad else {})
 
-    def _pick(self, rows: list[list[str]], pick: Callable[[list[str]], Key], numbers: Indices) -> Chunk:
-        width = len(self.header)
-        if set(map(len, rows)) == {width}:
-            return Chunk(list(map(pick, rows)), numbers)
-        strays = {place: self._misfit(row) for place, row in enumerate(rows) if len(row) != width}
-        empty: list[str] = [""] * width
-        return Chunk([pick(row if len(row) == width else empty) for row in rows], numbers, strays)
+    def _pick(self, rows: list[list[str]], numbers: Indices, places: Sequence[int], kept: Sequence[int]) -> Chunk:
+        width, strays = len(self.header), dict[int, str]()
+        if set(map(len, rows)) != {width}:
+            strays = {place: self._misfit(row) for place, row in enumerate(rows) if len(row) != width}
+            empty: list[str] = [""] * width
+            rows = [row if len(row) == width else empty for row in rows]
+        carried = tuple([row[place] for row in rows] for place in kept)
+        return Chunk(list(map(itemgetter(*places), rows)), numbers, strays, carried)
 
     def _misfit(self, row: list[str]) -> str:
         return describe_misfit(len(row), len(self.header)) if any(row) or len(row) > 1 else ""
 
-    def _quoted_chunks(
-        self, blocks: Iterator[str], pick: Callable[[list[str]], Key], first: int, blank: int
-    ) -> Iterator[Chunk]:
+    def _quoted_rows(self, blocks: Iterator[str], first: int, blank: int) -> Iterator[tuple[list[list[str]], Indices]]:
         """Read with quotation marks, which may hold delimiters and line ends, from the first line that has one on."""
         lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
         # A strict reader refuses an open quotation mark, which would swallow every row after it.
@@ -271,7 +291,7 @@ class CsvSheet:
             ready, held = held[:kept], held[kept:]
             if ready:
                 numbers = np.array([start for start, _ in ready], dtype=np.int64) + first
-                yield self._pick([row for _, row in ready], pick, numbers)
+                yield [row for _, row in ready], numbers
 
 
 @contextlib.contextmanager

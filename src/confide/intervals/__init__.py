@@ -3,11 +3,25 @@
 Two bases. The likelihood takes every answer that the reports allow, whatever the method, and assumes nothing of the
 truth; it is for questions over many values. The bootstrap draws new reports and solves them again by the method itself,
 through :meth:`confide.Method.solve_many`; it is for single values, where without a belief in smoothness almost nothing
-is known under strong noise. A new basis is one subclass of :class:`Basis`.
+is known under strong noise. A new basis is one subclass of :class:`Basis`. The resolution says for which questions
+the likelihood is enough.
 """
 
 from confide.intervals.answers import Band, Interval, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
 from confide.intervals.inference import Inference, check_level
+from confide.intervals.resolution import ERROR, Resolution, points
 
-__all__ = ["Band", "Basis", "Bootstrap", "Inference", "Interval", "Likelihood", "check_level", "percent"]
+__all__ = [
+    "ERROR",
+    "Band",
+    "Basis",
+    "Bootstrap",
+    "Inference",
+    "Interval",
+    "Likelihood",
+    "Resolution",
+    "check_level",
+    "percent",
+    "points",
+]

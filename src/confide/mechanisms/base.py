@@ -17,6 +17,7 @@ from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
 from confide.mechanisms.facts import Facts
+from confide.origins import Noise, Origin, mark
 from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
 
 LARGEST_SIMULATED = 20_000_000
@@ -100,13 +101,16 @@ class Mechanism(ABC):
 
         Returns
         -------
-        The report, or an array with one report for each value, in the same order.
+        The report, or an array with one report for each value, in the same order. confide remembers of the array, for
+        as long as it lives, whether it is simulated: its counts and files say so.
         """
         if self.alphabet.is_single(values):
             single: Any = [values]
             report = self._privatize(single, as_bits(rng))[0].tolist()
             return tuple(report) if isinstance(report, list) else report
-        return self._privatize(values, as_bits(rng))
+        reports = self._privatize(values, as_bits(rng))
+        mark(reports, Noise.SECURE if rng is None else Noise.SEEDED)
+        return reports
 
     def simulate_counts(self, histogram: ArrayLike, *, rng: Any) -> Counts:
         """Draw the counts that a whole population would report, without drawing each report.
@@ -122,10 +126,11 @@ class Mechanism(ABC):
 
         >>> import confide as cf
         >>> cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0).simulate_counts([100] * 10, rng=1)
-        Counts(1,000 reports, 10 distinct)
+        Counts(1,000 simulated reports, 10 distinct)
         """
         people = as_histogram(histogram, self.alphabet.size)
-        return self._simulate(people, as_generator(rng))
+        drawn = self._simulate(people, as_generator(rng))
+        return drawn.with_origin(Origin(simulated=drawn.total))
 
     def _simulate(self, people: Indices, generator: np.random.Generator) -> Counts:
         """Draw multinomials where rows of the channel fit, and reports one by one where they do not."""

@@ -83,6 +83,15 @@ class Method(ABC):
     """Whether the answer is the maximum itself, wherever the search began, so that unlikely values may be left out."""
 
     @property
+    def seeks_maximum(self) -> bool:
+        """Whether the maximum of the likelihood is its goal, so that the certificate says how near it came.
+
+        A method that smooths, mixes or stops where held-out reports say so leaves the maximum on purpose: there the
+        certificate is large, and no measure of quality.
+        """
+        return False
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """The name in tables."""
@@ -136,6 +145,11 @@ class EMMethod(Method):
 
     iteration_limit: int = 100_000
     """EM steps after which a row ends without its rule."""
+
+    @property
+    def seeks_maximum(self) -> bool:
+        """See :attr:`Method.seeks_maximum`."""
+        return True
 
     @abstractmethod
     def rule(self, evidence: Evidence, pilot: Solution | None = None) -> StoppingRule:

@@ -8,15 +8,19 @@ import numpy as np
 
 import confide
 from confide.alphabets import Grid
+from confide.diagnosis import Diagnosis, QueryAnswer
+from confide.diagnosis.words import evidence_in_words, findings, verdict_in_words
 from confide.figures import Panel, draw_classes, draw_ranges, draw_sheet, draw_simplex, to_svg
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
+from confide.origins import Origin
 from confide.pages.markup import (
     NONE,
     bullets,
     cards,
     document,
     fact_list,
+    mark_simulated,
     note,
     paragraph,
     provenance,
@@ -28,9 +32,7 @@ from confide.pages.markup import (
 )
 from confide.pages.pictures import show_key
 from confide.surveys import Survey
-from confide.theory.diagnosis import Diagnosis, QueryAnswer
 from confide.theory.verdicts import Verdict, labels_in, without_labels
-from confide.theory.words import evidence_in_words, findings, verdict_in_words
 
 # Values up to which the lowest and highest shares are drawn, and classes that are listed; --json has all of them.
 MOST_DRAWN, MOST_LISTED = 2000, 200
@@ -67,9 +69,14 @@ def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Query
         summary=text(words[0]),
         facts=_facts(diagnosis),
         body="\n".join(
-            [warn_poor_fit(diagnosis.fit), section("The verdict", bullets(words[1:]) if len(words) > 1 else ""), *parts]
+            [
+                mark_simulated(_origin(diagnosis)),
+                warn_poor_fit(diagnosis.fit),
+                section("The verdict", bullets(words[1:]) if len(words) > 1 else ""),
+                *parts,
+            ]
         ),
-        footer=_provenance(survey),
+        footer=_provenance(survey, diagnosis),
     )
 
 
@@ -82,6 +89,7 @@ def _facts(diagnosis: Diagnosis) -> str:
         facts |= {
             "One best explanation": SHORT[diagnosis.uniqueness.verdict],
             "Reports": f"{diagnosis.counts.total:,.10g}",
+            "Noise": diagnosis.counts.origin.in_short,
             "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
         }
     return fact_list(facts)
@@ -225,6 +233,12 @@ def _card(title: str, drawing: str) -> str:
     return f"<figure><h3>{text(title)}</h3>\n{drawing}\n</figure>"
 
 
-def _provenance(survey: Survey) -> str:
-    made = f"Made by confide {confide.__version__}. The survey, which devices and curator both read:"
-    return provenance(made, survey=survey)
+def _provenance(survey: Survey, diagnosis: Diagnosis) -> str:
+    made = f"Made by confide {confide.__version__}."
+    if diagnosis.counts is None:
+        return provenance(f"{made} The survey, which devices and curator both read:", survey=survey)
+    return provenance(f"{made} {_origin(diagnosis)}", "The survey that the reports were read with:", survey=survey)
+
+
+def _origin(diagnosis: Diagnosis) -> Origin:
+    return Origin() if diagnosis.counts is None else diagnosis.counts.origin

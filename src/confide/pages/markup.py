@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 
-from confide.explanations import WHEN_NOT_IDENTIFIED
+from confide.explanations import FACTOR_MEANING, WHEN_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
+from confide.guarantees import LocalDP
+from confide.origins import Noise, Origin
 from confide.surveys import Survey
 from confide.theory.fit import Fit
 from confide.theory.verdicts import Finding
@@ -93,10 +96,10 @@ def wide_figure(drawing: str, caption: str = "", *, kind: str = "wide", style: s
     return f'<figure class="{kind}"{measures}>{drawing}{below}</figure>'
 
 
-def provenance(*sentences: str, survey: Survey | None = None) -> str:
-    """Return where a page comes from: sentences, and the survey that devices and curator both read."""
-    shown = "" if survey is None else f"<pre>{text(survey.text(MOST_ENTRIES))}</pre>"
-    return "\n".join(["<h2>Where this comes from</h2>", *map(paragraph, sentences), shown]).rstrip()
+def provenance(*sentences: str, survey: Survey) -> str:
+    """Return where a page comes from: sentences, and the survey below them."""
+    shown = f"<pre>{text(survey.text(MOST_ENTRIES))}</pre>"
+    return "\n".join(["<h2>Where this comes from</h2>", *map(paragraph, sentences), shown])
 
 
 def warn_not_identified(
@@ -109,6 +112,42 @@ def warn_not_identified(
 def warn_poor_fit(found: Fit | None) -> str:
     """Return a box where the reports do not come from the mechanism; nothing elsewhere."""
     return callout("These reports do not fit the survey", str(found)) if found is not None and found.is_bad else ""
+
+
+def mark_simulated(origin: Origin) -> str:
+    """Return a box at the head of the page where reports are simulated, all or some; nothing elsewhere."""
+    heading = f"{origin.in_short.capitalize()} reports"
+    return callout(heading, str(origin)) if origin.is_simulated else ""
+
+
+def state_promise(survey: Survey, origin: Origin) -> str:
+    """Return what a survey promises; to each person, where metadata prove that each report was made so."""
+    guarantee = survey.mechanism.guarantee
+    words = str(guarantee)
+    is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
+    return section(
+        "What each person was promised" if origin.is_secure else "What this survey promises",
+        paragraph(f"{words[:1].upper()}{words[1:]}."),
+        "" if origin.is_secure else paragraph(f"That holds for reports with secure noise. {origin}"),
+        bullets(explain_guarantee(survey)),
+        note(FACTOR_MEANING) if is_bounded else "",
+    )
+
+
+def introduce_reports(survey: Survey, reports: str, origin: Origin) -> str:
+    """Return in a sentence or two how many reports there are, and how they came about as far as that is known.
+
+    >>> from confide import RandomizedResponse, Categories
+    >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
+    >>> introduce_reports(survey, "7 reports", Origin(secure=7))
+    '7 reports came in, each blurred by randomized response with secure noise.'
+    """
+    mechanism = describe_mechanism(survey)
+    if origin.is_secure:
+        return f"{reports} came in, each blurred by {mechanism} with secure noise."
+    if origin.noise is Noise.SEEDED:
+        return f"{reports}, each blurred by {mechanism}, were simulated with a seed."
+    return f"{reports} came in, and are read as blurred by {mechanism}. {origin}"
 
 
 def remark_open(found: Finding) -> str:

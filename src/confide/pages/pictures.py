@@ -62,7 +62,9 @@ def _show_reports(story: Story) -> list[str]:
 def show_path(story: Story) -> str:
     """Return how the iterative methods climbed; nothing where there are none."""
     paths = {
-        name: outcome.path for name, outcome in zip(story.names, story.outcomes, strict=True) if len(outcome.path) > 1
+        name: outcome.path
+        for name, outcome in zip(story.names, story.outcomes, strict=True)
+        if len(outcome.path) > 1 and outcome.estimate.method.seeks_maximum
     }
     if not paths:
         return ""

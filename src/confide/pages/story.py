@@ -27,14 +27,14 @@ from confide.checks import as_distribution
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.explanations import describe_mechanism, describe_value
+from confide.explanations import describe_value
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
-from confide.intervals import Band, Interval
+from confide.intervals import Band, Interval, percent
 from confide.mechanisms.planar import nearest_cells
 from confide.methods import Method
-from confide.pages.markup import NONE
+from confide.pages.markup import NONE, introduce_reports
 from confide.surveys import Survey
 from confide.wording import listed, with_unit
 
@@ -139,7 +139,6 @@ class Story:
     outcomes: tuple[Outcome, ...]
     truth: FloatArray | None
     noisy: Noisy | None
-    seed: int | None
     band: Band | None = None
     answers: tuple[Interval, ...] = ()
 
@@ -187,8 +186,9 @@ class Story:
 
     @property
     def has_distances(self) -> bool:
-        """Whether values lie nearer and farther in one unit; else total variation says all there is to say."""
-        return not isinstance(self.alphabet, Categories | Pairs)
+        """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
+        is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
+        return not (is_left_out or isinstance(self.alphabet, Categories | Pairs))
 
     @cached_property
     def truth_panel(self) -> list[Panel]:
@@ -212,7 +212,6 @@ def gather(
     outcomes: Sequence[Outcome],
     truth: ArrayLike | None,
     noisy: ArrayLike | None,
-    seed: int | None,
 ) -> Story:
     """Check the parts of a page and put them together."""
     if not outcomes:
@@ -220,13 +219,13 @@ def gather(
     alphabet = outcomes[0].estimate.alphabet
     known = None if truth is None else as_distribution(truth, alphabet.size, "truth")
     sent = summarise_reports(survey, counts, noisy, alphabet)
-    return Story(survey, counts, tuple(outcomes), known, sent, seed)
+    return Story(survey, counts, tuple(outcomes), known, sent)
 
 
 def summarise(story: Story) -> str:
     """Return the page in a few sentences: what was sent, what was done, what came out."""
     methods = listed(story.full_names)
-    sent = f"{_reports(story.counts)} came in, each blurred by {describe_mechanism(story.survey)} before it was sent."
+    sent = introduce_reports(story.survey, _reports(story.counts), story.counts.origin)
     done = f"From these alone, {methods} recovered how the true values are distributed."
     return f"{sent} {done} {_main_result(story)}".rstrip()
 
@@ -236,13 +235,22 @@ def list_facts(story: Story) -> dict[str, str]:
     facts = {
         "Reports": f"{story.counts.total:,.10g}",
         "Possible values" if story.survey.alphabet.is_finite else "Likely values": f"{story.alphabet.size:,}",
-        "Promise": _promise_in_short(story.survey.mechanism.guarantee),
+        "Promise of the survey": _promise_in_short(story.survey.mechanism.guarantee),
+        "Noise": story.counts.origin.in_short,
         "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
     if not story.closest:
-        return facts | {f"{story.names[0]} is below the maximum by": bound_certificate(story.outcomes[0])}
+        first = story.outcomes[0]
+        certified = {f"{story.names[0]} is below the maximum by": bound_certificate(first)}
+        return facts | (certified if first.estimate.method.seeks_maximum else _centre(story))
     place = story.closest[0]
     return facts | {f"Distance from the truth, {story.names[place]}": _distance(story, story.outcomes[place])}
+
+
+def _centre(story: Story) -> dict[str, str]:
+    """Return the median with its interval, where the page has it: how sure a method is that seeks no maximum."""
+    found = [one for one in story.answers if one.question == "median"]
+    return {f"Median, at {percent(one.level)}": f"{one.low:g} to {one.high:g}" for one in found}
 
 
 def describe_emd(story: Story, outcome: Outcome) -> str:
@@ -260,7 +268,7 @@ def describe_accuracy(story: Story, outcome: Outcome) -> str:
     if not outcome.estimate.is_distribution:
         return "Not a distribution: it has negative shares"
     if story.distance(outcome) is None:
-        return describe_certificate(outcome)
+        return describe_certificate(outcome) if outcome.estimate.method.seeks_maximum else ""
     variation = f"TV {describe_total_variation(outcome)}"
     return f"EMD {describe_emd(story, outcome)}, {variation}" if story.has_distances else variation
 
@@ -277,6 +285,8 @@ def bound_certificate(outcome: Outcome) -> str:
     certificate = outcome.estimate.certificate
     if math.isnan(certificate):
         return "not a distribution"
+    if not outcome.estimate.method.seeks_maximum:
+        return NONE
     if certificate < 0.001:
         return "less than 0.001"
     return "no bound" if math.isinf(certificate) else f"at most {_short(certificate)}"

@@ -6,6 +6,7 @@ from the edge, and integers of any size where they are not, so its probabilities
 """
 
 from confide.sampling.bits import (
+    BUCKETS,
     Bits,
     OddsCoin,
     PowerCoin,
@@ -13,6 +14,8 @@ from confide.sampling.bits import (
     SeededBits,
     as_bits,
     as_generator,
+    permutation,
+    scatter,
     uniform_below,
 )
 from confide.sampling.categorical import WeightRows
@@ -28,6 +31,7 @@ from confide.sampling.ratios import (
 )
 
 __all__ = [
+    "BUCKETS",
     "Bits",
     "GeometricNoise",
     "LaplaceCellNoise",
@@ -45,7 +49,9 @@ __all__ = [
     "exponential_bounds",
     "log_of",
     "over_root_two",
+    "permutation",
     "power_bounds",
     "ratio_above",
+    "scatter",
     "uniform_below",
 ]

@@ -1,4 +1,4 @@
-"""Random bits, from the operating system or a seeded generator, and exact coins and uniform integers made of them.
+"""Random bits, from the operating system or a seeded generator, and exact coins, integers and orders made of them.
 
 A toss compares a random 64-bit word with the leading bits of the probability, and draws more bits only when they agree.
 """
@@ -143,3 +143,49 @@ def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
         result[pending[accepted]] = drawn[accepted]
         pending = pending[~accepted]
     return result
+
+
+BUCKETS = 256
+"""Buckets that things are scattered over before each is shuffled; a power of two, for a random byte names one."""
+
+LARGEST_SORTED = 2**18
+"""Things that are sorted by their keys at once: they stay in the processor's cache, and keys rarely coincide."""
+
+
+def scatter(count: int, bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Put each of 0 .. count - 1 into a bucket drawn for itself; return them bucket by bucket, and where each ends.
+
+    >>> order, ends = scatter(1000, as_bits(7))
+    >>> sorted(order.tolist()) == list(range(1000)), ends.size, int(ends[-1])
+    (True, 256, 1000)
+    """
+    buckets = bits.words(-(-count // 8)).view(np.uint8)[:count] & np.uint8(BUCKETS - 1)
+    # Of whole numbers this small, a stable sort is a radix sort: one pass, whatever their order.
+    return np.argsort(buckets, kind="stable"), np.cumsum(np.bincount(buckets, minlength=BUCKETS))
+
+
+def permutation(count: int, bits: Bits) -> NDArray[np.int64]:
+    """Return 0 .. count - 1 in an order drawn uniformly from all orders.
+
+    Few are sorted by random keys, and all keys are drawn again if two coincide: given that they differ, every order is
+    as likely as any other. Many are scattered over buckets first, and each bucket is put into an order of its own,
+    which is exact as well (Rao 1961, Sandelius 1962).
+
+    >>> sorted(permutation(5, as_bits(7)).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    if count > LARGEST_SORTED:
+        order, ends = scatter(count, bits)
+        for end, size in zip(ends.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
+            part = order[end - size : end]
+            part[:] = part[permutation(size, bits)]
+        return order
+    # The number of a thing stands in the low bits of its key, so that sorting keys is all there is to do.
+    width = np.uint64(max(count - 1, 0).bit_length())
+    numbers = np.arange(count, dtype=np.uint64)
+    while True:
+        keys = (bits.words(count) << width) | numbers
+        keys.sort()
+        random = keys >> width
+        if not (random[1:] == random[:-1]).any():
+            return (keys ^ (random << width)).astype(np.int64)

@@ -36,6 +36,9 @@ SETTLING_CYCLES = 5
 MOST_EXCHANGES = 12
 """Times that blocks of free and bound values change sides in a Newton step."""
 
+FLAT = 1e-9
+"""Curvature along a direction, relative to that of its single values, below which there is none."""
+
 MOST_PRODUCTS = 300
 """Conjugate gradients a linear system."""
 
@@ -142,7 +145,12 @@ class _Programme:
             if size <= enough:
                 break
             bent = np.where(free, self._bend(direction), 0.0)
-            length = size / float(direction @ bent)
+            bend = float(direction @ bent)
+            # With fewer reports than values H is singular, and a slope along its null space would take steps without
+            # end: they stop where float64 can no longer tell the curvature from none.
+            if bend <= FLAT * float(direction**2 @ self.diagonal):
+                break
+            length = size / bend
             step, residual = step + length * direction, residual - length * bent
             scaled = residual / self.diagonal
             previous, size = size, float(residual @ scaled)

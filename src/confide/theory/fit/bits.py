@@ -20,7 +20,7 @@ from confide.errors import InvalidCountsError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, Outlier, Sight
 from confide.theory.fit.causes import BOTS, FACTOR, noncentral_power
-from confide.theory.fit.tables import name_of, scaled
+from confide.theory.fit.cells import name_of, scaled
 from confide.wording import counted
 
 REPLICATES = 999

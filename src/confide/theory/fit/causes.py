@@ -11,7 +11,8 @@ from confide.alphabets import Integers
 from confide.channels import Channel, ColumnStack, Dense
 from confide.channels.base import FloatArray
 from confide.theory.fit.answers import LEVEL, Outlier, Sight
-from confide.theory.fit.tables import LARGEST_TESTED, Look, Tables, solve
+from confide.theory.fit.cells import LARGEST_TESTED
+from confide.theory.fit.tables import Look, Tables, solve
 
 BOTS, FACTOR, HONEST = 0.01, 1.2, 0.05
 """Faults that a survey must be able to see to be called tested: a share of bots at one value, devices with so many
@@ -99,7 +100,7 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
 
 def channel_at(tables: Tables, factor: float) -> Channel | None:
     """Return the channel at so many times every epsilon; None where a mechanism has none."""
-    channels = tuple(part.at(factor) for part in tables.parts)
+    channels = tuple(part.layout.at(factor) for part in tables.parts)
     known = tuple(one for one in channels if one is not None)
     if len(known) < len(channels):
         return None
@@ -167,7 +168,7 @@ def _clipping(tables: Tables, look: Look) -> Iterable[str]:
             missing = float(expected[beyond].sum())
             if missing > 20 and look.residuals[start + edge] > STANDS_OUT:
                 yield (
-                    f"No report lies {side} {part.label(edge)}, where {missing:,.0f} are expected: "
+                    f"No report lies {side} {part.layout.label(edge)}, where {missing:,.0f} are expected: "
                     f"a likely cause is devices that clip what they report."
                 )
 

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache, cached_property, lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Integers
-from confide.channels import Channel, ColumnStack, Dense, Embedded
-from confide.channels.base import FloatArray, Indices
-from confide.counts import Counts, tally
-from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.channels import Channel, ColumnStack
+from confide.channels.base import FloatArray
+from confide.counts import Counts
 from confide.evidence import Evidence
-from confide.mechanisms import Mechanism, truncated
+from confide.mechanisms import Mechanism
 from confide.methods import MLE
+from confide.theory.fit.cells import LARGEST_TESTED, CellTable
 from confide.theory.likely_subsets import likely_subset_of
-from confide.wording import label_value
 
 LOUD = (0.1, 4.0, 4.5)
 """Screening: p-value of G2, score for epsilon and residual beyond which replicates are drawn.
 
 Of surveys on the ages in which all is well 10 to 15 % are beyond; 1.2 epsilon gives a score of 5.5 on average where it
 is least visible (exponential, 0.05 per year)."""
-
-STEP = 0.05
-"""The relative change of epsilon by which the score is differenced."""
-
-MOST_CELLS = 1000
-"""Outputs up to which each stands for itself; more are merged into blocks, so that a maximum takes milliseconds."""
-
-FEWEST_CELLS = 16
-"""Cells that are kept apart however few reports there are."""
-
-LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
-"""Values times cells up to which a maximum takes well under a second; outputs are merged until it does;
-and past which nothing is tested."""
 
 TOLERANCE = 0.3
 """The certificate of each maximum in nats; G2 has a spread of twelve and more. A finer one changes no figure."""
@@ -47,95 +31,22 @@ Group = tuple[Counts, Mechanism]
 
 
 @dataclass(frozen=True, eq=False)
-class CellTable:
-    """The reports of one mechanism in cells: its outputs, neighbours merged where there are too many.
+class Tables:
+    """The tables of a pool over one alphabet.
 
     Attributes
     ----------
-    mechanism
-        The mechanism, or its truncated kin: raw noise is rounded to cells.
-    counts, cells
-        Reports per cell, and the cell of each output (-1 for outputs that no value can produce).
+    parts
+        One table for each mechanism.
+    known
+        The maximum of the likelihood of the reports, where somebody has it already.
     """
 
-    mechanism: Mechanism
-    counts: FloatArray
-    cells: Indices
-
-    @classmethod
-    def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> CellTable:
-        """List the outputs and count the reports of each cell; an error where the outputs cannot be listed."""
-        total = counts.total
-        if not total > 0:
-            raise InvalidCountsError("There are no reports to test; give at least one.")
-        if not mechanism.has_channel:
-            counts, mechanism = _round_to_cells(counts, mechanism, values)
-        size = mechanism.alphabet.size
-        most = max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2), LARGEST_QUICK // size))
-        if mechanism.report_alphabet.size > LARGEST_TESTED:  # before any array over all of them is made
-            raise InvalidParameterError(f"{mechanism.report_alphabet.size:,} outputs are too many to test.")
-        cells = _merge_neighbours(mechanism.report_alphabet, most)
-        if mechanism.facts.is_positive:  # every cell is reachable, so that no channel need be made for nothing
-            mechanism.refuse_strays(counts)
-            _refuse_too_many(size, np.unique(cells).size)
-        per_output = mechanism.observe(counts).counts
-        reachable = mechanism.channel.push(np.full(size, 1.0 / size)) > 0
-        cells = np.where(reachable, cells, -1)
-        kept, numbers = np.unique(cells[reachable], return_inverse=True)
-        cells[reachable] = numbers
-        _refuse_too_many(size, kept.size)
-        summed = np.bincount(cells[reachable], per_output[reachable], kept.size).astype(np.float64)
-        return cls(mechanism, summed, cells)
-
-    @cached_property
-    def channel(self) -> Channel:
-        """P(cell | value)."""
-        return self.merged(self.mechanism.channel)
-
-    def merged(self, channel: Channel, *, is_stored: bool = True) -> Channel:
-        """Return a channel over outputs as one over cells."""
-        size = self.counts.size
-        if np.array_equal(self.cells, np.arange(size)):
-            return channel
-        merged = Embedded(channel, np.arange(channel.shape[0]), self.cells, size)
-        is_small = math.prod(channel.shape) <= LARGEST_TESTED
-        return Dense(merged.dense(), merged.layout) if is_stored and is_small else merged
-
-    @cached_property
-    def total(self) -> float:
-        """Number of reports."""
-        return float(self.counts.sum())
-
-    @cached_property
-    def neighbours(self) -> tuple[Channel, Channel] | None:
-        """The channels at a slightly larger and a slightly smaller epsilon; None for a mechanism without one."""
-        # Each is asked for one product, so that nothing is gained by storing a matrix.
-        larger, smaller = self.at(1 + STEP, is_stored=False), self.at(1 - STEP, is_stored=False)
-        return None if larger is None or smaller is None else (larger, smaller)
-
-    def at(self, factor: float, *, is_stored: bool = True) -> Channel | None:
-        """Return the channel at so many times the epsilon; None for a mechanism without one."""
-        changed = scaled(self.mechanism, factor)
-        # Where outputs depend on epsilon, as under the square wave, reports at another one have other cells.
-        if changed is None or changed.report_alphabet != self.mechanism.report_alphabet:
-            return None
-        return self.merged(changed.channel, is_stored=is_stored)
-
-    def label(self, cell: int) -> str:
-        """Return what a cell is called."""
-        members = np.flatnonzero(self.cells == cell)
-        first, last = (name_of(self.mechanism.report_alphabet, int(number)) for number in members[[0, -1]])
-        return first if members.size == 1 else f"{first} to {last}"
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """The tables of a pool over one alphabet."""
-
     parts: tuple[CellTable, ...]
+    known: FloatArray | None = None
 
     @classmethod
-    def of(cls, groups: Sequence[Group]) -> Tables:
+    def of(cls, groups: Sequence[Group], known: FloatArray | None = None) -> Tables:
         """List the outputs of every mechanism; where values are unbounded, over the likely ones of all groups."""
         values = None
         if not groups[0][1].alphabet.is_finite:
@@ -143,7 +54,12 @@ class Tables:
             for counts, mechanism in groups:
                 merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
             values = likely_subset_of(merged).alphabet
-        return cls(tuple(CellTable.of(counts, mechanism, values) for counts, mechanism in groups))
+        is_alone = len(groups) == 1
+        parts = tuple(CellTable.of(*group, values, is_alone=is_alone) for group in groups)
+        # Over other values, or over blocks of values, it would have to be found anew.
+        is_usable = values is None and all(part.mechanism == pair[1] for part, pair in zip(parts, groups, strict=True))
+        is_usable = is_usable and not any(part.layout.is_merged for part in parts)
+        return cls(parts, known if is_usable else None)
 
     @cached_property
     def channel(self) -> Channel:
@@ -179,6 +95,8 @@ class Tables:
     @cached_property
     def first(self) -> Look:
         """The reports against their best explanation."""
+        if self.known is not None:
+            return Look(self, self.counts, self.known, self.channel)
         return self.look(self.counts)
 
     def look(self, counts: FloatArray) -> Look:
@@ -196,7 +114,7 @@ class Tables:
     def label(self, cell: int) -> str:
         """Return what a cell of any part is called."""
         number = self.ends.index(self.part_of(cell)[0])
-        return self.parts[number].label(cell - self.ends[number])
+        return self.parts[number].layout.label(cell - self.ends[number])
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,9 +198,9 @@ class Look:
         tables, root = self.tables, np.sqrt(self.expected)
         centred, found = (self.counts - self.expected) / root, []
         for start, end, part in tables.spans:
-            if part.neighbours is not None:
+            if part.layout.neighbours is not None:
                 change = np.zeros_like(root)
-                larger, smaller = (channel.push(self.theta) for channel in part.neighbours)
+                larger, smaller = (channel.push(self.theta) for channel in part.layout.neighbours)
                 change[start:end] = part.total * (larger - smaller)
                 found.append(self._score(change / root, centred))
         return np.array(found)
@@ -295,7 +213,13 @@ class Look:
     @cached_property
     def is_loud(self) -> bool:
         """Whether one of the statistics is such that replicates are worth their time."""
-        p_value, score, residual = LOUD
+        return self.is_louder_than(LOUD[0])
+
+    def is_louder_than(self, p_value: float) -> bool:
+        """Do as :attr:`is_loud`, with another p-value of G2; nothing is loud where the explanation takes up all."""
+        if self.rank >= self.counts.size:
+            return False
+        _, score, residual = LOUD
         score = max(score, 0.37 * math.sqrt(self.degrees))  # on Manhattan good surveys have 3.3 to 4.4 on average
         loudest = max(np.abs(self.scores).max(initial=0.0) / score, np.abs(self.residuals).max() / residual)
         return self.p_value < p_value or bool(loudest > 1)
@@ -309,81 +233,6 @@ class Look:
 def solve(channel: Channel, counts: FloatArray) -> FloatArray:
     """Return the maximum of the likelihood."""
     return MLE(TOLERANCE, time_limit=60.0).solve(Evidence(channel, counts)).distribution
-
-
-def _refuse_too_many(size: int, cells: int) -> None:
-    if size * cells > LARGEST_TESTED:
-        raise InvalidParameterError(f"{size:,} values times {cells:,} cells are too many to test.")
-
-
-def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> tuple[Counts, Mechanism]:
-    """Round unbounded reports to cells around the values: what the truncated mechanism would have reported."""
-    alphabet = mechanism.alphabet if values is None else _box(values)
-    guarantee: Any = mechanism.guarantee
-    # Two scales of the noise beyond the values; the ends collect the rest.
-    margin = max(1, math.ceil(2 / (guarantee.epsilon * getattr(alphabet, "spacing", 1.0))))
-    if isinstance(alphabet, Integers):
-        low, high = alphabet.span
-        outputs: Integers | Grid = replace(alphabet, low=low - margin, high=high + margin)
-        rounded = np.clip(np.rint(counts.reports), low - margin, high + margin).astype(np.int64)
-    elif isinstance(alphabet, Grid):
-        outputs = replace(
-            alphabet,
-            rows=alphabet.rows + 2 * margin,
-            columns=alphabet.columns + 2 * margin,
-            first_row=alphabet.first_row - margin,
-            first_column=alphabet.first_column - margin,
-            holes=(),
-        )
-        corner = np.array([outputs.first_row, outputs.first_column])
-        rounded = np.clip(np.rint(counts.reports), corner, corner + outputs.shape - 1).astype(np.int64)
-    else:
-        raise InvalidParameterError(f"{alphabet!r} has no cells.")
-    # On a line noise takes linear time, however long the line is.
-    if isinstance(alphabet, Grid) and alphabet.size * outputs.size > 10 * LARGEST_TESTED:
-        raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many to test.")
-    return tally(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
-
-
-def _box(values: Alphabet) -> Alphabet:
-    """Return the range or the box that holds some values."""
-    if isinstance(values, Integers | Grid):
-        return values
-    whole, places = values.whole, values.coordinates  # type: ignore[attr-defined]
-    low, high = places.min(axis=0).astype(int).tolist(), places.max(axis=0).astype(int).tolist()
-    if isinstance(whole, Integers):
-        return replace(whole, low=low[0], high=high[0])
-    rows, columns = high[0] - low[0] + 1, high[1] - low[1] + 1
-    return Grid(rows, columns, whole.spacing, whole.unit, first_row=low[0], first_column=low[1])
-
-
-def _merge_neighbours(outputs: Alphabet, most: int) -> Indices:
-    """Return the block of each output: at most about so many blocks of neighbours, or each output its own."""
-    if outputs.size <= most or not isinstance(outputs, Integers | Grid):
-        return np.arange(outputs.size)
-    if isinstance(outputs, Integers):
-        return np.arange(outputs.size) // math.ceil(outputs.size / most)
-    side = math.ceil(math.sqrt(outputs.size / most))
-    row, column = np.divmod(outputs.places, outputs.columns)
-    blocks: Indices = row // side * outputs.columns + column // side
-    return blocks
-
-
-@lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
-def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
-    """Return a mechanism at so many times its epsilon; None where it has none of its own."""
-    if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)}:
-        return None
-    try:
-        return replace(mechanism, epsilon=mechanism.epsilon * factor)
-    except InvalidParameterError:  # as far as this one goes
-        return None
-
-
-def name_of(alphabet: Alphabet, number: int) -> str:
-    """Return what a value is called."""
-    value = alphabet.decode([number])[0]
-    return label_value(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def deviances_of(counts: FloatArray, expected: FloatArray) -> FloatArray:

@@ -22,7 +22,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -40,6 +41,9 @@ ROUNDS = (19, 39, 99)
 
 CALM, CLEAR = 0.25, 1e-4
 """The calibrated p-value from which on, and the bound below which, a round of replicates is the last."""
+
+HOPELESS = 100
+"""Times the level that a group is judged at beyond which a bound after 19 replicates ends the test of it."""
 
 BEYOND_DOUBT = 1e-8
 """The conditional chi-squared p-value below which nothing is simulated."""
@@ -92,22 +96,7 @@ def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed:
 
 def fit_pools(pools: Mapping[GroupKey, Sequence[Group]], *, seed: int = 0) -> GroupFits:
     """Do as :func:`fit_groups`, where the people of a group went through several mechanisms."""
-    if not pools:
-        raise InvalidCountsError("There are no groups to test; give at least one.")
-    if len(pools) == 1:
-        together = fit_pool(next(iter(pools.values())), seed=seed)
-        return GroupFits(together, dict.fromkeys(pools, together))
-    parts: dict[Mechanism, list[Counts]] = {}
-    for pool in pools.values():
-        for counts, mechanism in pool:
-            parts.setdefault(mechanism, []).append(counts)
-    together = fit_pool([(merge(counts), mechanism) for mechanism, counts in parts.items()], seed=seed)
-    exams = {key: examine(pool) for key, pool in pools.items()}
-    quiet = _screen(exams) if len(pools) >= MANY else {}
-    alone = {key: quiet[key] if key in quiet else one.test(seed) for key, one in exams.items()}
-    bad = holm({key: one.p_value for key, one in alone.items()}, LEVEL / 2)
-    fits = {key: one if key in bad else one.forgiven() for key, one in alone.items()}
-    return GroupFits(together.judged(LEVEL / 2), fits)
+    return _lay_out(pools).test(seed)
 
 
 def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
@@ -126,12 +115,68 @@ def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
 
 def misfits(groups: Mapping[GroupKey, Counts], mechanism: Mechanism) -> GroupFits | None:
     """Do as :func:`fit_groups`, but only where screening leaves a doubt; None where it leaves none."""
-    if len(groups) < MANY:
-        parts = [*groups.values(), *([merge(groups.values())] if len(groups) > 1 else [])]
-        if not any(examine([(one, mechanism)]).is_loud for one in parts):
-            return None
-    found = fit_groups(groups, mechanism)
+    exam = _lay_out({key: [(one, mechanism)] for key, one in groups.items()})
+    if not exam.is_loud:
+        return None
+    found = exam.test()
     return found if found.is_bad else None
+
+
+def _lay_out(pools: Mapping[GroupKey, Sequence[Group]]) -> GroupExamination[GroupKey]:
+    if not pools:
+        raise InvalidCountsError("There are no groups to test; give at least one.")
+    parts: dict[Mechanism, list[Counts]] = {}
+    for pool in pools.values():
+        for counts, mechanism in pool:
+            parts.setdefault(mechanism, []).append(counts)
+    together = examine([(merge(counts), mechanism) for mechanism, counts in parts.items()])
+    return GroupExamination(together, {key: examine(pool) for key, pool in pools.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class GroupExamination(Generic[GroupKey]):
+    """Groups laid out for the test: all reports together, and those of each group."""
+
+    together: Examination
+    groups: Mapping[GroupKey, Examination]
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are so many groups that most of them are only screened."""
+        return len(self.groups) >= MANY
+
+    @cached_property
+    def quiet(self) -> dict[GroupKey, Fit]:
+        """The groups in which screening side by side finds nothing."""
+        return _screen(self.groups) if self.is_many else {}
+
+    @property
+    def is_loud(self) -> bool:
+        """Whether screening leaves a doubt in any group, or in all together."""
+        if self.together.is_loud:
+            return True
+        return any(self._is_loud(one) for key, one in self.groups.items() if key not in self.quiet)
+
+    def _is_loud(self, group: Examination) -> bool:
+        # Of many groups only one with a p-value of some 1 in their number can matter.
+        return group.is_louder_than(min(LOUD[0], 10 / len(self.groups)) if self.is_many else LOUD[0])
+
+    def test(self, seed: int = 0) -> GroupFits:
+        """Run the whole test where screening leaves a doubt; of few groups, for each."""
+        together = self.together.test(seed)
+        if len(self.groups) == 1:
+            return GroupFits(together, dict.fromkeys(self.groups, together))
+        alone = {key: self.quiet.get(key) or self._test(one, seed) for key, one in self.groups.items()}
+        bad = holm({key: one.p_value for key, one in alone.items()}, LEVEL / 2)
+        fits = {key: one if key in bad else one.forgiven() for key, one in alone.items()}
+        return GroupFits(together.judged(LEVEL / 2), fits)
+
+    def _test(self, group: Examination, seed: int) -> Fit:
+        if not self.is_many or group.tables is None or self._is_loud(group):
+            return group.test(seed, LEVEL / 2 / len(self.groups))
+        # Where even its maximum shows nothing, replicates would cost time and change nothing.
+        look = group.tables.first
+        return Fit(FitVerdict.CANNOT_BE_TESTED, look.p_value, reports=float(look.counts.sum()), obstacle=SCREENED)
 
 
 def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
@@ -140,7 +185,6 @@ def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
     for key, exam in exams.items():
         if exam.tables is not None and len(exam.tables.parts) == 1 and not exam.bits:
             layouts.setdefault(exam.tables.parts[0].cells.tobytes(), []).append((key, exam.tables))
-    # Of many groups only a p-value of some 1 in their number can matter.
     quiet, suspicious = {}, min(UNSUSPICIOUS, 10 / len(exams))
     for found in layouts.values():
         matrix = found[0][1].channel.dense()
@@ -170,13 +214,16 @@ def _screen_rows(counts: FloatArray, matrix: FloatArray) -> tuple[FloatArray, Fl
     return tail_of_ratio(deviances.sum(axis=1), expected, matrix.shape[1] // 10), np.sqrt(deviances.max(axis=1))
 
 
-def examine(groups: Sequence[Group]) -> Examination:
-    """Lay the reports of a pool out for the test, and find the maximum of their likelihood."""
+def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examination:
+    """Lay the reports of a pool out for the test; the maximum of their likelihood is found when asked for.
+
+    It may be `known` already, for all mechanisms of the pool together.
+    """
     bits = [pair for pair in groups if has_bits(pair[1])]
     others = [pair for pair in groups if not has_bits(pair[1])]
     obstacle, tables = "", None
     try:
-        tables = Tables.of(others) if others else None
+        tables = Tables.of(others, None if bits else known) if others else None
     except InvalidParameterError as error:
         obstacle = str(error)
     return Examination(tables, tuple(bits), obstacle)
@@ -193,18 +240,25 @@ class Examination:
     @property
     def is_loud(self) -> bool:
         """Whether screening leaves a doubt: a maximum, and no replicates."""
-        return (self.tables is not None and self.tables.first.is_loud) or bool(self.bits)
+        return self.is_louder_than(LOUD[0])
 
-    def test(self, seed: int = 0) -> Fit:
-        """Run the whole test; parts are independent, so that the least p-value of several is as easily corrected."""
-        found = [] if self.tables is None else [_test_tables(self.tables, seed)]
+    def is_louder_than(self, p_value: float) -> bool:
+        """Do as :attr:`is_loud`, with another p-value of G2."""
+        return (self.tables is not None and self.tables.first.is_louder_than(p_value)) or bool(self.bits)
+
+    def test(self, seed: int = 0, level: float = LEVEL) -> Fit:
+        """Run the whole test; parts are independent, so that the least p-value of several is as easily corrected.
+
+        The level is that at which a p-value will be judged: far above it, replicates only cost time.
+        """
+        found = [] if self.tables is None else [_test_tables(self.tables, seed, level)]
         found += [check_bits(counts, mechanism, seed) for counts, mechanism in self.bits]
         if not found:
             return Fit(FitVerdict.CANNOT_BE_TESTED, 1.0, obstacle=self.obstacle)
         return replace(Fit.joined(found), obstacle=self.obstacle) if self.obstacle else Fit.joined(found)
 
 
-def _test_tables(tables: Tables, seed: int) -> Fit:
+def _test_tables(tables: Tables, seed: int, level: float) -> Fit:
     """Find the p-value by replicates, as many as are needed, and say what follows from it."""
     look = tables.first
     rows: list[FloatArray] = []
@@ -215,7 +269,7 @@ def _test_tables(tables: Tables, seed: int) -> Fit:
             rows += [one.row for one in tables.replicates(look, number - done, generator)]
             done = number
             bound, p_value = _calibrate(look.row, np.array(rows))
-            if p_value >= CALM or bound < CLEAR:
+            if p_value >= CALM or bound < CLEAR or bound > HOPELESS * level:
                 break
     found = _bare_fit(tables, look, p_value, len(rows))
     repeated = repetition_of(tables)

@@ -1,12 +1,12 @@
-"""Diagnosis: everything that theory knows of a mechanism, and of the reports at hand.
+"""Diagnosis: what the reports at hand tell, and everything that theory knows of them and of their mechanism.
 
 >>> import confide as cf
 >>> mechanism = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 0.05], [0.45, 0.1, 0.45]])
 >>> answer = diagnose(cf.tally([2, 2, 2, 2, 1, 3]), mechanism)
 >>> answer.identification.verdict, answer.uniqueness.verdict
 (<Verdict.NO: 'no'>, <Verdict.NO: 'no'>)
->>> print(answer.query("answer == 1"))
-between 0 and 0.2917; not identified by any number of reports
+>>> print(answer.query("answer == 2").interval)
+0.7016, between 0.226 and 1 at 95%
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from functools import cached_property
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
-from confide.errors import InvalidParameterError, SolverError
+from confide.errors import InvalidParameterError, SolverError, TooLargeError
+from confide.estimates import Estimate, recover
+from confide.intervals import ERROR, Interval, Resolution, check_level
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
 from confide.theory.concavity import (
@@ -53,14 +55,18 @@ class QueryAnswer:
         The query in words.
     identification
         Whether enough reports would reveal the answer.
+    interval
+        The answer of these reports, as ``estimate(counts, mechanism).query(...)`` gives it; None without reports.
     lowest, highest
-        The answers that the best explanations of the reports at hand give; None without reports.
+        The answers that the best explanations of the reports at hand give; None without reports, or where there are
+        too many values to find out.
     is_outer
         Whether these are outer bounds: that the best explanations come as far is too close to call.
     """
 
     query: str
     identification: Finding
+    interval: Interval | None = None
     lowest: float | None = None
     highest: float | None = None
     is_outer: bool = False
@@ -70,11 +76,15 @@ class QueryAnswer:
             Verdict.YES: "identified: enough reports reveal it",
             Verdict.NO: "not identified by any number of reports",
         }.get(self.identification.verdict, f"whether it is identified is {self.identification.verdict}")
+        return "; ".join([*([] if self.interval is None else [str(self.interval)]), *self._open_range(), known])
+
+    def _open_range(self) -> list[str]:
+        """Return between what the best explanations differ, where they do."""
         if self.lowest is None or self.highest is None:
-            return known
+            return []
         low, high = f"{self.lowest:.4g}", f"{self.highest:.4g}"
-        between = f"between {low} and {high}{', or in a narrower range' if self.is_outer else ''}"
-        return f"{low if low == high else between}; {known}"
+        outer = ", or in a narrower range" if self.is_outer else ""
+        return [] if low == high else [f"equally good explanations between {low} and {high}{outer}"]
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,10 @@ class Diagnosis:
     considered
         Where the alphabet is unbounded, or large, the values among which all best explanations lie; None without
         reports, or where that rules out no value.
+    name
+        What a value is called in sentences.
+    error, level
+        The error within which shares are to be known, and how often intervals hold the truth.
     """
 
     mechanism: Mechanism
@@ -131,6 +145,9 @@ class Diagnosis:
     chance: ConcavityChance | None = None
     known_maximum: MaximumSet | None = None
     considered: LikelySubset | None = None
+    name: str = "value"
+    error: float = ERROR
+    level: float = 0.95
 
     @property
     def alphabet(self) -> Alphabet:
@@ -158,14 +175,48 @@ class Diagnosis:
         return None if self.counts is None or not self.has_reports else fit(self.counts, self.mechanism)
 
     @cached_property
+    def estimate(self) -> Estimate:
+        """What the default method recovers from the reports; an error where there are none."""
+        if self.counts is None or not self.has_reports:
+            raise InvalidParameterError("There is no estimate without reports. Give counts.")
+        return recover([(self.counts, self.mechanism)])
+
+    @cached_property
+    def resolution(self) -> Resolution | None:
+        """The narrowest windows whose shares the reports tell; None without reports, or with too many values.
+
+        >>> import confide as cf
+        >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+        >>> diagnose(cf.tally(["yes", "no"], [6000, 4000]), mechanism).resolution.windows
+        'single values'
+        """
+        return self._resolved if isinstance(self._resolved, Resolution) else None
+
+    @property
+    def why_unresolved(self) -> str:
+        """Why there is no resolution although there are reports; empty where there is one."""
+        return self._resolved if isinstance(self._resolved, str) else ""
+
+    @cached_property
+    def _resolved(self) -> Resolution | str:
+        if not self.has_reports:
+            return ""
+        try:
+            return self.estimate.resolution(self.error, self.level, name=self.name)
+        except (TooLargeError, SolverError) as error:
+            return str(error)
+
+    @cached_property
     def class_shares(self) -> FloatArray | None:
         """The maximum-likelihood probability of each class; None without reports, or where all values stand alone."""
         if self.partition is None or self.partition.is_trivial or self.counts is None or not self.has_reports:
             return None
         return self.partition.estimate(self.counts)
 
-    def query(self, query: Query, name: str | None = None) -> QueryAnswer:
+    def query(self, query: Query, name: str | None = None, level: float | None = None) -> QueryAnswer:
         """Return what is known of the answer to a query, such as ``"age >= 65"``.
+
+        The number and its interval are those of :meth:`confide.Estimate.query`.
 
         Parameters
         ----------
@@ -173,22 +224,39 @@ class Diagnosis:
             A text, a function of a value, or one weight for each value; see :mod:`confide.queries`.
         name
             What a value is called in a text; any name if left out.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth; that of the diagnosis if left out.
         """
         weights = as_weights(query, self.alphabet, name)
         known = query_identification(self.mechanism, weights, known=self.identification, of=self.alphabet)
         if not self.has_reports:
             return QueryAnswer(describe_query(query), known)
-        low, high = self.maximum_set.bounds(weights).tolist()
-        return QueryAnswer(describe_query(query), known, low, high, not self.maximum_set.is_exact)
+        interval = self.estimate.query(query, self.level if level is None else level, name=name)
+        try:
+            best = self.maximum_set
+        except (InvalidParameterError, SolverError):  # more than is computed here
+            return QueryAnswer(describe_query(query), known, interval)
+        low, high = best.bounds(weights).tolist()
+        return QueryAnswer(describe_query(query), known, interval, low, high, not best.is_exact)
 
     def __str__(self) -> str:
-        from confide.theory.words import evidence_in_words, verdict_in_words
+        from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
 
-        evidence = [f"  {question}: {answer}" for question, answer in evidence_in_words(self)]
-        return "\n".join([*verdict_in_words(self), "", *evidence])
+        told, evidence = (
+            told_in_words(self),
+            [f"  {question}: {answer}" for question, answer in evidence_in_words(self)],
+        )
+        return "\n".join([*told, *([""] if told else []), *verdict_in_words(self), "", *evidence])
 
 
-def diagnose(counts: Counts | None, mechanism: Mechanism) -> Diagnosis:
+def diagnose(
+    counts: Counts | None,
+    mechanism: Mechanism,
+    *,
+    name: str = "value",
+    error: float = ERROR,
+    level: float = 0.95,
+) -> Diagnosis:
     """Diagnose what can be known from the reports at hand, or from a mechanism alone.
 
     Parameters
@@ -197,12 +265,19 @@ def diagnose(counts: Counts | None, mechanism: Mechanism) -> Diagnosis:
         The reports, counted by :func:`confide.tally`; None to ask about the mechanism alone.
     mechanism
         The mechanism that they went through.
+    name
+        What a value is called in sentences, such as ``"age"``.
+    error, level
+        The error within which the shares of windows are to be told, five percentage points, and how often intervals
+        hold the truth.
 
     >>> import confide as cf
     >>> print(cf.diagnose(None, cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
     yes
     """
     require_mechanism("mechanism", mechanism)
+    check_level("error", error)
+    check_level("level", level)
     if mechanism.alphabet.is_finite:
         mechanism.alphabet.require_listable()
     if counts is not None:
@@ -222,6 +297,9 @@ def diagnose(counts: Counts | None, mechanism: Mechanism) -> Diagnosis:
         chance=_chance(mechanism, counts),
         known_maximum=best,
         considered=considered,
+        name=name,
+        error=error,
+        level=level,
     )
 
 

@@ -1,0 +1,153 @@
+"""Origins of reports: which noise they were made with, as far as that is known, and nothing beyond it."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from confide.wording import listed
+
+
+class Noise(StrEnum):
+    """Source of the randomness of reports."""
+
+    SECURE = "secure generator"
+    SEEDED = "seeded"
+    UNKNOWN = "not known"
+
+
+MIXED = "mixed"
+"""In place of a noise, where reports of several kinds were put together."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Number of reports of each noise: what is proven, and how much is not known. Origins add, as counts do.
+
+    >>> print(Origin(secure=3) + Origin(simulated=2))
+    Of 5 reports, 3 are proven to have secure noise and 2 are simulated with a seed and protect nobody.
+
+    Attributes
+    ----------
+    secure
+        Reports whose noise comes from the operating system's secure generator.
+    simulated
+        Reports whose noise comes from a seed: they protect nobody.
+    unknown
+        Reports of which nothing is known.
+    """
+
+    secure: float = 0
+    simulated: float = 0
+    unknown: float = 0
+
+    @classmethod
+    def of(cls, noise: Noise, reports: float) -> Origin:
+        """Return the origin of reports that all have the same noise."""
+        if noise is Noise.SECURE:
+            return cls(secure=reports)
+        return cls(simulated=reports) if noise is Noise.SEEDED else cls(unknown=reports)
+
+    @property
+    def total(self) -> float:
+        """The number of reports."""
+        return self.secure + self.simulated + self.unknown
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise of all reports; None where they differ."""
+        if not self.secure and not self.simulated:
+            return Noise.UNKNOWN
+        if self.unknown or (self.secure and self.simulated):
+            return None
+        return Noise.SECURE if self.secure else Noise.SEEDED
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether any report is simulated."""
+        return self.simulated > 0
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the noise of every report is proven to come from the secure generator."""
+        return self.noise is Noise.SECURE
+
+    @property
+    def in_short(self) -> str:
+        """The noise in a word or two."""
+        if self.noise is Noise.SEEDED:
+            return "simulated"
+        if self.noise is None:
+            return "partly simulated" if self.is_simulated else "partly not known"
+        return str(self.noise)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The numbers and the sentence, for JSON."""
+        return {
+            "noise": MIXED if self.noise is None else str(self.noise),
+            "is_simulated": self.is_simulated,
+            "secure": self.secure,
+            "simulated": self.simulated,
+            "unknown": self.unknown,
+            "words": str(self),
+        }
+
+    def __add__(self, other: Origin) -> Origin:
+        return Origin(self.secure + other.secure, self.simulated + other.simulated, self.unknown + other.unknown)
+
+    def __str__(self) -> str:
+        if self.noise is Noise.SECURE:
+            return "The noise of these reports comes from the operating system's secure generator."
+        if self.noise is Noise.SEEDED:
+            return (
+                "These reports are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
+                "protect nobody."
+            )
+        if self.noise is Noise.UNKNOWN:
+            return "It is not known how these reports were made."
+        parts = [f"{self.secure:,.10g} {_are(self.secure)} proven to have secure noise"] if self.secure else []
+        parts += (
+            [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed and protect nobody"]
+            if self.simulated
+            else []
+        )
+        parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
+        return f"Of {self.total:,.10g} reports, {listed(parts)}."
+
+
+def _are(number: float) -> str:
+    return "is" if number == 1 else "are"
+
+
+_DRAWN: dict[int, tuple[weakref.ref[Any], Noise]] = {}
+"""Arrays of reports that are alive, by their identity: numpy's arrays can hold no remark of their own."""
+
+
+def mark(reports: Any, noise: Noise) -> None:
+    """Remember how an array of reports was drawn, for as long as it lives.
+
+    The mark is on this array and on views of it. A copy, a concatenation or a list made from it has none, and its
+    origin is then not known; an array that is changed in place keeps its mark.
+
+    >>> import numpy as np
+    >>> reports = np.array([3, 5])
+    >>> mark(reports, Noise.SEEDED)
+    >>> noise_of(reports).value, noise_of(reports[:1]).value, noise_of(reports + 0).value
+    ('seeded', 'seeded', 'not known')
+    """
+    key = id(reports)
+    _DRAWN[key] = weakref.ref(reports, lambda _: _DRAWN.pop(key, None)), noise
+
+
+def noise_of(reports: Any) -> Noise:
+    """Return how an array was drawn, or a view of one; unknown for anything that :func:`mark` was not told of."""
+    place = reports
+    while place is not None:
+        known = _DRAWN.get(id(place))
+        if known is not None and known[0]() is place:
+            return known[1]
+        place = getattr(place, "base", None)
+    return Noise.UNKNOWN

@@ -1,0 +1,175 @@
+"""Sentences about where reports come from: each says what metadata prove, on every page, in every terminal and JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Call, Ending
+
+import confide as cf
+from confide.files.writing import report_sink
+
+pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+pytest.importorskip("pyarrow")
+
+CLAIM = "operating system's secure generator"
+SIMULATED = "simulated"
+NOT_KNOWN = "not known how"
+
+KINDS = ("secure", "seeded", "unknown", "mixed")
+
+SAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "secure": ((CLAIM,), (SIMULATED, NOT_KNOWN)),
+    "seeded": ((SIMULATED,), (CLAIM, NOT_KNOWN, "person was promised", "before it was sent")),
+    "unknown": ((NOT_KNOWN,), (CLAIM, SIMULATED, "person was promised", "before it was sent")),
+    "mixed": ((SIMULATED, NOT_KNOWN, "200 are proven"), (CLAIM, "person was promised", "before it was sent")),
+}
+"""For each kind of reports, the words that must stand there, and those that must not."""
+
+NUMBERS = {"secure": (200, 0, 0), "seeded": (0, 200, 0), "unknown": (0, 0, 200), "mixed": (200, 200, 200)}
+
+NOISES = {"secure": "secure generator", "seeded": "seeded", "unknown": "not known", "mixed": "mixed"}
+
+
+@pytest.fixture
+def counts(call: Call, folder: Path) -> Call:
+    """Make files of reports of each kind, and count them: with towns that are kept, and without."""
+    rows = "".join(f"{i % 10},{'Oslo' if i % 2 else 'Rome'}\n" for i in range(200))
+    survey, ages = cf.load_survey("survey.toml"), np.arange(200) % 10
+    for name, seed in (("secure.csv", None), ("seeded.jsonl", 1)):
+        noise = cf.Noise.SECURE if seed is None else cf.Noise.SEEDED
+        with report_sink(name, survey, noise=noise, kept=["town"]) as sink:
+            sink.write(survey.mechanism.privatize(ages, rng=seed), [["Rome", "Oslo"] * 100])
+    (folder / "unknown.csv").write_text("report,town\n" + rows)
+    made = {"secure": ["secure.csv"], "seeded": ["seeded.jsonl"], "unknown": ["unknown.csv"]}
+    made["mixed"] = [name for names in made.values() for name in names]
+    for kind, names in made.items():
+        for options, output in ((("--by", "town"), "groups"), ((), "counts")):
+            ending = call("count", "survey.toml", *names, *options, "-o", f"{kind}-{output}.parquet")
+            assert ending.code == 0, ending.err
+    return call
+
+
+def check_words(kind: str, text: str) -> None:
+    present, absent = SAYS[kind]
+    for words in present:
+        assert words in text
+    for words in absent:
+        assert words not in text.lower() if words == SIMULATED else words not in text
+
+
+def check_page(kind: str, path: Path) -> None:
+    page = path.read_text().replace("&#x27;", "'")
+    check_words(kind, page)
+    headings = {"seeded": "<h2>Simulated reports</h2>", "mixed": "<h2>Partly simulated reports</h2>"}
+    assert headings.get(kind, "") in page.partition("</header>")[2][:200]
+
+
+def check_record(kind: str, origin: dict[str, Any]) -> None:
+    assert (origin["secure"], origin["simulated"], origin["unknown"]) == NUMBERS[kind]
+    assert origin["noise"] == NOISES[kind]
+    assert origin["is_simulated"] is (kind in ("seeded", "mixed"))
+    check_words(kind, origin["words"])
+
+
+def succeeded(ending: Ending) -> Ending:
+    assert ending.code == 0, ending.err
+    return ending
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_output_says_what_is_proven_and_no_more(counts: Call, folder: Path, kind: str) -> None:
+    one, groups = f"{kind}-counts.parquet", f"{kind}-groups.parquet"
+    quick = ("--method", "ibu")
+    pages = ("-o", "page.html", "-o", "page.json")
+    shown = succeeded(counts("estimate", "survey.toml", one, *quick, *pages))
+    check_words(kind, shown.out)
+    check_page(kind, folder / "page.html")
+    check_record(kind, json.loads((folder / "page.json").read_text())["origin"])
+    check_record(kind, succeeded(counts("estimate", "survey.toml", one, *quick, "--json")).record["origin"])
+
+    shown = succeeded(counts("estimate", "survey.toml", groups, *quick, *pages))
+    check_words(kind, shown.out)
+    check_page(kind, folder / "page.html")
+    check_record(kind, json.loads((folder / "page.json").read_text())["origin"])
+    check_record(kind, succeeded(counts("estimate", "survey.toml", groups, *quick, "--json")).record["origin"])
+
+    shown = succeeded(counts("diagnose", "survey.toml", one, "--html", "page.html"))
+    check_words(kind, shown.out)
+    check_page(kind, folder / "page.html")
+    check_record(kind, succeeded(counts("diagnose", "survey.toml", one, "--json")).record["origin"])
+
+
+def test_counting_and_merging_carry_it_on(counts: Call) -> None:
+    names = {"secure": "secure.csv", "seeded": "seeded.jsonl", "unknown": "unknown.csv"}
+    for kind, name in names.items():
+        command = ("count", "survey.toml", name, "-o", f"{kind}.parquet")
+        check_words(kind, succeeded(counts(*command)).out)
+        check_record(kind, succeeded(counts(*command, "--json")).record["origin"])
+    mixed = succeeded(counts("count", "survey.toml", *names.values(), "-o", "m.parquet", "--json"))
+    check_record("mixed", mixed.record["origin"])
+    assert "1 of 3 files carries no metadata (unknown.csv)" in mixed.record["origin"]["notes"][0]
+    assert "simulated reports are counted together with others" in mixed.err
+    files = [f"{kind}.parquet" for kind in names]
+    merged = succeeded(counts("merge", *files, "-o", "all.parquet", "--json"))
+    check_record("mixed", merged.record["origin"])
+    assert "simulated reports are counted together with others" in merged.err
+    check_words("mixed", succeeded(counts("merge", *files, "-o", "all.parquet")).out)
+    twice = counts("merge", "all.parquet", "secure-counts.parquet", "-o", "more.parquet", "--json").record["origin"]
+    assert (twice["secure"], twice["simulated"], twice["unknown"]) == (400, 200, 200)
+    alone = counts("merge", "secure.parquet", "-o", "one.parquet", "--json")
+    assert alone.err == ""
+    check_record("secure", alone.record["origin"])
+
+
+def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call, folder: Path) -> None:
+    survey = (folder / "survey.toml").read_text()
+    (folder / "other.toml").write_text(survey.replace("epsilon = 1.0", "epsilon = 0.5"))
+    counts("privatize", "other.toml", "values.csv", "-o", "other.csv")
+    counts("count", "other.toml", "other.csv", "-o", "other.parquet")
+    files = ("seeded-counts.parquet", "other.parquet")
+    merged = succeeded(counts("merge", *files, "--pool", "-o", "pool.parquet", "--json")).record["origin"]
+    assert (merged["secure"], merged["simulated"], merged["unknown"]) == (200, 200, 0)
+    from confide.files import read_counts
+
+    first, second = (part.origin for part, _ in read_counts(folder / "pool.parquet").pools[()])
+    assert (first.simulated, second.secure) == (200, 200)
+    shown = succeeded(counts("estimate", "survey.toml", "pool.parquet", "--method", "ibu", "--json")).record["origin"]
+    assert (shown["secure"], shown["simulated"]) == (200, 200)
+
+
+@pytest.mark.parametrize("command", ["estimate", "diagnose"])
+def test_missing_metadata_are_said_once(call: Call, command: str) -> None:
+    said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
+    options = ("--method", "ibu") if command == "estimate" else ()
+    shown = succeeded(call(command, "survey.toml", "reports.csv", *options))
+    assert shown.out.count(said) == 1
+    assert said not in shown.err
+    assert call(command, "survey.toml", "reports.csv", *options, "--json").record["origin"]["notes"] == [said]
+    counted = succeeded(call("count", "survey.toml", "reports.csv", "-o", "c.parquet"))
+    assert counted.out.count(said) == 1
+
+
+def test_standard_input_carries_no_metadata(call: Call, folder: Path) -> None:
+    call("privatize", "survey.toml", "values.csv", "-o", "known.csv")
+    typed = (folder / "known.csv").read_text()
+    ending = call("estimate", "survey.toml", "-", "--method", "ibu", "--json", stdin=typed)
+    assert ending.record["origin"]["unknown"] == 200
+    assert ending.record["origin"]["notes"][0].startswith("standard input carries no metadata")
+
+
+@pytest.mark.parametrize("command", ["estimate", "diagnose", "count"])
+@pytest.mark.parametrize("name", ["known.csv", "known.jsonl.gz", "known.parquet"])
+def test_another_survey_is_refused(call: Call, folder: Path, command: str, name: str) -> None:
+    call("privatize", "survey.toml", "values.csv", "-o", name)
+    (folder / "other.toml").write_text((folder / "survey.toml").read_text().replace("epsilon = 1.0", "epsilon = 0.2"))
+    options = ("-o", "c.parquet") if command == "count" else ()
+    ending = call(command, "other.toml", name, *options)
+    assert ending.code == 4
+    assert f"{name} was made under another survey" in ending.err
+    assert not (folder / "c.parquet").exists()

@@ -1,0 +1,220 @@
+"""Several reports of one person: what is promised adds up, and is said wherever reports come together."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import SURVEY, Call, assert_refused
+
+import confide as cf
+from confide.alphabets import Alphabet
+from confide.errors import DataFileError, InvalidParameterError, SurveyError
+from confide.explanations import describe_repetition
+from confide.guarantees import Guarantee, ProductGuarantee
+
+YEARS = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=0.05)
+
+
+@dataclass(frozen=True, repr=False)
+class Repeated(cf.Mechanism):
+    """Several reports of one value at once, each with noise of its own: the channel's product with itself."""
+
+    one: cf.Mechanism
+    reports: int
+    promise: Guarantee
+
+    @property
+    def alphabet(self) -> Alphabet:  # type: ignore[override]
+        return self.one.alphabet
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.promise
+
+    @property
+    def report_alphabet(self) -> Alphabet:
+        return cf.Integers(0, self.one.report_alphabet.size**self.reports - 1)
+
+    def weights(self, index: int) -> Sequence[int]:
+        return [math.prod(each) for each in itertools.product(self.one.weights(index), repeat=self.reports)]
+
+
+SMALL = [
+    cf.RandomizedResponse(cf.Categories(["a", "b", "c"]), 1.0),
+    cf.TruncatedGeometric(cf.Integers(0, 3), 0.1),
+    cf.FromMatrix(cf.Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]),
+    cf.Product(cf.RandomizedResponse(cf.Categories(["f", "m"]), 0.3), cf.TruncatedGeometric(cf.Integers(0, 2), 0.7)),
+]
+
+
+@pytest.mark.parametrize("reports", [2, 3])
+@pytest.mark.parametrize("mechanism", SMALL, ids=lambda one: one.kind)
+def test_promises_add_up_and_to_no_less(mechanism: cf.Mechanism, reports: int) -> None:
+    """Audited on exact integers: times(n) is kept by n reports, and a thousandth less is not."""
+    composed = mechanism.guarantee.times(reports)
+    assert cf.audit(Repeated(mechanism, reports, composed), reports=100).holds
+    slightly_less = _scaled(composed, 0.999)
+    assert not cf.audit(Repeated(mechanism, reports, slightly_less), reports=100).holds
+    assert not cf.audit(Repeated(mechanism, reports, mechanism.guarantee), reports=100).holds
+
+
+def _scaled(guarantee: Guarantee, factor: float) -> Guarantee:
+    if isinstance(guarantee, ProductGuarantee):
+        return ProductGuarantee(_scaled(guarantee.first, factor), _scaled(guarantee.second, factor))
+    if isinstance(guarantee, cf.LocalDP):
+        return cf.LocalDP(guarantee.epsilon * factor)
+    assert isinstance(guarantee, cf.MetricPrivacy)
+    return cf.MetricPrivacy(guarantee.epsilon * factor, guarantee.metric, guarantee.unit)
+
+
+def test_a_composed_promise_is_never_rounded_down() -> None:
+    for epsilon, reports in itertools.product((0.1, 0.7, 0.05, 1 / 3, 1e-9), (1, 2, 3, 7, 30, 365, 10**6)):
+        composed = cf.LocalDP(epsilon).times(reports)
+        assert isinstance(composed, cf.LocalDP)
+        assert Fraction(epsilon) * reports <= Fraction(composed.epsilon) <= Fraction(epsilon) * reports * (1 + 2**-52)
+
+
+def test_composed_promises_keep_their_kind() -> None:
+    assert YEARS.guarantee.times(30).terms == "1.5 per year"
+    assert YEARS.guarantee.times(1) == YEARS.guarantee
+    assert cf.LocalDP(math.inf).times(3) == cf.LocalDP(math.inf)
+    assert cf.LocalDP(0).times(3).terms == "epsilon 0"
+    both = ProductGuarantee(cf.LocalDP(1.0), YEARS.guarantee).times(2)
+    assert both.terms == "epsilon 2 for the first part and 0.1 per year for the second"
+    assert both.bound(("f", 3), ("m", 5)) == pytest.approx(2.2)
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InvalidParameterError, match="reports must be a whole number of at least 1"):
+            YEARS.guarantee.times(wrong)  # type: ignore[arg-type]
+
+
+LIMITED = SURVEY + "[limits]\nreports = 30\n"
+
+
+def test_limits_are_part_of_a_survey() -> None:
+    free, limited = cf.parse_survey(SURVEY), cf.parse_survey(LIMITED)
+    assert (free.most_reports, limited.most_reports) == (None, 30)
+    assert cf.parse_survey(limited.text()) == limited
+    assert cf.Survey.from_json(limited.to_json()) == limited
+    assert json.loads(limited.to_json())["limits"] == {"reports": 30}
+    assert "limits" not in free.text() + free.to_json()
+    others = [cf.parse_survey(LIMITED.replace("30", number)) for number in ("1", "31")]
+    assert len({one.fingerprint for one in (free, limited, *others)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[limits]\n", "needs reports, a whole number of at least 1.*got None"),
+        ("[limits]\nreports = 0\n", "got 0"),
+        ("[limits]\nreports = 1.0\n", "got 1.0"),
+        ("[limits]\nreports = true\n", "got True"),
+        ('[limits]\nreports = "one"\n', "got 'one'"),
+        ("[limits]\nreport = 1\n", r"unknown key 'report' \(did you mean 'reports'\?\)"),
+        ("[limit]\nreports = 1\n", r"unknown key 'limit' \(did you mean 'limits'\?\)"),
+    ],
+)
+def test_bad_limits(text: str, words: str) -> None:
+    with pytest.raises(SurveyError, match=words):
+        cf.parse_survey(SURVEY + text)
+
+
+def test_a_bad_limit_in_python() -> None:
+    with pytest.raises(InvalidParameterError, match="most_reports must be a whole number of at least 1; got 0"):
+        cf.Survey(YEARS, most_reports=0)
+
+
+def test_repetition_in_words() -> None:
+    assert describe_repetition(cf.Survey(YEARS)) == (
+        "one report: 0.05 per year. Each further report of the same person adds as much: 0.1 per year after 2, 1.5 per "
+        "year after 30. [limits] in the survey can state how many one person may make."
+    )
+    once = describe_repetition(cf.Survey(YEARS, most_reports=1))
+    assert once.startswith("one report: 0.05 per year; the survey allows no second one")
+    assert once.endswith("0.1 per year")
+
+
+def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:
+    assert call("init", "new.toml", "--reports", "30").code == 0
+    assert cf.load_survey("new.toml").most_reports == 30
+    assert "30 reports of one person, the most that the survey allows: 1.5 per year" in call("show", "new.toml").out
+    record = call("show", "new.toml", "--json").record
+    assert record["limits"] == record["survey"]["limits"] == {"reports": 30}
+    assert record["guarantee_of_all_reports"].startswith("metric privacy, 1.5 per year")
+    assert call("init", "free.toml").code == 0
+    free = Path("free.toml").read_text()
+    assert cf.parse_survey(free).most_reports is None
+    assert cf.parse_survey(free.replace("# [limits]\n# ", "[limits]\n")).most_reports == 1
+    assert "Each further report of the same person adds as much" in call("show", "free.toml").out
+    assert call("show", "free.toml", "--json").record["limits"] is None
+    assert call("init", "none.toml", "--reports", "0").code == 2
+
+
+@pytest.fixture
+def counted(call: Call, folder: Path) -> Call:
+    """A command line in a folder of three files of counts, under a survey that allows two reports."""
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    (folder / "two.toml").write_text(SURVEY.replace("1.0", "0.05") + "[limits]\nreports = 2\n")
+    for number, name in enumerate("abc"):
+        (folder / f"{name}.csv").write_text(f"report\n3\n{number}\n")
+        assert call("count", "two.toml", f"{name}.csv", "-o", f"{name}.parquet").code == 0
+    return call
+
+
+def test_merge_states_the_composed_promise(counted: Call) -> None:
+    ending = counted("merge", "a.parquet", "b.parquet", "-o", "ab.parquet")
+    assert "in each of the 2 files, the promise to that person is 0.1 per year" in ending.out
+    assert "limit" not in ending.err
+    record = counted("merge", "a.parquet", "b.parquet", "-o", "ab.parquet", "--json", "--strict").record["repetition"]
+    assert record["files"] == 2
+    assert record["guarantee_if_in_each_file"].startswith("metric privacy, 0.1 per year")
+    assert (record["limit"], record["is_over_limit"]) == (2, False)
+    alone = counted("merge", "a.parquet", "-o", "only.parquet").out
+    assert "0.05 per year, for one report of each person" in alone
+
+
+def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, folder: Path) -> None:
+    """A sum of sums counts all the files behind it."""
+    assert counted("merge", "a.parquet", "b.parquet", "-o", "ab.parquet").code == 0
+    ending = counted("merge", "ab.parquet", "c.parquet", "-o", "abc.parquet")
+    assert ending.code == 0
+    assert "the promise to that person is 0.15 per year" in ending.out
+    told = "3 files may hold as many reports of one person, and the survey allows 2. The limit is broken unless"
+    assert told in " ".join(ending.err.split())
+    ending = counted("merge", "ab.parquet", "c.parquet", "-o", "abc.parquet", "--json")
+    assert ending.record["repetition"]["is_over_limit"] is True
+    assert "limit is broken" in " ".join(ending.err.split())
+    ending = counted("merge", "ab.parquet", "c.parquet", "-o", "strict.parquet", "--strict")
+    assert_refused(ending, 4, "3 files of counts", "allows 2", "without --strict if they are of different people")
+    assert not (folder / "strict.parquet").exists()
+
+
+def test_a_pool_is_over_its_limit_only_by_files_of_one_survey(counted: Call, folder: Path) -> None:
+    (folder / "once.toml").write_text(SURVEY + "[limits]\nreports = 1\n")
+    assert counted("count", "once.toml", "a.csv", "-o", "other.parquet").code == 0
+    ending = counted("merge", "a.parquet", "other.parquet", "--pool", "-o", "pool.parquet", "--strict")
+    assert ending.code == 0
+    assert "0.05 per year and 1 per year; to a person who reported in several of the 2 files, their sum" in ending.out
+    ending = counted("merge", "a.parquet", "b.parquet", "other.parquet", "--pool", "-o", "pool.parquet")
+    assert "allows 1" in ending.err
+
+
+def test_a_file_is_counted_once_by_whatever_name(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    survey = cf.Survey(YEARS)
+    (tmp_path / "in").mkdir()
+    one = tmp_path / "in" / "r.csv"
+    one.write_text("report\n3\n")
+    (tmp_path / "soft.csv").symlink_to(one)
+    (tmp_path / "hard.csv").hardlink_to(one)
+    for other in (one, one.parent, tmp_path / "soft.csv", tmp_path / "hard.csv", tmp_path / "in" / "*.csv"):
+        with pytest.raises(DataFileError, match=r"r\.csv is named 2 times.*Name it once"):
+            cf.count([one, other], survey)
+    (tmp_path / "other.csv").write_text("report\n3\n")
+    assert cf.count([one, tmp_path / "other.csv"], survey).total == 2
