@@ -417,8 +417,7 @@ class _ParquetSink(ReportSink):
         table = arrow.table(arrays, names=self.names)
         if self._writer is None:
             self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
-        # As a table, for a batch would be held back, and its bytes be missing from the digest in the footer.
-        self._writer.write_table(table)
+        self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
 
     def close(self) -> None:
         if self._writer is not None:
