@@ -202,6 +202,23 @@ def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, 
     assert not (folder / "strict.parquet").exists()
 
 
+def test_counts_are_not_added_to_a_sum_that_has_them(counted: Call, folder: Path) -> None:
+    for names in (("a", "b"), ("b", "c")):
+        files = [f"{name}.parquet" for name in names]
+        assert counted("merge", *files, "-o", f"{''.join(names)}.parquet").code == 0
+    for one, other in (("a", "ab"), ("ab", "a"), ("ab", "bc")):
+        ending = counted("merge", f"{one}.parquet", f"{other}.parquet", "-o", "out.parquet")
+        assert_refused(ending, 4, f"{other}.parquet and {one}.parquet have counts in common", "--allow-copies")
+        assert not (folder / "out.parquet").exists()
+    assert counted("merge", "ab.parquet", "c.parquet", "-o", "abc.parquet").code == 0
+    ending = counted("merge", "ab.parquet", "bc.parquet", "--allow-copies", "-o", "twice.parquet")
+    assert "in each of the 4 files" in ending.out
+    assert counted("merge", "a.parquet", "-o", "only.parquet").code == 0
+    assert_refused(counted("merge", "only.parquet", "a.parquet", "-o", "out.parquet"), 4, "counts in common")
+    (folder / "copy.parquet").write_bytes((folder / "ab.parquet").read_bytes())
+    assert_refused(counted("merge", "ab.parquet", "copy.parquet", "-o", "out.parquet"), 4, "counts in common")
+
+
 def test_a_pool_is_over_its_limit_only_by_files_of_one_survey(counted: Call, folder: Path) -> None:
     (folder / "once.toml").write_text(SURVEY + "[limits]\nreports = 1\n")
     assert counted("count", "once.toml", "a.csv", "-o", "other.parquet").code == 0
