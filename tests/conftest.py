@@ -61,3 +61,19 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONFIDE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+WITHOUT_FIT = ("laws/test_methods.py", "methods/", "intervals/", "test_em.py", "test_pooling.py", "solvers/")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave out the screening of the fit where methods and intervals are tried on thousands of surveys.
+
+    It costs as much again as a maximum of the likelihood, and has tests of its own (theory/test_fit.py and
+    test_poor_fits.py), in which `estimate` is as users have it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.relative_to(Path(__file__).parent).as_posix().startswith(WITHOUT_FIT):
+            patch.setattr("confide.estimates.warn_if_poor_fit", lambda answer: None)
+        yield
