@@ -211,6 +211,7 @@ def test_real_reports_that_a_spreadsheet_has_rounded(call: Call, folder: Path) -
     np.testing.assert_allclose(rounded["distribution"], exact["distribution"], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_many_pairs_are_shown_part_by_part(call: Call, folder: Path) -> None:
     prepare(folder, FINITE["product of numbers"])
     call("privatize", "s.toml", "v.csv", "-o", "r.csv")

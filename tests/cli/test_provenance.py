@@ -144,6 +144,7 @@ def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
+@pytest.mark.slow
 def test_missing_metadata_are_said_once(call: Call, command: str) -> None:
     said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
     options = ("--method", "ibu") if command == "estimate" else ()
