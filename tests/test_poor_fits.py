@@ -14,8 +14,8 @@ import confide as cf
 from confide.cli.main import app
 from confide.cli.usage import ExitCode
 from confide.comparisons import assess_pool
-from confide.estimates import recover_groups
-from confide.files import GroupEstimates
+from confide.files import SurveyGroups
+from confide.groups import recover_groups
 from confide.pages import diagnosis_page, estimate_page, groups_page
 
 AGES = cf.datasets.adult_ages()
@@ -118,7 +118,7 @@ def test_pages_have_a_box_where_the_fit_is_bad_and_a_sentence_elsewhere() -> Non
 def test_the_page_of_groups_names_the_one_that_does_not_fit() -> None:
     counts: dict[tuple[str, ...], cf.Counts] = {("Oslo",): survey(people=2000), ("Rome",): survey(0.2, 2000)}
     found = recover_groups(counts, LINE, cf.IBU())
-    page = groups_page(GroupEstimates(SURVEY, ("town",), dict.fromkeys(counts, 2000.0), found))
+    page = groups_page(SurveyGroups(found.estimates, SURVEY, ("town",)))
     assert "<h2>These reports do not fit the survey</h2>" in page
     assert "Rome" in page.split("do not fit the survey")[1][:200]
     assert "<dt>Fit</dt><dd>not all groups</dd>" in page

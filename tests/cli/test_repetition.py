@@ -18,6 +18,7 @@ from confide.alphabets import Alphabet
 from confide.errors import DataFileError, InvalidParameterError, SurveyError
 from confide.explanations import describe_repetition
 from confide.guarantees import Guarantee, ProductGuarantee
+from confide.pages.markup import state_promise
 
 YEARS = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=0.05)
 
@@ -138,6 +139,12 @@ def test_repetition_in_words() -> None:
     once = describe_repetition(cf.Survey(YEARS, most_reports=1))
     assert once.startswith("one report: 0.05 per year; the survey allows no second one")
     assert once.endswith("0.1 per year")
+
+
+def test_pages_say_what_repetition_costs() -> None:
+    page = state_promise(cf.Survey(YEARS, most_reports=30), cf.Origin(secure=5))
+    assert "Repetition: one report: 0.05 per year; 30 reports of one person" in page
+    assert "adds as much" in state_promise(cf.Survey(YEARS), cf.Origin(secure=5))
 
 
 def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:

@@ -383,7 +383,7 @@ def test_a_companion_that_cannot_be_written_leaves_no_reports(tmp_path: Path) ->
 
 
 def test_streams_and_devices_have_no_companion(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    cf.write_reports("-", [3, 4], AGES)
+    cf.write_reports("-", [3, 4], AGES, keep_order=True)
     assert capsysbinary.readouterr().out == b"report\n3\n4\n"
     cf.write_reports("/dev/null", [3, 4], AGES)
     assert not Path("/dev/null-metadata.json").exists()

@@ -12,7 +12,7 @@ from tests.pages.test_estimate_page import Reader, assess, case, judged
 import confide as cf
 from confide.alphabets import Alphabet
 from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
-from confide.files import GroupEstimates
+from confide.files import SurveyGroups
 from confide.intervals import Band, Interval
 from confide.pages import diagnosis as diagnosis_module
 from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
@@ -144,7 +144,7 @@ def test_every_group_has_its_own_picture_and_row(shown: Shown) -> None:
     }
     found = cf.estimate_groups(counts, mechanism, cf.Inversion("project"))
     reports = {key: float(one.total) for key, one in counts.items()}
-    page = Reader(groups_page(GroupEstimates(cf.Survey(mechanism, "answer", "Q"), ("town",), reports, found)))
+    page = Reader(groups_page(SurveyGroups(found.estimates, cf.Survey(mechanism, "answer", "Q"), ("town",))))
     for panel, key in zip(shown[0][1], counts, strict=True):
         assert panel.title == key[0]
         assert panel.subtitle == f"{reports[key]:,.0f} reports"
