@@ -27,7 +27,7 @@ class Origin:
     """Number of reports of each noise: what is proven, and how much is not known. Origins add, as counts do.
 
     >>> print(Origin(secure=3) + Origin(simulated=2))
-    Of 5 reports, 3 are proven to have secure noise and 2 are simulated with a seed and protect nobody.
+    Of 5 reports, 3 are proven to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
 
     Attributes
     ----------
@@ -109,13 +109,10 @@ class Origin:
         if self.noise is Noise.UNKNOWN:
             return "It is not known how these reports were made."
         parts = [f"{self.secure:,.10g} {_are(self.secure)} proven to have secure noise"] if self.secure else []
-        parts += (
-            [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed and protect nobody"]
-            if self.simulated
-            else []
-        )
+        parts += [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed"] if self.simulated else []
         parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
-        return f"Of {self.total:,.10g} reports, {listed(parts)}."
+        protected = " Simulated reports protect nobody." if self.simulated else ""
+        return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
 
 
 def _are(number: float) -> str:

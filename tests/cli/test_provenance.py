@@ -144,11 +144,13 @@ def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
-def test_missing_metadata_are_said_once(call: Call, command: str) -> None:
+def test_missing_metadata_are_said_once(call: Call, folder: Path, command: str) -> None:
     said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
     options = ("--method", "ibu") if command == "estimate" else ()
-    shown = succeeded(call(command, "survey.toml", "reports.csv", *options))
+    page = ("-o" if command == "estimate" else "--html", "page.html")
+    shown = succeeded(call(command, "survey.toml", "reports.csv", *options, *page))
     assert shown.out.count(said) == 1
+    assert (folder / "page.html").read_text().count(said) == 1
     assert said not in shown.err
     assert call(command, "survey.toml", "reports.csv", *options, "--json").record["origin"]["notes"] == [said]
     counted = succeeded(call("count", "survey.toml", "reports.csv", "-o", "c.parquet"))

@@ -318,7 +318,8 @@ def _render(
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
 
-    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers)
+    notes = gathered.notes
+    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers, notes=notes)
 
 
 def _show_in_words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,8 +125,8 @@ def plan(  # noqa: PLR0913 - one argument an option
         str | None,
         typer.Option(
             metavar="LOW..HIGH|ROWSxCOLUMNS",
-            help="For a survey of unbounded values: between which they will lie, such as 0..99, or on a map of how many "
-            "cells, such as 20x14.",
+            help="For a survey of unbounded values: between which they will lie, such as 0..99, or on how large a map, "
+            "such as 20x14.",
             show_default=False,
         ),
     ] = None,
@@ -172,12 +173,9 @@ def plan(  # noqa: PLR0913 - one argument an option
     limits = None if span is None else as_span(span)
     is_solved = target_emd is not None or target_width is not None
     with ticker("Simulating") as tell:
-        clock = Clock(
-            lambda: expected_surveys(
-                within(contract.mechanism, limits), guess, kinds, is_solved=is_solved, repeats=repeats
-            ),
-            tell,
-        )
+        mechanism = within(contract.mechanism, limits)
+        surveys = partial(expected_surveys, mechanism, guess, kinds, is_solved=is_solved, repeats=repeats)
+        clock = Clock(surveys, tell)
         made = make_plan(
             contract.mechanism,
             guess,
@@ -211,7 +209,7 @@ def as_span(text: str) -> tuple[int, int]:
     >>> as_span("-5..120"), as_span("20x14")
     ((-5, 120), (20, 14))
     """
-    found = re.fullmatch(r"\s*([+-]?[0-9]{1,18})\s*(?:[.]{2}|x|×)\s*([+-]?[0-9]{1,18})\s*", text)
+    found = re.fullmatch(r"\s*([+-]?[0-9]{1,18})\s*(?:[.]{2}|x)\s*([+-]?[0-9]{1,18})\s*", text)
     if found is None:
         raise InvalidParameterError(f"--span must be two numbers, such as 0..99, or 20x14 for a map; got {text!r}.")
     return int(found[1]), int(found[2])

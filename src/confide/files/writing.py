@@ -295,6 +295,8 @@ class ReportSink(ABC):
             self._write([*reports.reshape(reports.shape[0], -1).T, *map(self._as_column, kept)])
 
     def _as_column(self, kept: Any) -> Any:
+        if isinstance(kept, np.ndarray) and kept.dtype.kind == "O":
+            return kept
         values = kept.to_pylist() if hasattr(kept, "to_pylist") else list(kept)
         column = np.empty(len(values), dtype=object)
         column[:] = values
@@ -415,8 +417,7 @@ class _ParquetSink(ReportSink):
         table = arrow.table(arrays, names=self.names)
         if self._writer is None:
             self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
-        # As a table, for a batch would be held back, and its bytes be missing from the digest in the footer.
-        self._writer.write_table(table)
+        self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
 
     def close(self) -> None:
         if self._writer is not None:

@@ -161,4 +161,4 @@ def _provenance(survey: Survey, plan: Plan) -> str:
         f"shape. "
         "The survey as planned:"
     )
-    return provenance(made, survey=replace(survey, mechanism=plan.mechanism))
+    return provenance(made, replace(survey, mechanism=plan.mechanism))
