@@ -123,6 +123,16 @@ def test_reports_of_another_survey_are_refused(tmp_path: Path, reader: str, name
     assert READERS[reader](path, renamed).total == len(PEOPLE)
 
 
+def test_limits_are_part_of_a_survey_and_not_of_its_mechanism(tmp_path: Path) -> None:
+    limited = replace(AGES, most_reports=1)
+    path = made(tmp_path, "r.csv", limited)
+    assert count(path, AGES.mechanism).origin.is_secure
+    with pytest.raises(DataFileError, match=r"such as \[limits\], differ"):
+        count(path, AGES)
+    with pytest.raises(DataFileError, match="made under another survey"):
+        count(path, OTHER.mechanism)
+
+
 def append(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"3\n")
 
