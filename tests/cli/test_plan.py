@@ -143,6 +143,7 @@ def test_help_says_what_to_type_and_what_to_expect(call: Call) -> None:
     assert "Pairs and categories are measured in total variation" in words
 
 
+@pytest.mark.slow
 def test_an_estimate_with_intervals_is_a_guess(call: Call, folder: Path) -> None:
     (folder / "values.csv").write_text("age,count\n0,300\n3,500\n7,100\n")
     call("privatize", "survey.toml", "values.csv", "-o", "reports.csv")
@@ -155,6 +156,7 @@ def test_an_estimate_with_intervals_is_a_guess(call: Call, folder: Path) -> None
     assert plans[0].record["expected"] == plans[1].record["expected"]
 
 
+@pytest.mark.slow
 def test_each_unknown(call: Call) -> None:
     people = call("plan", "survey.toml", "--target-emd", "0.1", "--guess", "guess.csv", *FEW).out
     assert "With 1 per year, an EMD of 0.1 years takes about" in people
@@ -182,6 +184,7 @@ def test_json_agrees_with_the_library(call: Call, folder: Path) -> None:
     assert record["solved"] is None
 
 
+@pytest.mark.slow
 def test_the_second_time_is_the_same(call: Call) -> None:
     arguments = ("plan", "survey.toml", "--people", "500", "--target-emd", "0.3", "--guess", "guess.csv", *FEW)
     first, second, uncached = call(*arguments), call(*arguments), call(*arguments, "--no-cache")

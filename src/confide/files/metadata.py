@@ -228,6 +228,8 @@ def read_metadata(path: str | Path) -> Metadata | None:
     """
     name = str(path)
     if name.lower().endswith(PARQUET):
+        if Path(name).is_file() and not Path(name).stat().st_size:
+            return None  # whoever reads it will say that it is empty
         with parquet_explained(name):
             stored = require("pyarrow.parquet").read_metadata(name).metadata or {}
         return _parse(stored[PARQUET_KEY], name) if PARQUET_KEY in stored else None

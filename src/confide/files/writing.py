@@ -295,6 +295,8 @@ class ReportSink(ABC):
             self._write([*reports.reshape(reports.shape[0], -1).T, *map(self._as_column, kept)])
 
     def _as_column(self, kept: Any) -> Any:
+        if isinstance(kept, np.ndarray) and kept.dtype.kind == "O":
+            return kept
         values = kept.to_pylist() if hasattr(kept, "to_pylist") else list(kept)
         column = np.empty(len(values), dtype=object)
         column[:] = values

@@ -8,7 +8,13 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from confide.explanations import FACTOR_MEANING, WHEN_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
+from confide.explanations import (
+    FACTOR_MEANING,
+    WHEN_NOT_IDENTIFIED,
+    describe_mechanism,
+    describe_repetition,
+    explain_guarantee,
+)
 from confide.guarantees import LocalDP
 from confide.origins import Noise, Origin
 from confide.surveys import Survey
@@ -143,6 +149,7 @@ def state_promise(survey: Survey, origin: Origin) -> str:
         "" if origin.is_secure else paragraph(f"That holds for reports with secure noise{doubt}."),
         bullets(explain_guarantee(survey)),
         note(FACTOR_MEANING) if is_bounded else "",
+        note(f"Repetition: {describe_repetition(survey).removesuffix('.')}.") if is_bounded else "",
     )
 
 
