@@ -7,7 +7,7 @@ from the noisy reports, and say how good the answer is.
 >>> ages = cf.Integers(0, 99)
 >>> mechanism = cf.TruncatedGeometric(ages, epsilon=0.05)
 >>> people = cf.datasets.adult_ages().values()
->>> counts = cf.tally(mechanism.privatize(people, rng=7))
+>>> counts = cf.tally(mechanism.privatize(people))
 >>> cf.estimate(counts, mechanism, cf.IBU()).status
 <Status.SMALL_STEP: 'small step'>
 """

@@ -10,8 +10,9 @@ from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning, SimulatedReportsWarning
-from confide.estimates import Estimate, estimate, estimate_groups, estimate_pool
+from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
+from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, Interval, Likelihood, Resolution
 from confide.mechanisms import (
@@ -55,6 +56,7 @@ from confide.methods import (
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.origins import Noise, Origin
 from confide.surveys import Survey, load_survey, parse_survey
+from confide.theory.differences import Difference, Differences
 from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 
@@ -93,6 +95,8 @@ __all__ = [
     "Counts",
     "Dense",
     "Diagnosis",
+    "Difference",
+    "Differences",
     "Discrete",
     "EMMethod",
     "Estimate",
@@ -105,6 +109,7 @@ __all__ = [
     "FromMatrix",
     "Geometric",
     "Grid",
+    "GroupEstimates",
     "GroupFits",
     "GroupedCounts",
     "Guarantee",

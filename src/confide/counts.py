@@ -90,7 +90,8 @@ class Counts:
 
     def __repr__(self) -> str:
         word = "report" if self.total == 1 else "reports"
-        return f"Counts({self.total:,.10g} {word}, {self.reports.shape[0]:,} distinct)"
+        kind = f"{self.origin.in_short} " if self.origin.is_simulated else ""
+        return f"Counts({self.total:,.10g} {kind}{word}, {self.reports.shape[0]:,} distinct)"
 
 
 def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:

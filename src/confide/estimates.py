@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any
 
 from confide.alphabets import Alphabet
 from confide.channels import ColumnStack
@@ -24,9 +22,9 @@ from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.methods import Choice, Method, Monitor, Progress, Solution, Stacked, Status
+from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
 from confide.queries import Query
-from confide.theory.fit import TOLERANCE, Examination, Fit, examine, misfits
+from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding
@@ -225,7 +223,7 @@ class Estimate:
         is_whole = next(iter(self.groups)).alphabet.is_finite
         likely = Inference(
             alphabet=self.alphabet,
-            parts=_observe(self.groups, None if is_whole else self.alphabet),
+            parts=observe_groups(self.groups, None if is_whole else self.alphabet),
             solution=Solution(self.distribution, self.iterations, self.status, self.ending, self.choices),
             method=self.method,
             channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
@@ -241,7 +239,7 @@ class Estimate:
         return replace(
             likely,
             alphabet=around.alphabet,
-            parts=_observe(self.groups, around.alphabet),
+            parts=observe_groups(self.groups, around.alphabet),
             solution=replace(likely.solution, distribution=around.spread(self.distribution)),
             surroundings=around,
         )
@@ -264,8 +262,6 @@ class Estimate:
 
 
 Group = tuple[Counts, Mechanism]
-
-GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 def estimate(
@@ -328,21 +324,22 @@ def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monit
 
 def recover(groups: Sequence[Group], method: Method | None = None, monitor: Monitor | None = None) -> Estimate:
     """Do as :func:`estimate_pool`, and leave it to the caller to say where the answer is one of many."""
-    _check_groups(groups)
-    return _estimate(_by_mechanism(groups), _as_method(method), monitor)
+    check_groups(groups)
+    return recover_pool(by_mechanism(groups), as_method(method), monitor)
 
 
-def _estimate(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
+def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
+    """Do as :func:`recover` for counts that are merged by mechanism."""
     subset = _choose_subset(groups, method)
-    evidence = Evidence.pool(_observe(groups, None if subset is None else subset.alphabet))
+    evidence = Evidence.pool(observe_groups(groups, None if subset is None else subset.alphabet))
     began = time.perf_counter()
     solution = method.solve(evidence, monitor)
-    judged = _judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
+    judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
     answer = replace(judged, groups=groups)
     return answer if subset is None else _put_back(answer, subset)
 
 
-def _observe(groups: Groups, part: Alphabet | None) -> list[Evidence]:
+def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:
     """Lay the counts of each group against its channel, for people who have one of the values in `part`, or any."""
     layout = Layout.of(next(iter(groups)).alphabet if part is None else part)
     observed = [
@@ -385,43 +382,6 @@ def _put_back(answer: Estimate, subset: LikelySubset) -> Estimate:
     return replace(answer, distribution=read_only(subset.spread(answer.distribution)), considered=subset)
 
 
-def estimate_groups(
-    groups: Mapping[GroupKey, Counts],
-    mechanism: Mechanism,
-    method: Method | None = None,
-    *,
-    progress: Progress | None = None,
-) -> dict[GroupKey, Estimate]:
-    """Recover the distribution of each group of people, all through one mechanism.
-
-    IBU, like every :class:`EMMethod`, takes groups that share a channel through it together, many times faster than
-    one by one.
-
-    Parameters
-    ----------
-    groups
-        The counts of each group, as :func:`confide.count` makes them with `by`.
-    mechanism
-        The mechanism that all reports went through.
-    method
-        How to recover the distributions; :class:`Stacked` if left out.
-    progress
-        Called with how many groups are done.
-
-    >>> import confide as cf
-    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
-    >>> towns = {town: cf.tally(mechanism.privatize([age] * 1000, rng=1)) for town, age in (("Oslo", 4), ("Rome", 7))}
-    >>> {town: int(one.distribution.argmax()) for town, one in estimate_groups(towns, mechanism, cf.IBU()).items()}
-    {'Oslo': 4, 'Rome': 7}
-    """
-    answers = recover_groups(groups, mechanism, method, progress)
-    warn_if_not_identified(next(iter(answers.values())))
-    fits = misfits(groups, mechanism)
-    if fits is not None:
-        warnings.warn(fits.headline, PoorFitWarning, stacklevel=2)
-    return answers
-
-
 def warn_if_not_identified(answer: Estimate) -> None:
     """Warn the caller's caller of an answer that is one of many, for the mechanism cannot tell them apart."""
     if answer.identification.is_no:
@@ -441,45 +401,7 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
 
 
-def recover_groups(
-    groups: Mapping[GroupKey, Counts],
-    mechanism: Mechanism,
-    method: Method | None = None,
-    progress: Progress | None = None,
-) -> dict[GroupKey, Estimate]:
-    """Do as :func:`estimate_groups`, and leave it to the caller to say where the answers are some of many."""
-    _check_groups([(counts, mechanism) for counts in groups.values()])
-    method = _as_method(method)
-    if not mechanism.alphabet.is_finite:  # each group has likely values of its own
-        return {key: _estimate({mechanism: counts}, method, None) for key, counts in groups.items()}
-    evidence = [_observe({mechanism: counts}, None)[0] for counts in groups.values()]
-    began = time.perf_counter()
-    solutions = _solve_groups(evidence, method, progress)
-    seconds = (time.perf_counter() - began) / len(evidence)
-    return {
-        key: replace(_judge((mechanism,), one, solution, method, seconds), groups={mechanism: groups[key]})
-        for key, one, solution in zip(groups, evidence, solutions, strict=True)
-    }
-
-
-def _solve_groups(groups: Sequence[Evidence], method: Method, progress: Progress | None) -> list[Solution]:
-    """Solve the groups that share a channel together; under RAPPOR each has one of its own, of the reports seen."""
-    places: dict[int, list[int]] = {}
-    for place, group in enumerate(groups):
-        places.setdefault(id(group.channel), []).append(place)
-    solutions: dict[int, Solution] = {}
-    for shared in places.values():
-        before, counts = len(solutions), np.array([groups[place].counts for place in shared])
-
-        def tell(done: int, before: int = before) -> None:
-            if progress is not None:
-                progress(before + done)
-
-        solutions |= zip(shared, method.solve_many(groups[shared[0]], counts, progress=tell), strict=True)
-    return [solutions[place] for place in range(len(groups))]
-
-
-def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
+def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     """Merge the counts of groups that used the same mechanism, so that how a group was split changes nothing."""
     merged: dict[Mechanism, Counts] = {}
     for counts, mechanism in groups:
@@ -487,9 +409,10 @@ def _by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     return merged
 
 
-def _judge(
+def judge(
     mechanisms: tuple[Mechanism, ...], evidence: Evidence, solution: Solution, method: Method, seconds: float
 ) -> Estimate:
+    """Return a solution as an estimate, with its likelihood and its certificate."""
     is_distribution = bool((solution.distribution >= 0).all())
     return Estimate(
         alphabet=mechanisms[0].alphabet,
@@ -506,7 +429,8 @@ def _judge(
     )
 
 
-def _check_groups(groups: Sequence[Any]) -> None:
+def check_groups(groups: Sequence[Any]) -> None:
+    """Refuse what are no pairs of counts and mechanism over one alphabet."""
     if not groups:
         raise InvalidParameterError("Give at least one pair of counts and mechanism.")
     for group in groups:
@@ -529,7 +453,8 @@ def _check_groups(groups: Sequence[Any]) -> None:
             )
 
 
-def _as_method(method: object) -> Method:
+def as_method(method: object) -> Method:
+    """Return the method, or the usual one."""
     if method is None:
         return Stacked()
     if not isinstance(method, Method):

@@ -255,6 +255,7 @@ def test_an_early_interruption_ends_quietly(folder: Path, milliseconds: int) -> 
 
 
 @posix
+@pytest.mark.slow
 def test_an_interruption_that_is_ignored_stays_ignored(folder: Path) -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
@@ -265,6 +266,7 @@ def test_an_interruption_that_is_ignored_stays_ignored(folder: Path) -> None:
 
 
 @posix
+@pytest.mark.slow
 def test_an_interruption_ends_quietly(folder: Path) -> None:
     code = f"{LISTEN}from confide.__main__ import main\nmain()"
     command = [sys.executable, "-c", code, "privatize", "survey.toml", "-"]
@@ -287,6 +289,7 @@ full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux onl
 
 @full_disk
 @pytest.mark.parametrize(("arguments", "buffering"), [*((one, {}) for one in WORDY), (WORDY[2], UNBUFFERED)])
+@pytest.mark.slow
 def test_a_full_disk_is_an_error(many: Path, arguments: list[str], buffering: dict[str, str]) -> None:
     with Path("/dev/full").open("w") as full:
         ending = subprocess.run(
@@ -299,6 +302,7 @@ def test_a_full_disk_is_an_error(many: Path, arguments: list[str], buffering: di
 
 @full_disk
 @pytest.mark.parametrize(("survey", "code"), [("survey.toml", 4), ("nowhere.toml", 3)])
+@pytest.mark.slow
 def test_a_full_disk_for_everything_still_has_its_exit_code(folder: Path, survey: str, code: int) -> None:
     with Path("/dev/full").open("w") as full:
         ending = subprocess.run([*PROGRAM, "show", survey], stdout=full, stderr=full, check=False, env=CLEAN)
@@ -307,6 +311,7 @@ def test_a_full_disk_for_everything_still_has_its_exit_code(folder: Path, survey
 
 @posix
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&- <&-", 0)])
+@pytest.mark.slow
 def test_a_closed_stream_is_no_failure(folder: Path, closed: str, code: int) -> None:
     command = f"{sys.executable} -m confide show survey.toml {closed}"
     ending = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=CLEAN)

@@ -62,6 +62,13 @@ def check_words(kind: str, text: str) -> None:
         assert words not in text.lower() if words == SIMULATED else words not in text
 
 
+def check_page(kind: str, path: Path) -> None:
+    page = path.read_text().replace("&#x27;", "'")
+    check_words(kind, page)
+    headings = {"seeded": "<h2>Simulated reports</h2>", "mixed": "<h2>Partly simulated reports</h2>"}
+    assert headings.get(kind, "") in page.partition("</header>")[2][:200]
+
+
 def check_record(kind: str, origin: dict[str, Any]) -> None:
     assert (origin["secure"], origin["simulated"], origin["unknown"]) == NUMBERS[kind]
     assert origin["noise"] == NOISES[kind]
@@ -82,19 +89,19 @@ def test_every_output_says_what_is_proven_and_no_more(counts: Call, folder: Path
     pages = ("-o", "page.html", "-o", "page.json")
     shown = succeeded(counts("estimate", "survey.toml", one, *quick, *pages))
     check_words(kind, shown.out)
-    check_words(kind, (folder / "page.html").read_text().replace("&#x27;", "'"))
+    check_page(kind, folder / "page.html")
     check_record(kind, json.loads((folder / "page.json").read_text())["origin"])
     check_record(kind, succeeded(counts("estimate", "survey.toml", one, *quick, "--json")).record["origin"])
 
     shown = succeeded(counts("estimate", "survey.toml", groups, *quick, *pages))
     check_words(kind, shown.out)
-    check_words(kind, (folder / "page.html").read_text().replace("&#x27;", "'"))
+    check_page(kind, folder / "page.html")
     check_record(kind, json.loads((folder / "page.json").read_text())["origin"])
     check_record(kind, succeeded(counts("estimate", "survey.toml", groups, *quick, "--json")).record["origin"])
 
     shown = succeeded(counts("diagnose", "survey.toml", one, "--html", "page.html"))
     check_words(kind, shown.out)
-    check_words(kind, (folder / "page.html").read_text().replace("&#x27;", "'"))
+    check_page(kind, folder / "page.html")
     check_record(kind, succeeded(counts("diagnose", "survey.toml", one, "--json")).record["origin"])
 
 
@@ -137,11 +144,13 @@ def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
-def test_missing_metadata_are_said_once(call: Call, command: str) -> None:
+def test_missing_metadata_are_said_once(call: Call, folder: Path, command: str) -> None:
     said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
     options = ("--method", "ibu") if command == "estimate" else ()
-    shown = succeeded(call(command, "survey.toml", "reports.csv", *options))
+    page = ("-o" if command == "estimate" else "--html", "page.html")
+    shown = succeeded(call(command, "survey.toml", "reports.csv", *options, *page))
     assert shown.out.count(said) == 1
+    assert (folder / "page.html").read_text().count(said) == 1
     assert said not in shown.err
     assert call(command, "survey.toml", "reports.csv", *options, "--json").record["origin"]["notes"] == [said]
     counted = succeeded(call("count", "survey.toml", "reports.csv", "-o", "c.parquet"))

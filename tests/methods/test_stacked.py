@@ -189,14 +189,14 @@ def test_replicates_borrow_the_shares_of_a_few_of_them_in_turn(monkeypatch: pyte
     method, pilot = cf.Stacked(), cf.Stacked().solve(evidence)
     answers = {"smooth": cf.Smooth().solve_many(evidence, rows, pilot=pilot)[0], "MLE": cf.MLE(0.01).solve(evidence)}
     smooth, highest = (answers[name].distribution for name in ("smooth", "MLE"))
-    shares = iter([(1.0, 0.0), (0.25, 0.75)])
+    shares = [(1.0, 0.0), (0.25, 0.75)]
 
-    def weighed(_method: cf.Stacked, one: Evidence, _monitor: object = None) -> cf.Solution:
-        first, second = next(shares)
-        choices = (cf.Choice("a", first, 0.0, method=cf.Smooth()), cf.Choice("b", second, 0.0, method=cf.MLE(0.01)))
-        return cf.Solution(one.frequencies, 0, cf.Status.HELD_OUT, "", choices)
+    def weighed(_method: cf.Stacked, some: list[Evidence], _progress: object = None) -> list[cf.Solution]:
+        candidates = [(("a", first, cf.Smooth()), ("b", second, cf.MLE(0.01))) for first, second in shares]
+        choices = [tuple(cf.Choice(name, share, 0.0, method=one) for name, share, one in row) for row in candidates]
+        return [cf.Solution(some[0].frequencies, 0, cf.Status.HELD_OUT, "", one) for one in choices]
 
-    monkeypatch.setattr(cf.Stacked, "solve", weighed)
+    monkeypatch.setattr(cf.Stacked, "_mix", weighed)
     found = [one.distribution for one in method.solve_many(evidence, rows, pilot=pilot)]
     np.testing.assert_allclose(found[0], smooth, atol=1e-9)
     np.testing.assert_allclose(found[1], 0.25 * smooth + 0.75 * highest, atol=1e-4)

@@ -12,7 +12,7 @@ from tests.pages.test_estimate_page import Reader, assess, case, judged
 import confide as cf
 from confide.alphabets import Alphabet
 from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
-from confide.files import GroupEstimates
+from confide.files import SurveyGroups
 from confide.intervals import Band, Interval
 from confide.pages import diagnosis as diagnosis_module
 from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
@@ -41,6 +41,7 @@ def band_of(estimate: cf.Estimate) -> Band:
     return Band(estimate.alphabet, shares, 0.5 * shares, 0.5 * shares + 0.5, 0.95, "a test")
 
 
+@pytest.mark.slow
 def test_a_band_has_its_low_end_below_and_belongs_to_the_first_estimate_alone(shown: Shown) -> None:
     survey, counts, _ = case("line")
     outcomes = assess(survey, counts, cf.IBU(), cf.Inversion("project"))
@@ -58,6 +59,7 @@ def test_a_band_has_its_low_end_below_and_belongs_to_the_first_estimate_alone(sh
     )
 
 
+@pytest.mark.slow
 def test_the_ends_of_a_band_are_two_maps(shown: Shown) -> None:
     survey, counts, _ = case("grid")
     outcomes = assess(survey, counts, cf.IBU())
@@ -69,6 +71,7 @@ def test_the_ends_of_a_band_are_two_maps(shown: Shown) -> None:
     assert (high.distribution == band.high).all()
 
 
+@pytest.mark.slow
 def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
     part = cf.RandomizedResponse(cf.Integers(0, 5), 3.0)
     mechanism = cf.Product(part, part)
@@ -83,6 +86,7 @@ def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
     assert second.distribution.max() < 0.4
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     survey, counts, _ = case("line")
     outcomes = assess(survey, counts, cf.IBU(delta=10.0), cf.IBU(delta=1e-9))
@@ -140,7 +144,7 @@ def test_every_group_has_its_own_picture_and_row(shown: Shown) -> None:
     }
     found = cf.estimate_groups(counts, mechanism, cf.Inversion("project"))
     reports = {key: float(one.total) for key, one in counts.items()}
-    page = Reader(groups_page(GroupEstimates(cf.Survey(mechanism, "answer", "Q"), ("town",), reports, found)))
+    page = Reader(groups_page(SurveyGroups(found.estimates, cf.Survey(mechanism, "answer", "Q"), ("town",))))
     for panel, key in zip(shown[0][1], counts, strict=True):
         assert panel.title == key[0]
         assert panel.subtitle == f"{reports[key]:,.0f} reports"

@@ -94,6 +94,7 @@ def test_rappor_before_and_after() -> None:
     assert after.chance.probability == pytest.approx(0.9927, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_large_line_with_reports() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 19_999), 0.5)
     answer = cf.diagnose(cf.tally(mechanism.privatize(np.arange(0, 20_000, 400), rng=1)), mechanism)

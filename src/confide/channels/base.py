@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -91,6 +92,11 @@ class Channel(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Number of values and number of outputs."""
+
+    @property
+    def identity(self) -> Hashable:
+        """What a channel has in common with itself alone, as long as it lives: a stack, with one of the same parts."""
+        return id(self)
 
     @abstractmethod
     def push(self, distribution: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,11 @@ class ColumnStack(Channel):
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
         return self.channels[0].shape[0], sum(channel.shape[1] for channel in self.channels)
+
+    @property
+    def identity(self) -> Hashable:
+        """See :attr:`Channel.identity`."""
+        return (ColumnStack, *(channel.identity for channel in self.channels))
 
     @property
     def layout(self) -> Layout | None:

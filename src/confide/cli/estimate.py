@@ -12,7 +12,8 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
-from confide.cli.groups import estimate_each_group
+from confide.cli.groups import Wanted, estimate_each_group
+from confide.cli.numbers import as_amount, as_count
 from confide.cli.terminal import (
     console,
     fit_line,
@@ -106,6 +107,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     delta: Annotated[
         float | None,
         typer.Option(
+            parser=as_amount,
+            metavar="X",
             help=f"For ibu: stop when a step changes the total log-likelihood by less. [default: {IBU().delta:g}]",
             show_default=False,
         ),
@@ -113,6 +116,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     iteration_limit: Annotated[
         int | None,
         typer.Option(
+            parser=as_count,
+            metavar="N",
             help=f"Give up after so many iterations. [default: ibu {IBU().iteration_limit:,}, "
             f"mle {MLE().iteration_limit:,}]",
             show_default=False,
@@ -121,6 +126,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     interval: Annotated[
         float | None,
         typer.Option(
+            parser=as_amount,
             metavar="LEVEL",
             help="Also give intervals that hold the truth this often, such as 0.95: in the table, as columns low and "
             "high of a CSV file, and as a band in the page.",
@@ -179,9 +185,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            options: dict[str, object] = {"--truth": truth, "--interval": interval, "--query": query or None}
-            _refuse_for_groups(options | {"--mean, --median or --quantile": statistics or None})
-            fits = estimate_each_group(counted, contract, chosen, outputs, everything=everything, as_json=as_json)
+            _refuse_for_groups({"--truth": truth})
+            wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
+            fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
@@ -312,7 +318,8 @@ def _render(
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
 
-    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers)
+    notes = gathered.notes
+    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers, notes=notes)
 
 
 def _show_in_words(

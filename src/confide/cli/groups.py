@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from confide.cli.terminal import (
@@ -21,10 +22,14 @@ from confide.cli.terminal import (
     show_pairs,
     warn,
 )
+from confide.cli.usage import Statistic
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.files import (
     CountsFile,
-    GroupEstimates,
+    GroupAnswers,
+    Key,
+    SurveyGroups,
+    ask_groups,
     estimate_file,
     groups_csv,
     groups_record,
@@ -32,106 +37,206 @@ from confide.files import (
     to_json,
     write_text,
 )
+from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
-from confide.wording import label_value
+from confide.wording import counted, label_value
+
+USUAL_LEVEL = 0.95
 
 FEW = 20
-"""Groups that are shown, the largest ones, unless all are asked for."""
+"""Groups that are shown unless all are asked for: those that differ, then the largest ones."""
 
-MANY = 200
-"""Groups from which on a warning says how long the default takes: most of a minute."""
+MANY = 500
+"""Groups from which on it is said beforehand how long they take: ten seconds and more."""
+
+SOLVED, ASKED, BANDED = 0.02, 0.05, 3.0
+"""Seconds a group for a hundred values: by the default method, for mean, median and a query, and for a band."""
+
+MOST_BANDS = 25
+"""Groups up to which --interval also gives every value of each group an interval: a minute or so."""
+
+FEW_ASKED = 50
+"""Groups up to which mean and median get intervals unasked, in a few seconds."""
 
 
-def estimate_each_group(
-    counts: CountsFile, survey: Survey, method: Method, outputs: list[Path], *, everything: bool, as_json: bool
-) -> GroupFits:
-    """Estimate every group, write what is asked for, show the largest groups, and return how they fit."""
-    if isinstance(method, Stacked) and len(counts.groups) >= MANY:
-        warn(
-            f"{len(counts.groups):,} groups are weighed and solved one by one, about a quarter of a second each for a "
-            f"hundred values; --method ibu takes all of them together, in seconds."
-        )
-    with progress_bar(method.name, len(counts.groups)) as advance:
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of the groups: queries, statistics, a level where one was given, outputs, and how to show all."""
+
+    queries: list[str]
+    statistics: list[Statistic]
+    level: float | None
+    outputs: list[Path]
+    everything: bool
+    as_json: bool
+
+    def is_asked(self, groups: int) -> bool:
+        """Whether mean, median and queries are given intervals."""
+        return bool(self.queries or self.statistics) or self.level is not None or groups <= FEW_ASKED
+
+    def has_bands(self, groups: int) -> bool:
+        """Whether every value is."""
+        return self.level is not None and groups <= MOST_BANDS
+
+
+def estimate_each_group(counts: CountsFile, survey: Survey, method: Method, wanted: Wanted) -> GroupFits:
+    """Estimate every group, write what is asked for, show the first ones, and return how they fit."""
+    groups = len(counts.groups)
+    _say_how_long(groups, method, wanted)
+    with progress_bar(method.name, groups) as advance:
         found = estimate_file(counts, survey, method, progress=advance)
-    with progress("Testing the fit"):
-        fits = found.fits
-    contents = [_render(path, found) for path in outputs]
-    for path, content in zip(outputs, contents, strict=True):
+    answers = _ask(found, wanted)
+    with progress("Testing the fit, and for differences"):
+        fits, _ = found.fits, found.differences
+    contents = [_render(path, found, answers) for path in wanted.outputs]
+    for path, content in zip(wanted.outputs, contents, strict=True):
         write_text(path, content)
-    if as_json:
-        show_json(groups_record(found))
+    if wanted.as_json:
+        show_json(groups_record(found, answers))
         note_poor_fit(fits, as_json=True)
     else:
-        _show(found, counts, everything=everything)
-        for path in outputs:
+        _show(found, counts, answers, everything=wanted.everything)
+        for path in wanted.outputs:
             say_exactly(f"Wrote {path}")
-    _warn_of_endings(found, len(counts.groups))
+    _warn_of_endings(found, groups)
     return fits
 
 
-def _render(path: Path, found: GroupEstimates) -> str:
+def _say_how_long(groups: int, method: Method, wanted: Wanted) -> None:
+    """Say beforehand what takes long, and which of it is left out."""
+    seconds = groups * (SOLVED * isinstance(method, Stacked) + ASKED * wanted.is_asked(groups))
+    if groups >= MANY and seconds > 0:
+        warn(
+            f"{groups:,} groups take about {_duration(seconds)} for a hundred values; --method ibu solves them in less."
+        )
+    if wanted.level is not None and not wanted.has_bands(groups):
+        warn(
+            f"mean, median and queries get intervals, single values do not: these would take about "
+            f"{_duration(BANDED * groups)} for {groups:,} groups. For a few groups, count those alone."
+        )
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _duration(45), _duration(200), _duration(30_000)
+    ('45 seconds', '3 minutes', '8 hours')
+    """
+    if seconds < 90:
+        return counted(max(1, round(seconds)), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 5400 else counted(round(seconds / 3600), "hour")
+
+
+def _ask(found: SurveyGroups, wanted: Wanted) -> GroupAnswers:
+    level = USUAL_LEVEL if wanted.level is None else wanted.level
+    if not wanted.is_asked(len(found)):
+        return GroupAnswers()
+    with progress_bar("Finding intervals", len(found)) as advance:
+        shares = [one.share for one in wanted.statistics if one.share is not None]
+        questions = ask_groups(found, wanted.queries, level, quantiles=shares, progress=advance)
+    if not wanted.has_bands(len(found)):
+        return GroupAnswers(questions)
+    with progress_bar("Intervals of single values", len(found)) as advance:
+        return GroupAnswers(questions, found.interval(level, progress=advance))
+
+
+def _render(path: Path, found: SurveyGroups, answers: GroupAnswers) -> str:
     if path.suffix.lower() == ".csv":
-        return groups_csv(found)
+        return groups_csv(found, answers)
     if path.suffix.lower() == ".json":
-        return to_json(groups_record(found)) + "\n"
+        return to_json(groups_record(found, answers)) + "\n"
     from confide.pages import groups_page
 
-    return groups_page(found)
+    return groups_page(found, answers)
 
 
-def _show(found: GroupEstimates, counts: CountsFile, *, everything: bool) -> None:
-    first = next(iter(found.estimates.values()))
-    endings = Counter(str(one.status) for one in found.estimates.values())
+def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, everything: bool) -> None:
+    endings = Counter(str(one.status) for one in found.values())
     told = ", ".join(f"{number:,} by {status}" for status, number in endings.most_common())
     show_pairs(
         [
             ("Survey", found.survey.title),
             ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
             *noise_lines(found.origin),
-            ("Groups", f"{len(found.estimates):,}, by {', '.join(found.by)}"),
-            ("Method", f"{first.method!r}, each group on its own"),
+            ("Groups", f"{len(found):,}, by {', '.join(found.by)}"),
+            ("Method", f"{found.first.method!r}, each group on its own"),
             ("Ended", told),
             *([] if found.fits.is_bad else fit_line(found.fits.together)),
+            ("Differences", difference_line(found)),
             *identified_line(found.identification),
         ]
     )
     note_poor_fit(found.fits)
     note_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
-    shown = found.largest if everything else found.largest[:FEW]
-    _show_table(found, shown)
-    if len(shown) < len(found.estimates):
-        say(f"The {FEW} largest groups; --all shows all {len(found.estimates):,}.", style="dim")
+    order = [*found.differences.different]
+    order += [key for key in found.largest if not found.differences[key].is_different]
+    shown = order if everything else order[:FEW]
+    _show_table(found, shown, answers)
+    if len(shown) < len(found):
+        say(f"{FEW} groups, those that differ and the largest; --all shows all {len(found):,}.", style="dim")
+    if answers.main is not None:
+        some = next(iter(answers.questions[answers.main].values()))
+        show_pairs([("Intervals", f"at {percent(some.level)} rest on {some.rests_on}")])
 
 
-def _title(found: GroupEstimates) -> str:
+def difference_line(found: SurveyGroups) -> str:
+    """Say how many groups differ from the others."""
+    different, groups = found.differences.different, len(found)
+    if groups < 2:
+        return "one group alone has nothing to be compared with"
+    if not different:
+        return f"none seen: none of the {groups:,} groups differs from the others beyond chance"
+    if groups == 2:
+        return "the two groups differ from each other"
+    names = ", ".join(label_group(key) for key in different[:3]) + (", ..." if len(different) > 3 else "")
+    return f"{len(different):,} of {groups:,} groups differ from all the others ({names})"
+
+
+def _title(found: SurveyGroups) -> str:
     """Return what a note on answers that are some of many is headed, with the groups if not all are."""
-    groups = len(found.estimates)
+    groups = len(found)
     return TITLE if found.least_identified == groups else f"{TITLE} in {found.least_identified:,} of {groups:,} groups"
 
 
-def _show_table(found: GroupEstimates, keys: list[tuple[str, ...]]) -> None:
+def _show_table(found: SurveyGroups, keys: list[Key], answers: GroupAnswers) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(Text(", ".join(found.by)), max_width=40)
-    for heading in ("reports", f"most likely {found.survey.name}", "its share", "certificate"):
+    for heading in ("reports", *(answers.questions or (f"most likely {found.survey.name}", "its share"))):
         table.add_column(Text(heading), justify="right")
+    table.add_column("against the others")
     for key in keys:
-        one = found.estimates[key]
-        place = int(one.distribution.argmax())
-        value = label_value(found.survey.alphabet.decode([place]).tolist()[0])
-        numbers = (f"{found.reports[key]:,.10g}", value, f"{one.distribution[place]:.2%}", f"{one.certificate:.3g}")
-        table.add_row(*map(Text, (label_group(key), *numbers)))
+        numbers = (f"{found.reports[key]:,.10g}", *_cells(found, key, answers))
+        differs = found.describe_difference(key).split(";")[0].replace("differs from the others", "differs")
+        style = "bold" if found.differences[key].is_different else ""
+        table.add_row(*map(Text, (label_group(key), *numbers)), Text(differs, style=style))
     show(table)
 
 
-def _warn_of_endings(found: GroupEstimates, groups: int) -> None:
-    early = sum(one.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) for one in found.estimates.values())
+def _cells(found: SurveyGroups, key: Key, answers: GroupAnswers) -> list[str]:
+    if answers.questions:
+        return [_in_words(by_group[key]) for by_group in answers.questions.values()]
+    one = found[key]
+    place = int(one.distribution.argmax())
+    return [label_value(one.alphabet.decode([place]).tolist()[0]), f"{one.distribution[place]:.2%}"]
+
+
+def _in_words(found: Interval) -> str:
+    """Return an answer with its ends, as shares in percent."""
+    low, now, high = (
+        f"{one:.1%}" if found.is_share else f"{one:.4g}" for one in (found.low, found.estimate, found.high)
+    )
+    return f"{now} ({low} to {high})"
+
+
+def _warn_of_endings(found: SurveyGroups, groups: int) -> None:
+    early = sum(one.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) for one in found.values())
     if early:
-        warn(f"{early:,} of {len(found.estimates):,} groups ended before their goal. Raise --iteration-limit.")
-    if groups > len(found.estimates):
-        warn(f"{groups - len(found.estimates):,} groups have no reports, and no estimate.")
+        warn(f"{early:,} of {len(found):,} groups ended before their goal. Raise --iteration-limit.")
+    if groups > len(found):
+        warn(f"{groups - len(found):,} groups have no reports, and no estimate.")

@@ -78,7 +78,7 @@ def merge(
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
     pairs += noise_lines(heading.origin(heading.rows.people))
-    pairs += [("Promise", describe_merged(heading))]
+    pairs += [("Promise of the survey", describe_merged(heading))]
     show_pairs(pairs)
 
 

@@ -26,7 +26,16 @@ from confide.files.counts_files import (
     save_counts,
     write_counts,
 )
-from confide.files.groups import CountedReports, GroupedCounts, GroupEstimates, Key, estimate_file, label_group
+from confide.files.groups import (
+    CountedReports,
+    GroupAnswers,
+    GroupedCounts,
+    Key,
+    SurveyGroups,
+    ask_groups,
+    estimate_file,
+    label_group,
+)
 from confide.files.metadata import Metadata, read_metadata
 from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
@@ -64,7 +73,7 @@ __all__ = [
     "Account",
     "CountedReports",
     "CountsFile",
-    "GroupEstimates",
+    "GroupAnswers",
     "GroupedCounts",
     "Heading",
     "Key",
@@ -73,9 +82,11 @@ __all__ = [
     "Reason",
     "Reject",
     "Rows",
+    "SurveyGroups",
     "alphabet_record",
     "as_meant",
     "as_shown",
+    "ask_groups",
     "check_writable",
     "csv_text",
     "diagnosis_record",

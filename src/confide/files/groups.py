@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from confide.alphabets.numerals import parse_real
-from confide.channels.base import FloatArray
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidCountsError
-from confide.estimates import Estimate, recover, recover_groups
 from confide.files.rows import Account
+from confide.groups import GroupEstimates, recover_pools
+from confide.intervals import Band, Inference, Interval
+from confide.intervals.together import Question
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
 from confide.origins import Origin
 from confide.surveys import Survey
-from confide.theory.fit import GroupFits, fit_pools
-from confide.theory.verdicts import Finding, all_of
 from confide.wording import counted
 
 if TYPE_CHECKING:
@@ -123,9 +120,9 @@ def natural_order(keys: Iterable[Key]) -> list[Key]:
     return sorted(found, key=rank)
 
 
-@dataclass(frozen=True, eq=False)
-class GroupEstimates:
-    """Estimates of each group.
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyGroups(GroupEstimates):
+    """Estimates of the groups of a survey.
 
     Attributes
     ----------
@@ -133,83 +130,69 @@ class GroupEstimates:
         What was asked.
     by
         The columns that name a group.
-    reports
-        How many reports each group has.
-    estimates
-        What was recovered for each.
     origin
-        Of how many reports of all groups it is known with which noise they were made; the sum of the groups' if left
-        out.
+        Where the noise of their reports comes from; the sum of what the counts know, if left out.
     """
 
     survey: Survey
     by: tuple[str, ...]
-    reports: Mapping[Key, float]
-    estimates: Mapping[Key, Estimate]
     origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
         if not self.origin.total:
-            parts = (part.origin for one in self.estimates.values() for part in one.groups.values())
+            parts = (part.origin for one in self.values() for part in one.groups.values())
             object.__setattr__(self, "origin", sum(parts, Origin()))
 
-    @property
-    def total(self) -> float:
-        """Number of reports in all groups."""
-        return sum(self.reports.values())
+
+@dataclass(frozen=True, eq=False)
+class GroupAnswers:
+    """Answers of all groups to questions beyond the distribution.
+
+    Attributes
+    ----------
+    questions
+        The answers to each question, by group: mean and median where values are numbers, and queries.
+    bands
+        An interval for every value of each group, where that was asked for.
+    """
+
+    questions: Mapping[str, Mapping[Key, Interval]] = field(default_factory=dict)
+    bands: Mapping[Key, Band] = field(default_factory=dict)
 
     @property
-    def largest(self) -> list[Key]:
-        """The groups, the one with the most reports first."""
-        return sorted(self.estimates, key=lambda key: (-self.reports[key], key))
-
-    @property
-    def identification(self) -> Finding:
-        """Worst identification of all groups; in a pool each has the mechanisms that its people used."""
-        findings = [one.identification for one in self.estimates.values()]
-        worst = all_of(*(one.verdict for one in findings))
-        return next(one for one in findings if one.verdict is worst)
-
-    @cached_property
-    def fits(self) -> GroupFits:
-        """Whether the reports of the groups can come from their mechanisms at all."""
-        pools = {key: [(counts, one) for one, counts in found.groups.items()] for key, found in self.estimates.items()}
-        return fit_pools(pools)
-
-    @property
-    def least_identified(self) -> int:
-        """Of how many groups that is known."""
-        worst = self.identification.verdict
-        return sum(one.identification.verdict is worst for one in self.estimates.values())
-
-    @property
-    def overall(self) -> FloatArray:
-        """The distribution of all groups together: the mean of theirs, by their reports."""
-        weights = np.array([self.reports[key] for key in self.estimates]) / self.total
-        overall: FloatArray = weights @ np.array([one.distribution for one in self.estimates.values()])
-        return overall
+    def main(self) -> str | None:
+        """The question to show first: the first query, else the mean; None where there is none."""
+        asked = [name for name in self.questions if name not in ("mean", "median")]
+        return next(iter([*asked, *self.questions]), None)
 
 
 def estimate_file(
     counts: CountsFile, survey: Survey, method: Method, *, progress: Progress | None = None
-) -> GroupEstimates:
+) -> SurveyGroups:
     """Estimate the distribution of every group in a file of counts."""
     pools = counts.pools
     if not pools:
         raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
-    if counts.heading.is_pooled:
-        estimates = _estimate_pools(pools, method, progress)
-    else:
-        alone = {key: pool[0][0] for key, pool in pools.items()}
-        estimates = recover_groups(alone, survey.mechanism, method, progress)
-    reports = {key: sum(part.total for part, _ in pool) for key, pool in pools.items()}
-    return GroupEstimates(survey, counts.heading.by, reports, estimates, counts.origin)
+    found = recover_pools(pools, method, progress)
+    return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin)
 
 
-def _estimate_pools(pools: Mapping[Key, Pool], method: Method, progress: Progress | None) -> dict[Key, Estimate]:
-    estimates = {}
-    for number, (key, pool) in enumerate(pools.items(), start=1):
-        estimates[key] = recover(pool, method)
-        if progress is not None:
-            progress(number)
-    return estimates
+def ask_groups(
+    groups: SurveyGroups,
+    queries: Sequence[str],
+    level: float,
+    *,
+    quantiles: Sequence[float] = (),
+    progress: Progress | None = None,
+) -> dict[str, dict[Key, Interval]]:
+    """Ask all groups for mean, median and further quantiles, where values are numbers, and for queries; in one go."""
+    questions: dict[str, Question] = {}
+    if groups.has_numbers:
+        questions["mean"] = partial(Inference.seek_mean, level=level, basis=None)
+        for share in dict.fromkeys([0.5, *quantiles]):
+            name = "median" if share == 0.5 else f"quantile {share:g}"
+            questions[name] = partial(Inference.seek_quantile, share=share, level=level, basis=None)
+    for query in queries:
+        questions[query] = partial(Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None)
+    answers = groups.answer(list(questions.values()), progress=progress)
+    return dict(zip(questions, answers, strict=True))

@@ -17,7 +17,7 @@ from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
-from confide.files.metadata import Traces
+from confide.files.metadata import Traces, read_metadata
 from confide.files.rows import Account, Reason, Reject, first_few
 from confide.files.sheets import (
     COLUMN_CURE,
@@ -120,7 +120,9 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
         The column to read, or the columns where a value has several parts. If left out: the column named like the
         survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
     """
-    return _read(str(path), _values_of(survey, columns))
+    rows = _read(str(path), _values_of(survey, columns))
+    _refuse_reports(rows, str(path))
+    return rows
 
 
 def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
@@ -143,10 +145,21 @@ def read_value_batches(
 
     Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
     """
-    request = _values_of(survey, columns, keep)
-    if str(path).lower().endswith(PARQUET):
-        return _parquet_batches(str(path), request)
-    return csv_batches(str(path), request)
+    name, request = str(path), _values_of(survey, columns, keep)
+    batches = _parquet_batches(name, request) if name.lower().endswith(PARQUET) else csv_batches(name, request)
+    for place, rows in enumerate(batches):
+        if place == 0:
+            _refuse_reports(rows, name)
+        yield rows
+
+
+def _refuse_reports(rows: Rows, path: str) -> None:
+    """Refuse reports in place of values: blurred twice, they would fit no survey, and as a truth they are wrong."""
+    known = read_metadata(path) if Path(path).is_file() else None
+    if known is not None and rows.account.columns == known.names:
+        raise DataFileError(
+            f"{path} holds reports, which are blurred already, as its metadata say. Name the file of true values."
+        )
 
 
 def csv_batches(path: str, request: Request) -> Iterator[Rows]:
@@ -222,8 +235,14 @@ def _scan(chunks: Iterable[Chunk]) -> Scan:
         read += len(chunk.keys)
         kept.append(chunk.kept)
     entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    carried = tuple(np.array(list(chain(*parts)), dtype=object) for parts in zip(*kept, strict=True))
+    carried = tuple(_as_texts(list(chain(*parts))) for parts in zip(*kept, strict=True))
     return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
+
+
+def _as_texts(column: list[str]) -> NDArray[np.object_]:
+    """Return texts as an array that holds equal ones once: there are few cities, and many who live there."""
+    known: dict[str, str] = {}
+    return np.array(list(map(known.setdefault, column, column)), dtype=object)
 
 
 def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:

@@ -16,7 +16,7 @@ from confide.counts import Counts
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
-from confide.files.groups import GroupEstimates, Key
+from confide.files.groups import GroupAnswers, Key, SurveyGroups
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.intervals import Band, Interval, Resolution
 from confide.surveys import ALPHABETS, Survey
@@ -146,18 +146,29 @@ def to_json(record: dict[str, Any]) -> str:
     return json.dumps(_finite(record), allow_nan=False, ensure_ascii=False)
 
 
-def groups_csv(groups: GroupEstimates) -> str:
-    """Return one tidy table: a row for each group and value, with its probability and the reports of the group."""
-    header = (*groups.by, *value_columns(groups.survey, (*groups.by, "reports")), "probability", "reports")
-    return csv_text(map(as_shown, header), _group_rows(groups))
+def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str:
+    """Return one tidy table: a row for each group and value, with its probability and the reports of the group.
+
+    With bands there are columns low and high; whatever was asked of each group besides stands in every row of it.
+    """
+    found = answers or GroupAnswers()
+    ends = ("low", "high") if found.bands else ()
+    asked = [column for question in found.questions for column in (question, f"{question} low", f"{question} high")]
+    after = ("probability", *ends, "reports", *(["differs", *asked] if found.questions else []))
+    header = (*groups.by, *value_columns(groups.survey, (*groups.by, *after)), *after)
+    return csv_text(map(as_shown, header), _group_rows(groups, found))
 
 
-def _group_rows(groups: GroupEstimates) -> Iterator[tuple[Any, ...]]:
-    values = _shown_values(groups.survey.alphabet)
+def _group_rows(groups: SurveyGroups, answers: GroupAnswers) -> Iterator[tuple[Any, ...]]:
     for key, one in groups.estimates.items():
+        values, band = _shown_values(one.alphabet), answers.bands.get(key)
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
-        for value, share in zip(values, one.distribution.tolist(), strict=True):
-            yield (*shown, *value, share, reports)
+        found = [by_group[key] for by_group in answers.questions.values()]
+        asked = [number for each in found for number in (each.estimate, each.low, each.high)]
+        differs = ["yes" if groups.differences[key].is_different else "no"] if found else []
+        ends = [()] * len(values) if band is None else zip(band.low.tolist(), band.high.tolist(), strict=True)
+        for value, share, pair in zip(values, one.distribution.tolist(), ends, strict=True):
+            yield (*shown, *value, share, *pair, reports, *differs, *asked)
 
 
 def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
@@ -167,13 +178,13 @@ def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
     return [list(map(as_shown, value)) for value in values] if has_texts else values
 
 
-def groups_record(groups: GroupEstimates) -> dict[str, Any]:
+def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> dict[str, Any]:
     """Return everything that is known about the estimates, ready for :func:`confide.files.to_json`."""
-    survey, first = groups.survey, next(iter(groups.estimates.values()))
+    survey, first = groups.survey, groups.first
+    values = first.alphabet.decode(np.arange(first.alphabet.size)).tolist() if survey.alphabet.is_finite else None
     return {
         "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet)
-        | {"values": survey.alphabet.decode(np.arange(survey.alphabet.size)).tolist()},
+        "alphabet": alphabet_record(survey.alphabet) | {"values": values},
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": str(survey.mechanism.guarantee),
         "reports": groups.total,
@@ -182,12 +193,18 @@ def groups_record(groups: GroupEstimates) -> dict[str, Any]:
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
         "fit": fit_record(groups.fits.together),
+        "differences": {
+            "false_discovery_rate": groups.differences.level,
+            "different": len(groups.differences.different),
+        },
         "by": list(groups.by),
-        "groups": [_group_record(groups, key, one) for key, one in groups.estimates.items()],
+        "groups": [_group_record(groups, key, one, answers or GroupAnswers()) for key, one in groups.estimates.items()],
     }
 
 
-def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, Any]:
+def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupAnswers) -> dict[str, Any]:
+    difference, band = groups.differences[key], answers.bands.get(key)
+    values = one.alphabet.decode(np.arange(one.alphabet.size)).tolist()
     return {
         "group": dict(zip(groups.by, key, strict=True)),
         "reports": groups.reports[key],
@@ -195,10 +212,19 @@ def _group_record(groups: GroupEstimates, key: Key, one: Estimate) -> dict[str, 
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
         "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
+        "difference": {
+            "is_different": difference.is_different,
+            "p_value": difference.p_value,
+            "words": groups.describe_difference(key),
+            "visible": difference.visible,
+        },
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate,
+        "answers": [_answer_record(by_group[key]) for by_group in answers.questions.values()],
+        **({} if groups.survey.alphabet.is_finite else {"values": values}),
         "distribution": one.distribution.tolist(),
+        **({} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}),
     }
 
 

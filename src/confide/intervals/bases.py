@@ -15,6 +15,7 @@ from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import percent
+from confide.intervals.region import Search, finish
 from confide.methods import Method, Solution
 
 if TYPE_CHECKING:
@@ -60,6 +61,18 @@ class Basis(ABC):
         The limits are the least and the greatest weight of any value, where there are others than those of the
         inference.
         """
+
+    def seek_ends(
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
+    ) -> Search[tuple[float, float]]:
+        """Do as :meth:`ends`, by a search that runs beside others; one that asks for nothing unless overridden."""
+        return self.ends(inference, weights, level, limits)
+        yield  # makes this a generator
+
+    def seek_quantile_ends(self, inference: Inference, share: float, level: float) -> Search[tuple[float, float]]:
+        """Do the same for :meth:`quantile_ends`."""
+        return self.quantile_ends(inference, share, level)
+        yield
 
     @abstractmethod
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
@@ -120,15 +133,24 @@ class Likelihood(Basis):
         self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
     ) -> tuple[float, float]:
         """See :meth:`Basis.ends`."""
-        least, most = (None, None) if limits is None else limits
-        low = self._lowest(inference, weights, level, least)
-        return low, -self._lowest(inference, -weights, level, None if most is None else -most)
+        return finish(self.seek_ends(inference, weights, level, limits))
 
-    def _lowest(self, inference: Inference, weights: FloatArray, level: float, least: float | None) -> float:
-        """Return the lower end alone."""
+    def seek_ends(
+        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
+    ) -> Search[tuple[float, float]]:
+        """See :meth:`Basis.seek_ends`."""
+        least, most = (None, None) if limits is None else limits
+        low = yield from self._lowest(inference, weights, level, least)
+        high = yield from self._lowest(inference, -weights, level, None if most is None else -most)
+        return low, -high
+
+    def _lowest(
+        self, inference: Inference, weights: FloatArray, level: float, least: float | None, enough: float = math.inf
+    ) -> Search[float]:
+        """Return the lower end alone, or whether it reaches `enough`."""
         too_high = max(0.0, float(weights @ self._excess(inference)))
-        low = inference.region.lowest(weights, allowed_fall(level), least) - too_high
-        return max(low, float(weights.min()) if least is None else least)
+        low = yield from inference.region.search(weights, allowed_fall(level), least, enough + too_high)
+        return max(low - too_high, float(weights.min()) if least is None else least)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -141,19 +163,25 @@ class Likelihood(Basis):
         return both[0], both[1]
 
     def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
-        """See :meth:`Basis.quantile_ends`.
+        """See :meth:`Basis.quantile_ends`."""
+        return finish(self.seek_quantile_ends(inference, share, level))
+
+    def seek_quantile_ends(self, inference: Inference, share: float, level: float) -> Search[tuple[float, float]]:
+        """See :meth:`Basis.seek_ends`.
 
         The quantile can be as low as the first value at which the share below can be high enough, and must be no
         higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
         """
 
-        def lowest(weights: FloatArray) -> float:
-            return self._lowest(inference, weights, level, 0.0)
+        def can_be_high(weights: FloatArray) -> Search[bool]:
+            low = yield from self._lowest(inference, -weights, level, -1.0, -share)
+            return -low >= share
 
-        def highest(weights: FloatArray) -> float:
-            return -self._lowest(inference, -weights, level, -1.0)
+        def cannot_be_low(weights: FloatArray) -> Search[bool]:
+            low = yield from self._lowest(inference, weights, level, 0.0, share)
+            return low >= share
 
-        return inference.quantiles_between(lowest, highest, share)
+        return (yield from inference.seek_quantiles(can_be_high, cannot_be_low))
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:  # noqa: ARG002
         """See :meth:`Basis.spreads`: the spread of the answers of the best explanation over its replicates."""
@@ -172,21 +200,20 @@ class Likelihood(Basis):
         )
 
     def _explain_replicates(self, inference: Inference) -> str:
-        drawn = self._drawn(inference)
+        drawn = self.drawn(inference)
         fewer = f", no more because there are {inference.alphabet.size:,} values" if drawn < self.replicates else ""
         return f"{drawn:,} replicates{fewer}"
 
-    def _drawn(self, inference: Inference) -> int:
+    def drawn(self, inference: Inference) -> int:
         """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
         return min(self.replicates, max(FEWEST_LARGE, ENOUGH_VALUES // inference.alphabet.size))
 
     def _replicates(self, inference: Inference) -> Family:
-        return inference.best_family(self._drawn(inference), self.seed)
+        return inference.best_family(self.drawn(inference), self.seed)
 
     def _excess(self, inference: Inference) -> FloatArray:
         """Return twice of how much too high each share of the best explanation is on average."""
-        family = self._replicates(inference)
-        excess: FloatArray = TWICE * (family.answers.mean(axis=0) - family.source)
+        excess: FloatArray = TWICE * inference.bias(self.drawn(inference), self.seed)
         return excess
 
 
@@ -336,10 +363,15 @@ def draw_family(
 
     The pilot is what the method made of the reports themselves.
     """
-    generator = np.random.default_rng(seed)
-    counts = np.concatenate([_redraw(part, source, count, generator) for part in parts], axis=1)
+    counts = redraw(parts, source, count, seed)
     solved = method.solve_many(Evidence.pool(list(parts)), counts, pilot=pilot)
     return Family(source, np.array([one.distribution for one in solved]))
+
+
+def redraw(parts: Sequence[Evidence], source: FloatArray, count: int, seed: int) -> FloatArray:
+    """Draw the reports of every group anew, one row a replicate."""
+    generator = np.random.default_rng(seed)
+    return np.concatenate([_redraw(part, source, count, generator) for part in parts], axis=1)
 
 
 def is_complete(evidence: Evidence) -> bool:

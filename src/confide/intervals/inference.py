@@ -26,7 +26,7 @@ from confide.intervals.bases import (
     is_complete,
     replicates_for,
 )
-from confide.intervals.region import Region
+from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, weigh
@@ -36,8 +36,11 @@ from confide.theory.maximum_set import MaximumSet, maximum_set_of
 DIFFERENT = 1e-6
 """Best explanations give different answers if these differ by more than this share of the query's range."""
 
-ROUGHLY = 0.01
-"""Nats to which the best explanations of replicates are proven; their average is all that is wanted."""
+ROUGHLY = MLE(tolerance=0.01)
+"""Finds the best explanations of replicates, to a hundredth of a nat: their average is all that is wanted."""
+
+SMALL = 512
+"""Values and outputs up to which it is looked whether the best explanation is plainly the only one."""
 
 MOST_REPLICATES = 2000
 """Replicates that are drawn unbidden, for a level next to one."""
@@ -49,6 +52,15 @@ FEW_VALUES = 150
 
 Side = Callable[[FloatArray], float]
 """Takes a query to the lowest share that it can have, or to the highest."""
+
+Asks = Callable[[FloatArray], Search[bool]]
+"""Takes a query to a search for whether its share can be high enough, or must be."""
+
+NEARLY_FREE = 3.0
+"""Multiple of the error of a gain within which a value may be part of some best explanation."""
+
+INDEPENDENT = 1e-7
+"""Ratio of singular values from which on rows are independent beyond any doubt that rounding leaves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +92,7 @@ class Inference:
     surroundings: Surroundings | None = None
     wide: Inference | None = None
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
+    _biases: dict[tuple[int, int], FloatArray] = field(default_factory=dict, init=False)
 
     @property
     def distribution(self) -> FloatArray:
@@ -95,6 +108,43 @@ class Inference:
     def region(self) -> Region:
         """The distributions that explain the reports nearly as well as the best one."""
         return Region.of(self.evidence)
+
+    @property
+    def has_region(self) -> bool:
+        """Whether the region has been found."""
+        return "region" in vars(self)
+
+    def keep_region(self, region: Region) -> None:
+        """Take over a region that was found beside others."""
+        vars(self)["region"] = region
+
+    def has_bias(self, count: int, seed: int) -> bool:
+        """Whether :meth:`bias` is known."""
+        return (count, seed) in self._biases
+
+    def keep_bias(self, bias: FloatArray, count: int, seed: int) -> None:
+        """Take over a bias that was found beside others."""
+        self._biases[count, seed] = bias
+
+    @cached_property
+    def is_plainly_unique(self) -> bool:
+        """Whether one distribution alone explains the reports best, by a look that takes a thousandth of the proof.
+
+        Whatever has a share in some best explanation has the gain 1 there. With a certificate of c nats the outputs
+        are off by at most sqrt(2 c / n) in the mean square of their ratio, weighed by q, and so are the gains, by
+        Cauchy and Schwarz. If the rows of all values that may have the gain 1 are independent, it is the only one.
+        """
+        evidence, best = self.evidence, self.region.best
+        if max(evidence.channel.shape) > SMALL:
+            return False
+        outputs = evidence.channel.push(best)
+        rows = evidence.channel.dense()[:, evidence.counts > 0] / outputs[evidence.counts > 0]
+        shares = evidence.frequencies[evidence.counts > 0]
+        gain, norms = rows @ shares, np.sqrt((rows**2) @ shares)
+        error = NEARLY_FREE * norms * math.sqrt(2 * max(self.region.certificate, evidence.resolution) / evidence.total)
+        free = gain >= 1 - error
+        spectrum = np.linalg.svd(rows[free] / norms[free, None] * np.sqrt(shares), compute_uv=False)
+        return int(free.sum()) <= shares.size and bool(spectrum[-1] > INDEPENDENT * spectrum[0])
 
     @cached_property
     def best_set(self) -> MaximumSet | None:
@@ -131,7 +181,14 @@ class Inference:
 
     def best_family(self, count: int, seed: int) -> Family:
         """Return replicates of the reports, drawn from their best explanation, with the best explanation of each."""
-        return self._draw("best", MLE(tolerance=ROUGHLY), [self.region.best], count, seed)[0]
+        return self._draw("best", ROUGHLY, [self.region.best], count, seed)[0]
+
+    def bias(self, count: int, seed: int) -> FloatArray:
+        """Return by how much each share of the best explanation of replicates is too high on average."""
+        if (count, seed) not in self._biases:
+            family = self.best_family(count, seed)
+            self._biases[count, seed] = family.answers.mean(axis=0) - family.source
+        return self._biases[count, seed]
 
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
         """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
@@ -157,29 +214,41 @@ class Inference:
 
     def query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Interval:
         """Return the answer to a linear query, with its interval."""
+        return finish(self.seek_query(query, level, name, basis))
+
+    def seek_query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Search[Interval]:
+        """Do as :meth:`query`, by a search that runs beside others."""
         chosen = check_basis(basis, Likelihood())
         considered = self.seen_by(chosen)
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
-        return considered._answer(describe_query(query), weights, limits, level, chosen)
+        return (yield from considered._answer(describe_query(query), weights, limits, level, chosen))
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
+        return finish(self.seek_mean(level, basis))
+
+    def seek_mean(self, level: float, basis: Basis | None) -> Search[Interval]:
+        """Do as :meth:`mean`, by a search that runs beside others."""
         chosen = check_basis(basis, Likelihood())
         considered = self.seen_by(chosen)
         weights = considered.numbers
-        answer = considered._answer("mean", weights, _range(weights), level, chosen)
+        answer = yield from considered._answer("mean", weights, _range(weights), level, chosen)
         words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
         return replace(answer, is_share=False, rests_on=words)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
+        return finish(self.seek_quantile(share, level, basis))
+
+    def seek_quantile(self, share: float, level: float, basis: Basis | None) -> Search[Interval]:
+        """Do as :meth:`quantile`, by a search that runs beside others."""
         check_level("level", level)
         check_level("The share of a quantile", share)
         chosen = check_basis(basis, Likelihood())
         considered = self.seen_by(chosen)
         now = self.quantile_of(self.distribution, share)
-        low, high = chosen.quantile_ends(considered, share, level)
+        low, high = yield from chosen.seek_quantile_ends(considered, share, level)
         words, undetermined = chosen.explain(considered, level), self._open_quantiles(share)
         if undetermined is not None:
             low, high = min(low, undetermined[0]), max(high, undetermined[1])
@@ -190,15 +259,37 @@ class Inference:
         return Interval(question, now, low, high, level, words, undetermined, is_share=False)
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
-        """Return the lowest and the highest value that a quantile can be, by the shares that a query can have.
+        """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
+
+        def can_be_high(weights: FloatArray) -> Search[bool]:
+            return highest(weights) >= share
+            yield  # makes this a search that asks for nothing
+
+        def cannot_be_low(weights: FloatArray) -> Search[bool]:
+            return lowest(weights) >= share
+            yield
+
+        return finish(self.seek_quantiles(can_be_high, cannot_be_low))
+
+    def seek_quantiles(self, can_be_high: Asks, cannot_be_low: Asks) -> Search[tuple[float, float]]:
+        """Return the lowest and the highest value that a quantile can be.
 
         It can be as low as the first value at which the share can be high enough, and must be no higher than the first
         at which it cannot be too low. Both grow along the line, so halving finds them.
         """
         values = np.sort(self.numbers)
-        low = _first(lambda place: highest(self._below(place)) >= share, values.size)
-        high = _first(lambda place: lowest(self._below(place)) >= share, values.size)
+        low = yield from self._first(can_be_high, 0)
+        high = yield from self._first(cannot_be_low, low)
         return float(values[low]), float(values[high])
+
+    def _first(self, is_so: Asks, low: int) -> Search[int]:
+        """Return the first value, by its place, up to which something is so that stays so; the last if nowhere."""
+        high = self.numbers.size - 1
+        while low < high:
+            middle = (low + high) // 2
+            answer = yield from is_so(self._below(middle))
+            low, high = (low, middle) if answer else (middle + 1, high)
+        return low
 
     def _below(self, place: int) -> FloatArray:
         """Return the query for the values up to one, by its place in their order."""
@@ -231,10 +322,15 @@ class Inference:
         return weights, _limits(query, weights, around, name)
 
     @cached_property
+    def has_numbers(self) -> bool:
+        """Whether the values are numbers."""
+        return self.alphabet.parts == 1 and self.alphabet.decode(np.arange(1)).dtype.kind in "iuf"
+
+    @cached_property
     def numbers(self) -> FloatArray:
         """The values as numbers; an error where they are none."""
         values = self.alphabet.decode(np.arange(self.alphabet.size))
-        if self.alphabet.parts > 1 or values.dtype.kind not in "iuf":
+        if not self.has_numbers:
             raise InvalidParameterError(
                 f"The values of {self.alphabet!r} are no numbers, so they have no mean and no quantiles. Ask a query "
                 f"instead, with one weight for each value or a function of a value."
@@ -250,9 +346,9 @@ class Inference:
 
     def _answer(
         self, question: str, weights: FloatArray, limits: tuple[float, float], level: float, basis: Basis
-    ) -> Interval:
+    ) -> Search[Interval]:
         check_level("level", level)
-        low, high = basis.ends(self, weights, level, limits)
+        low, high = yield from basis.seek_ends(self, weights, level, limits)
         now, words = float(weights @ self.distribution), basis.explain(self, level)
         undetermined = self._open_answers(weights)
         if undetermined is not None:
@@ -262,14 +358,14 @@ class Inference:
 
     def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
         """Return the lowest and the highest answer among all best explanations, where they differ."""
-        if self.best_set is None or self.best_set.dimension == 0:
+        if self.is_plainly_unique or self.best_set is None or self.best_set.dimension == 0:
             return None
         low, high = self.best_set.bounds(weights).tolist()
         return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
 
     def _open_quantiles(self, share: float) -> tuple[float, float] | None:
         """Return the lowest and the highest quantile among all best explanations, where they differ."""
-        best = self.best_set
+        best = None if self.is_plainly_unique else self.best_set
         if best is None or best.dimension == 0:
             return None
 
@@ -285,7 +381,7 @@ class Inference:
 
     def _open_shares(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the same for each value; where that would take long, bounds on it."""
-        best = self.best_set
+        best = None if self.is_plainly_unique else self.best_set
         if best is None or best.dimension == 0:
             return None
         low, high = (best.lowest, best.highest) if best.is_small else self._bounded_shares(best)
@@ -363,12 +459,3 @@ def _range(weights: FloatArray) -> tuple[float, float]:
 def _is_choice(weights: FloatArray) -> bool:
     """Whether a query asks for some values and not for others."""
     return bool(np.isin(weights, (0.0, 1.0)).all())
-
-
-def _first(is_so: Callable[[int], bool], size: int) -> int:
-    """Return the first place where something is so that stays so; the last place if it is so nowhere before."""
-    low, high = 0, size - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_so(middle) else (middle + 1, high)
-    return low

@@ -20,13 +20,23 @@ exact where L(theta_t) itself has fallen just as far as is allowed, and valid ev
 from __future__ import annotations
 
 import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.methods import MLE
+from confide.methods import MLE, Progress
+
+Answer = TypeVar("Answer")
+
+Search = Generator[tuple["Region", FloatArray, float], "PathPoint", Answer]
+"""A search for an answer: it asks for points of paths, each by its region, query and tilt, and is sent them.
+
+Whoever runs it may find the points of many searches at a time; see :func:`finish_all`.
+"""
 
 TOLERANCE = 1e-5
 """Nats to which each maximum on the path is proven; what is left counts against the bound."""
@@ -62,6 +72,8 @@ class Region:
         The reports.
     best
         One distribution of greatest likelihood.
+    highest_likelihood, certificate
+        Its log-likelihood, and by how many nats it may be below the maximum.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> region = Region.of(Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([60.0, 40.0])))
@@ -72,12 +84,21 @@ class Region:
     evidence: Evidence
     best: FloatArray
     highest_likelihood: float
+    certificate: float = TOLERANCE
 
     @classmethod
     def of(cls, evidence: Evidence) -> Region:
         """Find the maximum."""
-        best = _maximum(evidence)
-        return cls(evidence, best, evidence.log_likelihood(best))
+        return cls.of_all([evidence])[0]
+
+    @classmethod
+    def of_all(cls, evidence: Sequence[Evidence]) -> list[Region]:
+        """Find the maxima of many, side by side where they share a channel."""
+        best = _maxima(evidence, [None] * len(evidence))
+        return [
+            cls(one, theta, one.log_likelihood(theta), certificate)
+            for one, (theta, certificate) in zip(evidence, best, strict=True)
+        ]
 
     def ends(self, weights: FloatArray, fall: float) -> tuple[float, float]:
         """Return the lowest and the highest answer to a query where L falls by no more than this many nats."""
@@ -89,13 +110,23 @@ class Region:
         The least weight of any value is given where there are more values than those of the evidence: such as explain
         no report, so that they gain nothing, and the proof above holds for them as well.
         """
+        return finish(self.search(weights, fall, least))
+
+    def search(
+        self, weights: FloatArray, fall: float, least: float | None = None, enough: float = math.inf
+    ) -> Search[float]:
+        """Do as :meth:`lowest`, and let others find the points of the path: see :data:`Search`.
+
+        It also ends once it is known whether the lowest answer reaches `enough`.
+        """
         base = float(weights.min()) if least is None else min(least, float(weights.min()))
         span = float(weights.max()) - base
         if span == 0:
             return base
-        return base + span * self._lowest_share((weights - base) / span, fall)
+        share = yield from self._search_share((weights - base) / span, fall, (enough - base) / span)
+        return base + span * share
 
-    def _lowest_share(self, shares: FloatArray, fall: float) -> float:
+    def _search_share(self, shares: FloatArray, fall: float, enough: float) -> Search[float]:
         """Return the lowest answer to a query between 0 and 1: the highest bound that a point of the path proves.
 
         The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
@@ -107,10 +138,12 @@ class Region:
         below, above, proven = (0.0, 0.0), (math.inf, math.inf), 0.0
         tilt = wanted / math.sqrt(self.evidence.total * max(now * (1 - now), 1 / self.evidence.total))
         for number in range(1, MOST_STEPS + 1):
-            point = self._point(shares, tilt)
+            point = yield self, shares, tilt
             root = math.sqrt(2 * point.fall)
             proven = max(proven, point.bound(fall, self.evidence.total))
             if abs(root - wanted) <= CLOSE * wanted or (root < wanted and point.answer <= NOTHING):
+                break
+            if proven >= enough or (root < wanted and point.answer < enough < math.inf):
                 break
             below, above = ((tilt, root), above) if root < wanted else (below, (tilt, root))
             if below[0] >= STEEPEST or above[0] - below[0] <= NARROW * below[0]:
@@ -118,18 +151,12 @@ class Region:
             tilt = min(_halfway(below, above) if number % 3 == 0 else _between(below, above, wanted), STEEPEST)
         return proven
 
-    def _point(self, shares: FloatArray, tilt: float) -> PathPoint:
-        """Return the point of the path where all has been gained that the tilt pays for."""
-        prices = 1 + tilt * shares
-        alike = self.evidence.channel.keep_and_other
-        if alike is not None:
-            return self._filled_point(shares, prices, *alike)
-        tilted = Evidence(self.evidence.channel.rescaled(1 / prices), self.evidence.counts)
-        phi = _maximum(tilted)
-        theta = phi / prices
-        return self._judge(shares, tilt, theta / float(theta.sum()), tilted.certificate(phi))
+    def point(self, shares: FloatArray, tilt: float, phi: FloatArray, certificate: float) -> PathPoint:
+        """Return the point of the path where all has been gained that the tilt pays for, from the best phi."""
+        theta = phi / (1 + tilt * shares)
+        return self._judge(shares, tilt, theta / float(theta.sum()), certificate)
 
-    def _filled_point(self, shares: FloatArray, prices: FloatArray, keep: float, other: float) -> PathPoint:
+    def filled_point(self, shares: FloatArray, tilt: float, keep: float, other: float) -> PathPoint:
         """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
 
         Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w,
@@ -137,6 +164,7 @@ class Region:
         """
         from confide.solvers.maximum import fill_water
 
+        prices = 1 + tilt * shares
         theta = fill_water(self.evidence.frequencies / prices, keep, other)
         flat = other * float(self.evidence.ratio(self.evidence.channel.push(theta)).sum())
         level = (1 - flat) / float(prices @ theta)  # because g . theta = 1
@@ -196,5 +224,88 @@ def _halfway(below: tuple[float, float], above: tuple[float, float]) -> float:
     return 2 * below[0] if math.isinf(above[0]) else (below[0] + above[0]) / 2
 
 
-def _maximum(evidence: Evidence) -> FloatArray:
-    return MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(evidence).distribution
+def finish(search: Search[Answer]) -> Answer:
+    """Run one search to its end."""
+    return finish_all([search])[0]
+
+
+def finish_all(searches: Sequence[Search[Answer]], progress: Progress | None = None) -> list[Answer]:
+    """Run many searches to their ends, a point of each at a time; the points over one channel are found side by side.
+
+    The progress hears how many are done.
+    """
+    answers: dict[int, Answer] = {}
+    waiting: dict[int, tuple[Region, FloatArray, float]] = {}
+
+    def go_on(place: int, point: PathPoint | None) -> None:
+        try:
+            search = searches[place]
+            waiting[place] = next(search) if point is None else search.send(point)
+        except StopIteration as end:
+            answers[place] = end.value
+
+    for place in range(len(searches)):
+        go_on(place, None)
+    while waiting:
+        places, asked = list(waiting), list(waiting.values())
+        waiting.clear()
+        for place, point in zip(places, find_points(asked), strict=True):
+            go_on(place, point)
+        if progress is not None:
+            progress(len(answers))
+    return [answers[place] for place in range(len(searches))]
+
+
+def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> list[PathPoint]:
+    """Return one point for each region, query and tilt."""
+    points: dict[int, PathPoint] = {}
+    others = []
+    for place, (region, shares, tilt) in enumerate(asked):
+        alike = region.evidence.channel.keep_and_other
+        if alike is None:
+            others.append(place)
+        else:
+            points[place] = region.filled_point(shares, tilt, *alike)
+    factors = [1 / (1 + asked[place][2] * asked[place][1]) for place in others]
+    found = _maxima([asked[place][0].evidence for place in others], factors)
+    for place, (phi, certificate) in zip(others, found, strict=True):
+        region, shares, tilt = asked[place]
+        points[place] = region.point(shares, tilt, phi, certificate)
+    return [points[place] for place in range(len(asked))]
+
+
+def _maxima(evidence: Sequence[Evidence], factors: Sequence[FloatArray | None]) -> list[tuple[FloatArray, float]]:
+    """Return the maximum of each, over a channel whose rows may be rescaled, and its certificate."""
+    from confide.solvers.maxima import LARGEST
+
+    together: dict[object, list[int]] = {}
+    for place, one in enumerate(evidence):
+        is_small = max(one.channel.shape) <= LARGEST and one.channel.keep_and_other is None
+        together.setdefault(one.channel.identity if is_small else (place,), []).append(place)
+    found: dict[int, tuple[FloatArray, float]] = {}
+    for key, places in together.items():
+        some = [evidence[place] for place in places]
+        scales = [factors[place] for place in places]
+        solved = [_maximum(some[0], scales[0])] if key == (places[0],) else _side_by_side(some, scales)
+        found |= zip(places, solved, strict=True)
+    return [found[place] for place in range(len(evidence))]
+
+
+def _side_by_side(evidence: Sequence[Evidence], factors: Sequence[FloatArray | None]) -> list[tuple[FloatArray, float]]:
+    from confide.solvers.maxima import maxima
+
+    channel, counts = evidence[0].channel, np.array([one.counts for one in evidence])
+    tolerances = np.array([max(TOLERANCE, 4 * one.resolution) / 2 for one in evidence])
+    scales = None if factors[0] is None else np.array(factors)
+    found = maxima(channel.dense(), counts, tolerances, channel.layout, factors=scales)
+    pairs = zip(found.distributions, found.certificates.tolist(), strict=True)
+    return [
+        (theta, certificate) if certificate <= 2 * tolerance else _maximum(one, scale)
+        for (theta, certificate), tolerance, one, scale in zip(pairs, tolerances, evidence, factors, strict=True)
+    ]
+
+
+def _maximum(evidence: Evidence, factors: FloatArray | None) -> tuple[FloatArray, float]:
+    scaled = evidence if factors is None else Evidence(evidence.channel.rescaled(factors), evidence.counts)
+    theta = MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(scaled).distribution
+    return theta, scaled.certificate(theta)

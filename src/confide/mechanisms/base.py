@@ -126,7 +126,7 @@ class Mechanism(ABC):
 
         >>> import confide as cf
         >>> cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0).simulate_counts([100] * 10, rng=1)
-        Counts(1,000 reports, 10 distinct)
+        Counts(1,000 simulated reports, 10 distinct)
         """
         people = as_histogram(histogram, self.alphabet.size)
         drawn = self._simulate(people, as_generator(rng))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -10,9 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.channels.base import FloatArray
+from confide.channels import Channel
+from confide.channels.base import FloatArray, Indices
 from confide.checks import as_distribution, check_choice, check_count, check_positive, read_only, size_of
-from confide.em import EM, EnoughSteps, GoodCertificate, RowStack, SmallStep, StoppingRule, uniform
+from confide.em import EM, EnoughSteps, GoodCertificate, RowStack, SmallStep, Step, StoppingRule, uniform
 from confide.errors import InvalidCountsError, InvalidDistributionError
 from confide.evidence import Evidence
 from confide.methods.base import EMMethod, Method, Progress, Solution
@@ -179,21 +181,80 @@ def best_number_of_steps(evidence: Evidence, start: FloatArray, folds: Folds, li
     EM runs on all but one fold, for each fold, and every so often the fold left out is scored. The mean score rises
     while the steps fit the truth and falls once they fit the noise.
     """
-    em = EM(RowStack.of_shares(evidence, folds.learned), start)
-    steps, scores, best = [0], [_score(folds, em.step.outputs)], 0
+    return best_numbers_of_steps(evidence.channel, start, [folds], np.array([evidence.total]), limit)[0]
+
+
+def best_numbers_of_steps(
+    channel: Channel, start: FloatArray, folds: Sequence[Folds], totals: FloatArray, limit: int
+) -> list[int]:
+    """Do as :func:`best_number_of_steps` for many rows of counts over one channel, each with its folds and total."""
+    shares = np.concatenate([one.learned for one in folds])
+    ones = np.ones(len(shares))
+    em = EM(RowStack(channel, shares, ones, 0 * ones, 0 * ones), start)
+    race = _Race(np.array([one.judged for one in folds]), totals)
+    race.score(em.step)
     for step in islice(em, limit):
-        number = step.iteration
-        if number < 100 or number >= 1.02 * steps[-1]:
-            steps.append(number)
-            scores.append(_score(folds, step.outputs))
-            if scores[-1].sum() > scores[best].sum():
-                best = len(scores) - 1
-            if number > PATIENCE * steps[best] + 100:
+        if step.iteration < 100 or step.iteration >= 1.02 * race.steps[-1]:
+            race.score(step)
+            left = race.set_aside()
+            if not left.size:
                 break
-            earlier = scores[bisect_left(steps, number / PATIENCE)]
-            if number > MANY_STEPS and abs(scores[-1] - earlier).mean() * evidence.total < FLAT:
-                break
-    return max(1, steps[_earliest(np.array(scores))])
+            if left.size < len(step.rows):
+                em.keep(left)
+    return race.earliest()
+
+
+class _Race:
+    """Held-out scores of rows by step, with rows that are past their best set aside.
+
+    Attributes
+    ----------
+    judged
+        The folds that were left out of the rows that still run.
+    places
+        Which rows these are.
+    steps, scores
+        The steps that were scored, and the score of each row and fold; not a number once a row was set aside.
+    best, highest
+        The best score of each row, by its place among the steps, and itself.
+    """
+
+    def __init__(self, judged: FloatArray, totals: FloatArray) -> None:
+        self.judged, self.totals, self.places = judged, totals, np.arange(len(judged))
+        self.steps: list[int] = []
+        self.scores: list[FloatArray] = []
+        self.best, self.highest = np.zeros(len(judged), dtype=np.int64), np.full(len(judged), -np.inf)
+
+    def score(self, step: Step) -> None:
+        """Score the folds left out; a report that has become impossible counts as e^-690."""
+        scores = np.full((len(self.best), self.judged.shape[1]), np.nan)
+        outputs = step.outputs.reshape(self.judged.shape)
+        scores[self.places] = (self.judged * np.log(outputs)).sum(axis=2)
+        self.steps.append(step.iteration)
+        self.scores.append(scores)
+        sums = scores.sum(axis=1)
+        better = np.flatnonzero(sums > self.highest)
+        self.best[better], self.highest[better] = len(self.steps) - 1, sums[better]
+
+    def set_aside(self) -> Indices:
+        """End rows whose best step lies far back, or whose scores no longer change; return the stack's rows left."""
+        number, steps = self.steps[-1], np.array(self.steps)
+        is_over = number > PATIENCE * steps[self.best[self.places]] + 100
+        if number > MANY_STEPS:
+            earlier = self.scores[bisect_left(self.steps, number / PATIENCE)][self.places]
+            changed = np.abs(self.scores[-1][self.places] - earlier).mean(axis=1)
+            is_over |= changed * self.totals[self.places] < FLAT
+        folds, going = self.judged.shape[1], np.flatnonzero(~is_over)
+        if going.size < self.places.size:
+            self.places, self.judged = self.places[going], self.judged[going]
+        rows: Indices = (going[:, None] * folds + np.arange(folds)).reshape(-1)
+        return rows
+
+    def earliest(self) -> list[int]:
+        """Return the step of each row."""
+        scores = np.array(self.scores)
+        numbers = np.count_nonzero(~np.isnan(scores[:, :, 0]), axis=0)
+        return [max(1, self.steps[_earliest(scores[:number, row])]) for row, number in enumerate(numbers)]
 
 
 def _earliest(scores: FloatArray) -> int:
@@ -202,12 +263,6 @@ def _earliest(scores: FloatArray) -> int:
     behind = scores[best] - scores
     error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     return int(np.argmax(behind.mean(axis=1) <= LEEWAY * error))
-
-
-def _score(folds: Folds, outputs: FloatArray) -> FloatArray:
-    """Return the mean log-likelihood of each fold left out; a report that has become impossible counts as e^-690."""
-    scores: FloatArray = (folds.judged * np.log(outputs)).sum(axis=1)
-    return scores
 
 
 def _normalised(rows: FloatArray) -> FloatArray:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
 from confide.channels import Dense
-from confide.channels.base import FloatArray
+from confide.channels.base import FloatArray, Indices
 from confide.checks import check_count
 from confide.em import EM, Monitor, RowStack, Status, uniform
 from confide.evidence import Evidence
 from confide.methods.base import Choice, Method, Progress, Solution
-from confide.methods.ibu import IBU, Folds, best_number_of_steps
+from confide.methods.ibu import IBU, Folds, best_numbers_of_steps
 from confide.methods.mle import MLE
 from confide.methods.smooth import (
     SMALL_MATRIX,
@@ -62,6 +61,9 @@ WEIGHED = 8
 
 FAINT = 1e-300
 """The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
+
+ROWS = 64
+"""Rows whose candidates are found side by side: more would be no faster, and tell less of how far they are."""
 
 SHOWN = 0.005
 """Shares below this are not named in the sentence."""
@@ -115,20 +117,16 @@ class Stacked(Method):
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
         reason = why_not_hold_out(evidence, self.folds)
-        if reason:
-            return _solve_alone(evidence, reason, monitor)
-        quick = stored(evidence)
-        folds = Folds.of(quick, self.folds, self.seed)
-        tried, remarks = _candidates(quick, folds)
-        shares, scores = weigh(quick, folds, tried)
-        mixed: FloatArray = shares @ np.array([candidate.distribution for candidate in tried])
-        choices = tuple(
-            Choice(candidate.name, float(share), float(score), method=candidate.method)
-            for candidate, share, score in zip(tried, shares, scores, strict=True)
-        )
+        return _solve_alone(evidence, reason, monitor) if reason else self._mix([evidence])[0]
+
+    def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
+        """Solve rows that share a channel: each by its own folds, their candidates side by side where that pays."""
+        quick = stored(evidence[0])
+        parts = [replace(quick, counts=one.counts, log_offset=0.0) for one in evidence]
+        folds = [Folds.of(one, self.folds, self.seed) for one in parts]
+        tried, remarks = _candidates(parts, folds, progress)
         left_out = tuple(Choice(name, 0.0, None, remark) for name, remark in remarks.items())
-        explanation = _explain(choices, left_out, tried[0].head_start)
-        return Solution(mixed / float(mixed.sum()), 0, Status.HELD_OUT, explanation, choices + left_out)
+        return [_mixed(*one, left_out) for one in zip(parts, folds, tried, strict=True)]
 
     def solve_many(
         self,
@@ -144,9 +142,9 @@ class Stacked(Method):
         folds, or there are very many values, the shares of the pilot serve all.
         """
         if pilot is None:
-            return super().solve_many(evidence, counts, progress=progress)
+            return self._solve_rows(evidence, counts, progress)
         is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
-        few = [] if is_fixed else super().solve_many(evidence, counts[:WEIGHED])
+        few = [] if is_fixed else self._solve_rows(evidence, counts[:WEIGHED], None)
         weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
         mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
         for candidate in {method: None for shares in weighed for method in shares}:
@@ -157,13 +155,33 @@ class Stacked(Method):
         words = "shares of the candidates from a few of the replicates" if few else "shares of the estimate"
         return [Solution(one, 0, Status.HELD_OUT, words) for one in mixed]
 
+    def _solve_rows(self, evidence: Evidence, counts: FloatArray, progress: Progress | None) -> list[Solution]:
+        """Solve rows of their own, a block at a time; those that are too small to hold anything out, one by one."""
+        parts = [replace(evidence, counts=row, log_offset=0.0) for row in counts]
+        reasons = [why_not_hold_out(one, self.folds) or why_not_together(one) for one in parts]
+        solutions: dict[int, Solution] = {}
+
+        def tell(done: int) -> None:
+            if progress is not None:
+                progress(len(solutions) + done)
+
+        for place in [place for place, reason in enumerate(reasons) if reason]:
+            solutions[place] = self.solve(parts[place])
+            tell(0)
+        together = [place for place, reason in enumerate(reasons) if not reason]
+        for begin in range(0, len(together), ROWS):
+            places = together[begin : begin + ROWS]
+            solutions |= zip(places, self._mix([parts[place] for place in places], tell), strict=True)
+        tell(0)
+        return [solutions[place] for place in range(len(parts))]
+
     def _pilot(self, candidate: Method, evidence: Evidence, pilot: Solution) -> Solution:
         """Return what the candidate made of the evidence: for EM, the number of steps that held-out reports settle."""
         if candidate is not HELD_OUT:
             return pilot
         quick = stored(evidence)
         folds = Folds.of(quick, self.folds, self.seed)
-        return replace(pilot, iterations=_held_out_steps(quick, folds))
+        return replace(pilot, iterations=_held_out_steps([quick], [folds])[0])
 
 
 HELD_OUT = IBU(stop="held-out")
@@ -217,13 +235,40 @@ def why_not_hold_out(evidence: Evidence, folds: int) -> str:
     return ""
 
 
-def _candidates(evidence: Evidence, folds: Folds) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the candidates, the one with the head start first, and the reasons against those that are left out."""
-    reasons = {_name_of_smooth(evidence): why_not_smooth(evidence), HIGHEST.name: _why_not_highest(evidence)}
-    tried = [] if reasons[_name_of_smooth(evidence)] else [_smooth_candidate(evidence, folds)]
-    tried.append(_held_out_candidate(evidence, folds))
-    if not reasons[HIGHEST.name]:
-        tried.append(_highest_candidate(evidence, folds))
+def why_not_together(evidence: Evidence) -> str:
+    """Return why a row is solved alone: over many values, single products are what takes the time."""
+    return "" if math.prod(evidence.channel.shape) <= SMALL_MATRIX else "too many values to be solved side by side"
+
+
+def _mixed(evidence: Evidence, folds: Folds, tried: Sequence[Candidate], left_out: tuple[Choice, ...]) -> Solution:
+    """Mix the candidates of one row."""
+    shares, scores = weigh(evidence, folds, tried)
+    mixed: FloatArray = shares @ np.array([candidate.distribution for candidate in tried])
+    choices = tuple(
+        Choice(candidate.name, float(share), float(score), method=candidate.method)
+        for candidate, share, score in zip(tried, shares, scores, strict=True)
+    )
+    explanation = _explain(choices, left_out, tried[0].head_start)
+    return Solution(mixed / float(mixed.sum()), 0, Status.HELD_OUT, explanation, choices + left_out)
+
+
+def _candidates(
+    evidence: Sequence[Evidence], folds: Sequence[Folds], progress: Progress | None
+) -> tuple[list[list[Candidate]], dict[str, str]]:
+    """Return the candidates of each row, the one with the head start first, and why others are left out."""
+    first = evidence[0]
+    name = _name_of_smooth(first)
+    reasons = {name: next(filter(None, map(why_not_smooth, evidence)), ""), HIGHEST.name: _why_not_highest(first)}
+    tried: list[list[Candidate]] = [[] for _ in evidence]
+    for number, (row, one, parts) in enumerate(zip(tried, evidence, folds, strict=True), start=1):
+        if not reasons[name]:
+            row.append(_smooth_candidate(one, parts))
+        if progress is not None:
+            progress(number)
+    others = [_held_out_candidates(evidence, folds)]
+    others += [] if reasons[HIGHEST.name] else [_highest_candidates(evidence, folds)]
+    for row, *found in zip(tried, *others, strict=True):
+        row.extend(found)
     return tried, {name: reason for name, reason in reasons.items() if reason}
 
 
@@ -247,24 +292,47 @@ def _name_of_smooth(evidence: Evidence) -> str:
     return "shrunk" if layout_of(evidence) is None else "smooth"
 
 
-def _held_out_candidate(evidence: Evidence, folds: Folds) -> Candidate:
+def _held_out_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[Candidate]:
     """Stop EM where it explains held-out reports best."""
-    rows = RowStack.of_shares(evidence, np.vstack([evidence.frequencies, folds.learned]))
-    *_, last = islice(EM(rows, uniform(evidence.channel.shape[0])), _held_out_steps(evidence, folds))
-    theta = _normalised(last.theta)
-    return Candidate(HELD_OUT.name, HELD_OUT, theta[0], theta[1:])
+    first = evidence[0]
+    steps = _held_out_steps(evidence, folds)
+    shares = np.array([np.vstack([one.frequencies, part.learned]) for one, part in zip(evidence, folds, strict=True)])
+    rows = RowStack.of_shares(first, shares.reshape(-1, shares.shape[-1]))
+    theta = _after(EM(rows, uniform(first.channel.shape[0])), np.repeat(steps, shares.shape[1]))
+    each = _normalised(theta).reshape(*shares.shape[:2], -1)
+    return [Candidate(HELD_OUT.name, HELD_OUT, one[0], one[1:]) for one in each]
 
 
-def _held_out_steps(evidence: Evidence, folds: Folds) -> int:
-    return best_number_of_steps(evidence, uniform(evidence.channel.shape[0]), folds, MOST_STEPS)
+def _after(em: EM, steps: Indices) -> FloatArray:
+    """Return what each row is after its own number of steps."""
+    theta, places = np.empty_like(em.step.theta), np.arange(steps.size)
+    for step in em:
+        is_done = steps[places] == step.iteration
+        if is_done.any():
+            theta[places[is_done]] = step.theta[is_done]
+            left = np.flatnonzero(~is_done)
+            if not left.size:
+                break
+            em.keep(left)
+            places = places[left]
+    return theta
 
 
-def _highest_candidate(evidence: Evidence, folds: Folds) -> Candidate:
+def _held_out_steps(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[int]:
+    channel, totals = evidence[0].channel, np.array([one.total for one in evidence])
+    return best_numbers_of_steps(channel, uniform(channel.shape[0]), folds, totals, MOST_STEPS)
+
+
+def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[Candidate]:
     """Find the maximum of the likelihood."""
-    total = evidence.total * (1 - 1 / folds.learned.shape[0])
-    parts = [Evidence(evidence.channel, total * shares) for shares in folds.learned]
-    found = [HIGHEST.solve(part).distribution for part in (evidence, *parts)]
-    return Candidate(HIGHEST.name, HIGHEST, found[0], np.array(found[1:]))
+    number = folds[0].learned.shape[0]
+    counts = [
+        np.vstack([one.counts, one.total * (1 - 1 / number) * part.learned])
+        for one, part in zip(evidence, folds, strict=True)
+    ]
+    solved = HIGHEST.solve_many(evidence[0], np.concatenate(counts))
+    found = np.array([one.distribution for one in solved]).reshape(len(evidence), number + 1, -1)
+    return [Candidate(HIGHEST.name, HIGHEST, one[0], one[1:]) for one in found]
 
 
 def _why_not_highest(evidence: Evidence) -> str:

@@ -80,8 +80,12 @@ SHORT = {
 }
 
 
-def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> str:
+def diagnosis_page(
+    survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = (), notes: Sequence[str] = ()
+) -> str:
     """Return one self-contained HTML document that shows a diagnosis: the verdict, pictures, and what it rests on.
+
+    The notes say which metadata of the reports are missing.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -111,7 +115,7 @@ def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Query
                 *parts,
             ]
         ),
-        footer=_provenance(survey, diagnosis),
+        footer=_provenance(survey, diagnosis, notes),
     )
 
 
@@ -355,11 +359,11 @@ def _card(title: str, drawing: str) -> str:
     return f"<figure><h3>{text(title)}</h3>\n{drawing}\n</figure>"
 
 
-def _provenance(survey: Survey, diagnosis: Diagnosis) -> str:
+def _provenance(survey: Survey, diagnosis: Diagnosis, notes: Sequence[str]) -> str:
     made = f"Made by confide {confide.__version__}."
     if diagnosis.counts is None:
-        return provenance(f"{made} The survey, which devices and curator both read:", survey=survey)
-    return provenance(f"{made} {_origin(diagnosis)}", "The survey that the reports were read with:", survey=survey)
+        return provenance(f"{made} The survey, which devices and curator both read:", survey)
+    return provenance(made, survey, diagnosis.counts.origin, notes)
 
 
 def _origin(diagnosis: Diagnosis) -> Origin:

@@ -72,6 +72,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     *,
     band: Band | None = None,
     answers: Sequence[Interval] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """Return one self-contained HTML document that shows estimates, what they rest on and how they were reached.
 
@@ -91,6 +92,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         The intervals of all values of the first estimate, :meth:`confide.Estimate.interval`.
     answers
         What was asked of the first estimate, :meth:`confide.Estimate.query` and the like.
+    notes
+        Which metadata are missing, :attr:`confide.counting.ReportInput.notes`.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -119,7 +122,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         summary=text(summarise(story)),
         facts=fact_list(list_facts(story)),
         body="\n".join(sections),
-        footer=_provenance(story),
+        footer=_provenance(story, notes),
     )
 
 
@@ -171,13 +174,10 @@ def _choices(story: Story) -> list[str]:
     ]
 
 
-def _provenance(story: Story) -> str:
+def _provenance(story: Story, notes: Sequence[str]) -> str:
     methods = listed([repr(outcome.estimate.method) for outcome in story.outcomes])
-    return provenance(
-        f"Made by confide {confide.__version__} with {methods}. {story.counts.origin}",
-        "The survey that the reports were read with:",
-        survey=story.survey,
-    )
+    made = f"Made by confide {confide.__version__} with {methods}."
+    return provenance(made, story.survey, story.counts.origin, notes)
 
 
 def _show_methods(story: Story) -> str:

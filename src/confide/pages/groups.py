@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+from dataclasses import dataclass
+
 import confide
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.figures import Panel, Role, style
-from confide.files import GroupEstimates, Key, label_group
+from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group
+from confide.intervals import Interval, percent
 from confide.pages.markup import (
-    NONE,
+    bullets,
     callout,
     document,
     fact_list,
     introduce_reports,
     mark_simulated,
     note,
+    paragraph,
     provenance,
     remark_open,
     section,
@@ -24,64 +29,71 @@ from confide.pages.markup import (
     warn_not_identified,
 )
 from confide.pages.pictures import arrange
-from confide.wording import label_value
+from confide.wording import counted, label_value
 
 # Groups that have a picture, and that stand in the table: the largest ones.
 MOST_PANELS, MOST_ROWS = 24, 1000
+# Groups that are named where they differ, and the width of a drawn interval.
+MOST_NAMED, WIDTH = 10, 120
+HOW_DIFFERENT = (
+    "Each group's reports were compared with those of all others, which needs no estimate: where people are alike, "
+    "their reports can be swapped. Of the groups named as different at most 5 in 100 are not, on average "
+    "(Benjamini and Hochberg). Where no difference was seen there may still be one, too small for so many reports."
+)
 
 
-def groups_page(groups: GroupEstimates) -> str:
-    """Return one self-contained HTML document with a small picture of each of the largest groups.
+def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str:
+    """Return one self-contained HTML document: what each group answers, which differ, and pictures of the largest.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
     >>> counts = {("Oslo",): cf.tally(["yes", "no"], [60, 40]), ("Rome",): cf.tally(["yes", "no"], [30, 70])}
     >>> found = cf.estimate_groups(counts, survey.mechanism, cf.IBU())
-    >>> page = groups_page(GroupEstimates(survey, ("town",), {key: 100.0 for key in counts}, found))
+    >>> page = groups_page(SurveyGroups(found.estimates, survey, ("town",)))
     >>> page.splitlines()[0]
     '<!DOCTYPE html>'
     """
-    survey = groups.survey
+    survey, answers = groups.survey, answers or GroupAnswers()
+    parts = (
+        mark_simulated(groups.origin),
+        _poor_fit(groups),
+        _not_identified(groups),
+        _differences(groups),
+        _numbers(groups, answers),
+        _pictures(groups, answers),
+        state_promise(survey, groups.origin),
+    )
     return document(
         title=text(f"{survey.title}, by {' and '.join(groups.by)}"),
         summary=text(_summary(groups)),
         facts=_facts(groups),
-        body="\n".join(
-            (
-                mark_simulated(groups.origin),
-                _poor_fit(groups),
-                _not_identified(groups),
-                _pictures(groups),
-                _numbers(groups),
-                state_promise(survey, groups.origin),
-            )
-        ),
+        body="\n".join(parts),
         footer=_provenance(groups),
     )
 
 
-def _poor_fit(groups: GroupEstimates) -> str:
+def _poor_fit(groups: SurveyGroups) -> str:
     """Say once for all groups which of them do not fit."""
     return callout("These reports do not fit the survey", groups.fits.headline) if groups.fits.is_bad else ""
 
 
-def _not_identified(groups: GroupEstimates) -> str:
+def _not_identified(groups: SurveyGroups) -> str:
     """Say once for all groups, and of how many, that an answer is one of many."""
-    some, every = groups.least_identified, len(groups.estimates)
+    some, every = groups.least_identified, len(groups)
     heading = f"Not identified in {'all' if some == every else f'{some:,} of'} {every:,} groups"
     return warn_not_identified(groups.identification, heading, WHEN_GROUPS_ARE_NOT_IDENTIFIED)
 
 
-def _summary(groups: GroupEstimates) -> str:
-    method = next(iter(groups.estimates.values())).method
-    reports = f"{groups.total:,.10g} reports of {len(groups.estimates):,} groups"
+def _summary(groups: SurveyGroups) -> str:
+    method = groups.first.method
+    reports = f"{groups.total:,.10g} reports of {len(groups):,} groups"
     return (
         f"{introduce_reports(groups.survey, reports, groups.origin)} From these alone, {method.name} recovered how the "
         f"true values are distributed in each group."
     )
 
 
-def _facts(groups: GroupEstimates) -> str:
+def _facts(groups: SurveyGroups) -> str:
     sizes = sorted(groups.reports.values())
     facts = {
         "Groups": f"{len(sizes):,}",
@@ -89,62 +101,186 @@ def _facts(groups: GroupEstimates) -> str:
         "Smallest group": f"{sizes[0]:,.10g} reports",
         "Largest group": f"{sizes[-1]:,.10g} reports",
         "Noise": groups.origin.in_short,
+        "Differ": "nothing to compare"
+        if len(sizes) < 2
+        else f"{len(groups.differences.different):,} of {len(sizes):,}",
         "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
     }
     return fact_list(facts)
 
 
-def _pictures(groups: GroupEstimates) -> str:
-    is_all = len(groups.estimates) <= MOST_PANELS
-    shown, overall = list(groups.estimates) if is_all else groups.largest[:MOST_PANELS], groups.overall
+def _differences(groups: SurveyGroups) -> str:
+    """Say how many groups differ from the others, which, and what that rests on."""
+    found = groups.differences
+    if len(groups) < 2:
+        return ""
+    if not found.different:
+        first = f"No difference was seen: none of the {len(groups):,} groups differs from the others beyond chance."
+        return section("Do the groups differ?", paragraph(first), note(HOW_DIFFERENT))
+    if len(groups) == 2:  # one against the other is the same test as the other against the one
+        one = max(found.different, key=lambda key: found[key].scores[0] if found[key].scores.size else 0.0)
+        other = next(key for key in groups if key != one)
+        how = groups.describe_difference(one).removeprefix("differs from the others: ")
+        said = f"The two groups differ. Compared with {label_group(other)}, {label_group(one)} is: {how}."
+        return section("Do the groups differ?", paragraph(said), note(HOW_DIFFERENT))
+    named = [f"{label_group(key)} {groups.describe_difference(key)}." for key in found.different[:MOST_NAMED]]
+    more = len(found.different) - len(named)
+    if more:
+        named.append(f"And {counted(more, 'more group')}; the table has all of them first.")
+    said = f"{counted(len(found.different), 'group')} of {len(groups):,} differ from all the others together:"
+    return section("Do the groups differ?", paragraph(said), bullets(named), note(HOW_DIFFERENT))
+
+
+def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> str:
+    is_all = len(groups) <= MOST_PANELS
+    shown = list(groups) if is_all else groups.largest[:MOST_PANELS]
+    if not groups.survey.alphabet.is_finite:  # each group has likely values of its own
+        return ""
+    overall = groups.overall
     has_reference = bool((overall >= 0).all())
     panels = [
         Panel(
             label_group(key),
-            groups.estimates[key].distribution,
+            groups[key].distribution,
             f"{groups.reports[key]:,.10g} reports",
             overall if has_reference else None,
             color=style.ESTIMATES[0],
             reference_role=Role.ESTIMATE,
+            band=(answers.bands[key].low, answers.bands[key].high) if key in answers.bands else None,
         )
         for key in shown
     ]
-    few = [] if is_all else [note(f"The {len(shown)} largest of {len(groups.estimates):,} groups.")]
+    few = [] if is_all else [note(f"The {len(shown)} largest of {len(groups):,} groups.")]
     drawn = arrange(groups.survey.alphabet, panels, groups.survey.name)
     legend = f"<p>{swatch(style.TRUTH)}The grey behind each group is all groups together.</p>" if has_reference else ""
     return section("The distribution in each group", *few, legend if "<svg" in drawn else "", drawn)
 
 
-def _numbers(groups: GroupEstimates) -> str:
-    names = [*groups.by, "Reports", "Most likely", "Its share", "Below the maximum by at most", "Ended by"]
-    shown = groups.largest[:MOST_ROWS]
-    rows = [_row(groups, key) for key in shown]
-    words = (*range(len(groups.by)), len(names) - 1)
-    few = [note(f"The {len(shown):,} largest groups; write the estimate as CSV for all {len(groups.estimates):,}.")]
-    remark = few if len(groups.estimates) > len(shown) else []
-    remark.append(remark_open(groups.identification))
-    return section("The groups in numbers", *remark, table(names, rows, words=words))
-
-
-def _row(groups: GroupEstimates, key: Key) -> list[str]:
-    one = groups.estimates[key]
-    place = int(one.distribution.argmax())
-    certificate = f"{one.certificate:.3g}" if one.certificate < float("inf") else NONE
-    cells = (
-        *(part or "(none)" for part in key),
-        f"{groups.reports[key]:,.10g}",
-        label_value(groups.survey.alphabet.decode([place]).tolist()[0]),
-        f"{one.distribution[place]:.1%}",
-        certificate,
-        str(one.status),
+def _numbers(groups: SurveyGroups, answers: GroupAnswers) -> str:
+    """Return a table of the groups, those that differ first, with intervals drawn on one scale."""
+    order = [*groups.differences.different]
+    order += [key for key in groups.largest if not groups.differences[key].is_different]
+    names = [*groups.by, "Reports", *_question_names(answers), "Against the others", "Fit"]
+    forest = _Forest.over(groups, answers)
+    rows = [_row(groups, answers, forest, key) for key in order[:MOST_ROWS]]
+    words = (*range(len(groups.by)), len(names) - 2, len(names) - 1)
+    remarks = [paragraph(_scale_words(answers, forest)), note(_level_words(answers))] if forest else []
+    if len(groups) > MOST_ROWS:
+        remarks.append(note(f"{MOST_ROWS:,} of {len(groups):,} groups: those that differ, then the largest."))
+    remarks.append(remark_open(groups.identification))
+    return section(
+        "The groups in numbers", *remarks, table(names, rows, words=words), _download(groups, answers, order)
     )
-    return [text(cell) for cell in cells]
 
 
-def _provenance(groups: GroupEstimates) -> str:
-    method = next(iter(groups.estimates.values())).method
-    return provenance(
-        f"Made by confide {confide.__version__} with {method!r}, each group on its own. {groups.origin}",
-        "The survey that the reports were read with:",
-        survey=groups.survey,
+def _question_names(answers: GroupAnswers) -> list[str]:
+    if not answers.questions:
+        return ["Most likely", "Its share"]
+    return [column for question in answers.questions for column in (question[:1].upper() + question[1:], "Interval")]
+
+
+def _row(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[str]:
+    cells = [text(part or "(none)") for part in key]
+    cells.append(text(f"{groups.reports[key]:,.10g}"))
+    if not answers.questions:
+        one = groups[key]
+        place = int(one.distribution.argmax())
+        label = label_value(one.alphabet.decode([place]).tolist()[0])
+        cells += [text(label), text(f"{one.distribution[place]:.1%}")]
+    for question, by_group in answers.questions.items():
+        found = by_group[key]
+        drawn = forest.draw(found) if forest is not None and question == answers.main else ""
+        cells += [
+            text(in_words(found, found.estimate)),
+            drawn + text(f"{in_words(found, found.low)} to {in_words(found, found.high)}"),
+        ]
+    differs = text(groups.describe_difference(key))
+    cells.append(f"<strong>{differs}</strong>" if groups.differences[key].is_different else differs)
+    fit = groups.fits.groups[key]
+    cells.append(f"<strong>{text(fit.verdict)}</strong>" if fit.is_bad else text(fit.verdict))
+    return cells
+
+
+def in_words(found: Interval, number: float) -> str:
+    """Return an answer as people write it: a share in percent, a value with its digits."""
+    return f"{number:.1%}" if found.is_share else f"{number:.4g}"
+
+
+@dataclass(frozen=True)
+class _Forest:
+    """The scale on which the intervals of one question are drawn, one a row, and the answer of all groups together."""
+
+    low: float
+    high: float
+    overall: float
+
+    @classmethod
+    def over(cls, groups: SurveyGroups, answers: GroupAnswers) -> _Forest | None:
+        """Span all intervals of the main question."""
+        if answers.main is None:
+            return None
+        found = answers.questions[answers.main]
+        low, high = min(one.low for one in found.values()), max(one.high for one in found.values())
+        overall = sum(groups.reports[key] * one.estimate for key, one in found.items()) / groups.total
+        return cls(low, high, overall) if high > low else None
+
+    def draw(self, found: Interval) -> str:
+        """Return an interval as a bar with a mark, beside the line of all groups together; words stand next to it."""
+        low, mark, high, line = (self._place(one) for one in (found.low, found.estimate, found.high, self.overall))
+        parts = (
+            f'<line x1="{line}" x2="{line}" y1="0" y2="16" class="all"/>',
+            f'<line x1="{low}" x2="{high}" y1="8" y2="8" class="ends"/><circle cx="{mark}" cy="8" r="3.5"/>',
+        )
+        return f'<svg class="forest" viewBox="-4 0 {WIDTH + 8} 16" aria-hidden="true">{"".join(parts)}</svg>'
+
+    def _place(self, number: float) -> str:
+        return f"{WIDTH * (number - self.low) / (self.high - self.low):.1f}"
+
+
+def _scale_words(answers: GroupAnswers, forest: _Forest | None) -> str:
+    if forest is None or answers.main is None:
+        return ""
+    some = next(iter(answers.questions[answers.main].values()))
+    ends = f"{in_words(some, forest.low)} to {in_words(some, forest.high)}"
+    return (
+        f"The bars show {answers.main} of each group on one scale, from {ends}; the thin line is that of all groups "
+        f"together, {in_words(some, forest.overall)}."
     )
+
+
+def _level_words(answers: GroupAnswers) -> str:
+    """Say once what the intervals of all groups rest on."""
+    if answers.main is None:
+        return ""
+    some = next(iter(answers.questions[answers.main].values()))
+    return f"Intervals hold the truth of {percent(some.level)} of groups like these. They rest on {some.rests_on}."
+
+
+def _download(groups: SurveyGroups, answers: GroupAnswers, order: list[Key]) -> str:
+    """Return a link that holds the numbers of all groups as CSV, for a table that shows them all or not."""
+    asked = [column for name in answers.questions for column in (name, f"{name} low", f"{name} high")]
+    header = [*groups.by, "reports", *asked, "differs", "p_value", "fit"]
+    rows = (
+        (
+            *map(as_shown, key),
+            f"{groups.reports[key]:.17g}",
+            *(number for by_group in answers.questions.values() for number in _three(by_group[key])),
+            "yes" if groups.differences[key].is_different else "no",
+            groups.differences[key].p_value,
+            str(groups.fits.groups[key].verdict),
+        )
+        for key in order
+    )
+    content = base64.b64encode(csv_text(map(as_shown, header), rows).encode()).decode()
+    link = f'<a download="groups.csv" href="data:text/csv;base64,{content}">Download this table</a>'
+    return f"<p>{link}, with all {len(groups):,} groups, as CSV.</p>"
+
+
+def _three(found: Interval) -> tuple[float, float, float]:
+    return found.estimate, found.low, found.high
+
+
+def _provenance(groups: SurveyGroups) -> str:
+    method = groups.first.method
+    made = f"Made by confide {confide.__version__} with {method!r}, each group on its own."
+    return provenance(made, groups.survey, groups.origin)

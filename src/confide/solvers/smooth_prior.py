@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from confide.channels.base import FloatArray, Indices, Layout
+from confide.checks import read_only
 from confide.evidence import Evidence
 
 Progress = Callable[[FloatArray], None]
@@ -68,6 +68,11 @@ STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
 
 TWIST = (1.0, -1.0, -1.0, 1.0)
 """The mixed second difference over the four corners of a square."""
+
+KEPT_PENALTIES = 8
+"""Penalties that are kept, each with its eigenvalues: 2 MB for as many knots as there are at most."""
+
+_PENALTIES: dict[object, tuple[FloatArray, FloatArray]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +159,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
-    family = _Family(problem, order, _penalty(problem, order), progress)
+    family = _Family(problem, order, *_penalty(problem, order), progress)
     weight, step = _first_weight(problem.knots.layout, order)
     fits: list[PriorFit] = []
     while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
@@ -177,13 +182,8 @@ class _Family:
     problem: Problem
     order: int
     penalty: FloatArray
+    spectrum: FloatArray
     progress: Progress
-
-    @cached_property
-    def spectrum(self) -> FloatArray:
-        """The eigenvalues of P."""
-        spectrum: FloatArray = np.maximum(np.linalg.eigvalsh(self.penalty), 0.0)
-        return spectrum
 
     def fit(self, weight: float, heights: FloatArray) -> PriorFit:
         """Climb from these heights to the mode for one weight, and measure its evidence."""
@@ -241,12 +241,19 @@ def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
 
 def prior_precision(problem: Problem, order: int, weight: float) -> FloatArray:
     """Return Q = alpha P + r I."""
-    return _precision(problem, _penalty(problem, order), weight)
+    return _precision(problem, _penalty(problem, order)[0], weight)
 
 
-def _penalty(problem: Problem, order: int) -> FloatArray:
-    size = problem.knots.size
-    return np.eye(size) if order == 0 else roughness(problem.knots.layout, size, order)
+def _penalty(problem: Problem, order: int) -> tuple[FloatArray, FloatArray]:
+    """Return P and its eigenvalues: the same for all groups and replicates over one alphabet, so they are kept."""
+    layout, size = problem.knots.layout, problem.knots.size
+    key = (order, size, layout.shape, None if layout.places is None else layout.places.tobytes())
+    if key not in _PENALTIES:
+        while len(_PENALTIES) >= KEPT_PENALTIES:
+            _PENALTIES.pop(next(iter(_PENALTIES)))
+        penalty = read_only(np.eye(size) if order == 0 else roughness(layout, size, order))
+        _PENALTIES[key] = penalty, read_only(np.maximum(np.linalg.eigvalsh(penalty), 0.0))
+    return _PENALTIES[key]
 
 
 def _precision(problem: Problem, penalty: FloatArray, weight: float) -> FloatArray:
