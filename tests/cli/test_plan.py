@@ -236,6 +236,15 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     assert "you can expect" in ending.out
 
 
+def test_unbounded_values_in_a_span(call: Call, folder: Path) -> None:
+    (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED["geometric"])
+    quick = ("--people", "60", "--guess", "falling", "--repeats", "4", "--method", "ibu", "--mechanisms", "none")
+    ending = call("plan", "s.toml", *quick, "--span", "-2..7")
+    assert (ending.code, ending.err) == (0, "")
+    assert "taken to lie in Integers(-2, 7" in ending.out
+    assert_refused(call("plan", "s.toml", *quick, "--span", "0-99"), 2, "--span", "0..99", "'0-99'")
+
+
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_unbounded_values_are_refused(call: Call, folder: Path, name: str) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED[name])

@@ -242,3 +242,15 @@ def test_a_file_is_counted_once_by_whatever_name(tmp_path: Path) -> None:
             cf.count([one, other], survey)
     (tmp_path / "other.csv").write_text("report\n3\n")
     assert cf.count([one, tmp_path / "other.csv"], survey).total == 2
+
+
+def test_a_copy_of_reports_is_said(call: Call, folder: Path) -> None:
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    for name in ("a", "b"):
+        assert call("privatize", "survey.toml", "values.csv", "-o", f"{name}.csv").code == 0
+    assert call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet").err == ""
+    for suffix in ("", "-metadata.json"):
+        (folder / f"b.csv{suffix}").write_bytes((folder / f"a.csv{suffix}").read_bytes())
+    ending = call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet")
+    told = "a.csv, b.csv hold the same bytes: if they are copies, their people are counted 2 times"
+    assert told in " ".join(ending.out.split())

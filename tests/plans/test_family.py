@@ -270,3 +270,29 @@ def test_about_how_many_surveys_are_simulated() -> None:
         make(guess=guess, follow=count, **asked)
         told = expected_surveys(MECHANISM, guess, (), is_solved="target_emd" in asked, repeats=4)
         assert 0.7 * len(heard) <= told <= 1.4 * len(heard)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "span", "bounded"),
+    [
+        (cf.Geometric(cf.Integers(spacing=2.0, unit="km"), 0.5), (-2, 7), cf.Integers(-2, 7, spacing=2.0, unit="km")),
+        (cf.Taxicab(cf.Lattice(spacing=0.5), 1.0), (2, 3), cf.Grid(2, 3, spacing=0.5)),
+    ],
+    ids=["line", "plane"],
+)
+def test_unbounded_values_can_be_planned_for_in_a_span(mechanism: Any, span: Any, bounded: cf.Alphabet) -> None:
+    plan = make(mechanism, "falling", people=60, span=span)
+    assert plan.mechanism == replace(mechanism, alphabet=bounded)
+    assert plan.prediction == make(replace(mechanism, alphabet=bounded), "falling", people=60).prediction
+    assert any("taken to lie in" in sentence for sentence in remarks(plan))
+    with pytest.raises(InvalidParameterError, match=r"is unbounded.*--span"):
+        make(mechanism, people=60)
+
+
+def test_spans_that_make_no_sense() -> None:
+    with pytest.raises(InvalidParameterError, match="is finite"):
+        make(people=60, span=(0, 9))
+    with pytest.raises(InvalidParameterError):
+        make(cf.Geometric(cf.Integers(), 0.5), people=60, span=(9, 0))
+    with pytest.raises(InvalidParameterError):
+        make(cf.Taxicab(cf.Lattice(), 0.5), people=60, span=(0, 4))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +23,7 @@ from confide.cli.usage import (
     choose_method,
     outputs_option,
 )
+from confide.errors import InvalidParameterError
 from confide.files import to_json, write_text
 from confide.plans import METHOD, REPEATS, SHAPE_REPEATS, SHAPES, Plan
 from confide.plans.measures import Prediction
@@ -37,7 +40,7 @@ from confide.plans.records import (
     trouble_of,
     width_meaning,
 )
-from confide.plans.rivals import ALL, promise, with_epsilon
+from confide.plans.rivals import ALL, promise, with_epsilon, within
 from confide.surveys import Survey, load_survey
 
 if TYPE_CHECKING:
@@ -118,6 +121,15 @@ def plan(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    span: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW..HIGH|ROWSxCOLUMNS",
+            help="For a survey of unbounded values: between which they will lie, such as 0..99, or on how large a map, "
+            "such as 20x14.",
+            show_default=False,
+        ),
+    ] = None,
     mechanisms: Annotated[
         str | None,
         typer.Option(
@@ -158,11 +170,12 @@ def plan(  # noqa: PLR0913 - one argument an option
     check_formats(outputs, FORMATS)
     check_outputs([*outputs, rejects], [survey, *_file(guess)])
     contract, kinds = load_survey(survey), _kinds(mechanisms)
+    limits = None if span is None else as_span(span)
     is_solved = target_emd is not None or target_width is not None
     with ticker("Simulating") as tell:
-        clock = Clock(
-            lambda: expected_surveys(contract.mechanism, guess, kinds, is_solved=is_solved, repeats=repeats), tell
-        )
+        mechanism = within(contract.mechanism, limits)
+        surveys = partial(expected_surveys, mechanism, guess, kinds, is_solved=is_solved, repeats=repeats)
+        clock = Clock(surveys, tell)
         made = make_plan(
             contract.mechanism,
             guess,
@@ -179,6 +192,7 @@ def plan(  # noqa: PLR0913 - one argument an option
             follow=clock.follow,
             name=contract.name,
             rejects=rejects,
+            span=limits,
         )
     _write(outputs, contract, made)
     if as_json:
@@ -187,6 +201,18 @@ def plan(  # noqa: PLR0913 - one argument an option
     _show_in_words(contract, made)
     for path in outputs:
         say_exactly(f"Wrote {path}")
+
+
+def as_span(text: str) -> tuple[int, int]:
+    """Return the two numbers of a span.
+
+    >>> as_span("-5..120"), as_span("20x14")
+    ((-5, 120), (20, 14))
+    """
+    found = re.fullmatch(r"\s*([+-]?[0-9]{1,18})\s*(?:[.]{2}|x)\s*([+-]?[0-9]{1,18})\s*", text)
+    if found is None:
+        raise InvalidParameterError(f"--span must be two numbers, such as 0..99, or 20x14 for a map; got {text!r}.")
+    return int(found[1]), int(found[2])
 
 
 class Clock:
@@ -211,7 +237,7 @@ class Clock:
 def duration(seconds: float) -> str:
     """Return a time in a few words.
 
-    >>> duration(44), duration(150), duration(7000)
+    >>> duration(44), duration(170), duration(7000)
     ('40 seconds', '3 minutes', '2 hours')
     """
     if seconds < 90:

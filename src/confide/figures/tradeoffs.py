@@ -42,7 +42,7 @@ def draw_tradeoff(plan: Plan) -> Figure:
         rows = figure.add_gridspec(1 + bool(rivals), len(curves), height_ratios=[3.4, height] if rivals else [1])
         first = _draw_curves(figure, rows, plan, curves)
         first.set_ylabel(_error_label(plan))
-        first.legend(loc="upper right", fontsize=9)
+        first.legend(loc="lower left" if plan.outlooks else "upper right", fontsize=9)
         if rivals:
             _draw_rivals(figure.add_subplot(rows[1, :]), plan, rivals)
     return figure

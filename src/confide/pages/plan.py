@@ -92,7 +92,7 @@ def _shapes(plan: Plan) -> str:
         return ""
     rows = [
         [
-            _marked(one.guess.name, is_plan=one.guess is plan.guess),
+            _marked(one.guess.name, is_plan=one.guess is plan.guess, mark="the worst"),
             *_cells(plan, one.prediction),
             *([] if plan.answer is None else [text(solved_cell(one))]),
         ]
@@ -105,7 +105,7 @@ def _shapes(plan: Plan) -> str:
 
 def _tradeoff(plan: Plan) -> str:
     shapes = ["From best to worst", "Shapes"] if plan.outlooks else []
-    heads = ["Expected error of the worst" if plan.outlooks else "Expected error", "Standard error", *shapes]
+    heads = [f"Expected error, {plan.guess.name}" if plan.outlooks else "Expected error", "Standard error", *shapes]
     people = [
         [_marked(f"{int(place):,}", is_plan=place == plan.people), *_cells(plan, one), *_range(plan, "people", place)]
         for place, one in plan.by_people.points.items()
@@ -132,8 +132,8 @@ def _range(plan: Plan, along: str, place: float) -> list[str]:
     return [text(one) for one in range_cell(plan, along, place)] if plan.outlooks else []
 
 
-def _marked(words: str, *, is_plan: bool) -> str:
-    return f"<strong>{text(words)} (the plan)</strong>" if is_plan else text(words)
+def _marked(words: str, *, is_plan: bool, mark: str = "the plan") -> str:
+    return f"<strong>{text(words)} ({mark})</strong>" if is_plan else text(words)
 
 
 def _cells(plan: Plan, one: Prediction) -> list[str]:

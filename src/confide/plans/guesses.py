@@ -119,7 +119,9 @@ def _listable(mechanism: Mechanism) -> Alphabet:
     """Return the alphabet of a mechanism, or say why no distribution over it can be laid out."""
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
-        raise unbounded(alphabet)
+        raise InvalidParameterError(
+            f"{unbounded(alphabet)} Or say where values will lie: --span 0..99, or 20x14 for a map; in Python span=..."
+        )
     alphabet.require_listable()
     return alphabet
 

@@ -25,6 +25,7 @@ from confide.plans.rivals import (
     most_people,
     usual_mechanism,
     with_epsilon,
+    within,
 )
 from confide.plans.searches import Answer, Question, solve
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
@@ -109,6 +110,8 @@ class Plan:
         with a guess.
     flattery
         Why the guess makes the survey look better than other truths would; None where it does not.
+    is_spanned
+        Whether the values are unbounded, and were taken to lie in a span.
     """
 
     mechanism: Mechanism
@@ -125,6 +128,7 @@ class Plan:
     seed: int
     outlooks: tuple[Outlook, ...] = ()
     flattery: Flattery | None = None
+    is_spanned: bool = False
 
     @property
     def epsilon(self) -> float | None:
@@ -164,6 +168,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     follow: Follow | None = None,
     name: str | None = None,
     rejects: str | Path | None = None,
+    span: tuple[int, int] | None = None,
 ) -> Plan:
     """Predict the error of a survey, or solve for the people or the epsilon that a target takes.
 
@@ -203,6 +208,9 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     rejects
         With a file of values for a guess: where rows that cannot be used are set aside. Without it, one such row is an
         error.
+    span
+        For unbounded values: the lowest and the highest value that people will have, or the rows and columns of a map
+        that they will be on.
 
     Raises
     ------
@@ -220,6 +228,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     times = repeats if repeats is not None else SHAPE_REPEATS if guess is None else REPEATS
     _check_numbers(people, epsilon, target, (times, seed))
     base, is_given = _settle_mechanism(mechanism, epsilon)
+    base = within(base, span)
     _check_question(people, epsilon, target, has_epsilon=is_given)
     believed = _choose_guesses(guess, base, name or "value", rejects)
     measure = choose_measure(base.alphabet, query, name)
@@ -248,6 +257,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         ignorance=ignorance(measure, worst.guess.vector),
         seed=int(seed),
         outlooks=outlooks if guess is None else (),
+        is_spanned=span is not None,
         flattery=None if guess is None else find_flattery(own, settled, number, worst.prediction, worst.by_epsilon),
     )
 

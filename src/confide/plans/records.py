@@ -58,6 +58,7 @@ def remarks(plan: Plan) -> list[str]:
         _comparison(plan),
         _different_promises(plan),
         _family(plan),
+        _span(plan),
         _idle(plan),
     ]
     return [one for one in found if one]
@@ -269,6 +270,16 @@ def flattery_in_words(plan: Plan) -> str:
 
 def _mean(prediction: Prediction) -> float:
     return prediction.mean
+
+
+def _span(plan: Plan) -> str:
+    if not plan.is_spanned:
+        return ""
+    return (
+        f"The values are taken to lie in {plan.mechanism.alphabet!r}, and the estimate to know it: state it in the "
+        f"survey that you estimate with, of which the reports need not be made again. Where it does not know, expect "
+        f"more."
+    )
 
 
 def _family(plan: Plan) -> str:
