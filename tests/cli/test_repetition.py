@@ -219,6 +219,16 @@ def test_counts_are_not_added_to_a_sum_that_has_them(counted: Call, folder: Path
     assert_refused(counted("merge", "ab.parquet", "copy.parquet", "-o", "out.parquet"), 4, "counts in common")
 
 
+def test_surveys_that_differ_in_limits_alone_are_told_apart(counted: Call, folder: Path) -> None:
+    (folder / "free.toml").write_text(SURVEY.replace("1.0", "0.05"))
+    assert counted("count", "free.toml", "a.csv", "-o", "free.parquet").code == 0
+    ending = counted("merge", "a.parquet", "free.parquet", "-o", "out.parquet")
+    assert_refused(
+        ending, 4, "different surveys", "epsilon=0.05), at most 2 reports of one person; TruncatedGeometric("
+    )
+    assert_refused(counted("estimate", "free.toml", "a.parquet"), 4, "at most 2 reports of one person; this one has")
+
+
 def test_a_pool_is_over_its_limit_only_by_files_of_one_survey(counted: Call, folder: Path) -> None:
     (folder / "once.toml").write_text(SURVEY + "[limits]\nreports = 1\n")
     assert counted("count", "once.toml", "a.csv", "-o", "other.parquet").code == 0
