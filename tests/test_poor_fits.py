@@ -91,7 +91,7 @@ def test_a_diagnosis_has_the_fit_and_begins_with_a_bad_one() -> None:
     assert str(found).startswith("These reports do not come from this mechanism: 50 was reported 4,875 times")
     assert "Fit: does not fit: p = 0" in str(found)
     good = str(cf.diagnose(survey(people=50_000), LINE))
-    assert not good.startswith("These reports")
+    assert good.startswith("These reports fit the mechanism")
     assert "These reports fit the mechanism" in good
 
 

@@ -170,6 +170,45 @@ def test_a_broken_pipe_ends_quietly(many: Path, arguments: list[str], lines: int
         assert process.wait(20) in ((1,) if lines == 0 else (0, 1))  # what fits into the pipe has left before it breaks
 
 
+EVERY_COMMAND = [
+    ["init", "new.toml"],
+    ["audit", "survey.toml"],
+    ["plan", "survey.toml", "--people", "200", "--repeats", "4"],
+    ["count", "survey.toml", "reports.csv", "-o", "counts.parquet"],
+    ["merge", "counted.parquet", "-o", "merged.parquet"],
+    ["estimate", "survey.toml", "reports.csv"],
+    ["estimate", "long.toml", "reports.csv", "--method", "ibu", "--all"],
+    ["diagnose", "survey.toml"],
+    ["diagnose", "survey.toml", "reports.csv", "--json"],
+    ["datasets", "adult_ages"],
+    ["demo", "-o", "demo.html"],
+]
+"""What WORDY has not; large outputs among them."""
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=" ".join)
+def test_every_command_ends_quietly_into_a_pipe_that_nobody_reads(many: Path, arguments: list[str]) -> None:
+    (many / "long.toml").write_text((many / "survey.toml").read_text().replace("high = 9", "high = 4000"))
+    if arguments[0] == "merge":
+        subprocess.run(
+            [*PROGRAM, *EVERY_COMMAND[3][:-1], "counted.parquet"], check=True, capture_output=True, env=CLEAN
+        )
+    with subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    ) as one:
+        assert one.stdout is not None
+        assert one.stderr is not None
+        one.stdout.close()
+        assert "Traceback" not in one.stderr.read()
+        assert one.wait(60) == ExitCode.UNEXPECTED
+
+
+def test_every_command_is_tried_into_a_closed_pipe() -> None:
+    assert {arguments[0] for arguments in (*WORDY, *EVERY_COMMAND)} >= set(COMMANDS)
+
+
 IMPORTED = ["confide.cli.main", "numpy", "confide.mechanisms", "typer", "rich.console"]
 
 

@@ -139,9 +139,9 @@ class Heading:
     def require(self, survey: Survey, path: object) -> None:
         """Refuse counts that were made under another survey than this one."""
         if survey.fingerprint not in {one.fingerprint for one in self.surveys}:
-            known = " and ".join(repr(one.mechanism) for one in self.surveys)
+            known = " and ".join(one.contract for one in self.surveys)
             raise DataFileError(
-                f"{path} was counted under another survey, with {known}; this one has {survey.mechanism!r}. "
+                f"{path} was counted under another survey, with {known}; this one has {survey.contract}. "
                 f"Estimate with the survey that the reports were made with."
             )
 
