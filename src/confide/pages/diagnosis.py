@@ -48,7 +48,9 @@ SHORT = {
 }
 
 
-def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> str:
+def diagnosis_page(
+    survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = (), *, groups: str = ""
+) -> str:
     """Return one self-contained HTML document that shows a diagnosis: the verdict, pictures, and what it rests on.
 
     >>> import confide as cf
@@ -59,6 +61,7 @@ def diagnosis_page(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Query
     words = verdict_in_words(diagnosis)
     parts = (
         _queries(answers),
+        groups,
         _surface(diagnosis),
         _ranges(survey, diagnosis),
         _classes(diagnosis),
