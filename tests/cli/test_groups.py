@@ -119,6 +119,11 @@ def test_page_table_and_json_carry_the_answers_whatever_groups_are_called() -> N
     assert "(none)" in reader.text
     assert page.count('class="forest"') == len(STRANGE)
     assert "1 group of 4 differs from the others" in reader.text
+    marks = [float(one.split('"')[0]) for one in page.split('<circle cx="')[1:]]
+    shares = [
+        answers.questions["age >= 15"][key].estimate for key in [*found.differences.different, *found.largest[1:]]
+    ]
+    assert np.argsort(marks[:3]).tolist() == np.argsort(shares[:3]).tolist()  # larger shares farther to the right
     lines = groups_csv(found, answers).splitlines()
     assert lines[0].startswith("town,age,probability,reports,differs,mean,mean low,mean high,median")
     assert any(line.startswith("'=1+1") for line in lines)
