@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --quick, leave out what is marked slow, and keep the first cases of every test that has many.
+    """With --quick, leave out what is marked slow, docstrings, and all but the first cases of every test that has many.
 
     The laws run over every mechanism, channel and method: nine thousand cases of some nine hundred tests. A fault in
     shared code shows in the first of them; the rest is for `make test`.
@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         name = item.nodeid.partition("[")[0]
         seen[name] += 1
-        is_kept = item.get_closest_marker("slow") is None and seen[name] <= CASES_OF_A_QUICK_RUN
+        is_quick = item.get_closest_marker("slow") is None and not isinstance(item, pytest.DoctestItem)
+        is_kept = is_quick and seen[name] <= CASES_OF_A_QUICK_RUN
         (kept if is_kept else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
@@ -60,4 +61,20 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep plans out of the user's cache, and the user's cache out of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONFIDE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+WITHOUT_FIT = ("laws/test_methods.py", "methods/", "intervals/", "test_em.py", "test_pooling.py", "solvers/")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave out the screening of the fit where methods and intervals are tried on thousands of surveys.
+
+    It costs as much again as a maximum of the likelihood, and has tests of its own (theory/test_fit.py and
+    test_poor_fits.py), in which `estimate` is as users have it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.relative_to(Path(__file__).parent).as_posix().startswith(WITHOUT_FIT):
+            patch.setattr("confide.estimates.warn_if_poor_fit", lambda _: None)
         yield

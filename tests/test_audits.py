@@ -93,6 +93,7 @@ def test_every_mechanism_keeps_its_promise(mechanism: Mechanism) -> None:
 
 
 @given(mechanism=mechanisms)
+@pytest.mark.slow
 def test_audits_find_the_largest_ratio_of_all(mechanism: Mechanism) -> None:
     found = audit(mechanism)
     assert found.holds
@@ -112,6 +113,7 @@ def test_promises_are_used_up(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["truncated-geometric", "truncated-laplace"])
+@pytest.mark.slow
 def test_probabilities_too_small_for_a_float_are_no_breach(kind: str) -> None:
     # e^-1990 is zero as a float: the two ends of the line must not look as if they could be told apart for certain.
     mechanism = type(FAMILIES[kind].faithful)(Integers(0, 199), 10.0)  # type: ignore[call-arg]
@@ -179,6 +181,7 @@ def test_what_cannot_be_listed_is_audited_by_its_structure(mechanism: Mechanism)
     assert len(found.compared.split()) > 10
 
 
+@pytest.mark.slow
 def test_a_large_mechanism_without_structure_is_sampled_and_says_so() -> None:
     found = audit(TruncatedPlanarLaplace(Grid(50, 50), 0.3))
     assert found.holds
@@ -430,6 +433,7 @@ def test_a_channel_that_is_another_is_found() -> None:
 @pytest.mark.parametrize(
     "mechanism", [Geometric(Integers(), 1.0), Laplace(Integers(0, 9), 0.3), Taxicab(Lattice(), 1.0)], ids=label
 )
+@pytest.mark.slow
 def test_noise_over_its_promise_is_found(mechanism: Mechanism) -> None:
     noise = mechanism.facts.noise
     assert noise is not None
@@ -461,6 +465,7 @@ def test_a_laplace_sampler_that_stays_as_seldom_as_geometric_noise_is_found() ->
     assert not audit(Geometrically(Integers(0, 10**12), 1.0)).draws.agree
 
 
+@pytest.mark.slow
 def test_reports_of_many_bits_are_audited_by_fewer_of_them_and_named_in_short() -> None:
     found = audit(Rappor(Integers(0, 49_999), 1.0))
     assert found.holds
@@ -491,6 +496,7 @@ def test_bits_over_their_promise_are_found() -> None:
     assert found.worst.exceeds
 
 
+@pytest.mark.slow
 def test_parts_over_their_promise_are_found_in_either_place() -> None:
     wrong = Weighted(Integers(0, 2), response(OWN + 10, OTHER), LocalDP(1.0))
     line = TruncatedGeometric(Integers(0, 99), 0.05)

@@ -103,6 +103,7 @@ def test_no_more_is_claimed_than_is_true(build: Callable[[float], Mechanism], ep
 @given(
     kind=st.sampled_from(sorted(KINDS)), epsilon=st.floats(0.02, 4.0), power=st.integers(2, 9), seed=st.integers(0, 99)
 )
+@pytest.mark.slow
 def test_no_mixture_of_anything_is_better_than_claimed(kind: str, epsilon: float, power: int, seed: int) -> None:
     evidence = with_outliers(KINDS[kind](epsilon).channel, 10**power, seed)
     answer = MLE().solve(evidence)

@@ -251,6 +251,7 @@ def test_a_report_that_no_value_explains_is_never_certified() -> None:
 
 @pytest.mark.parametrize("least", [1e-18, 1e-30])
 @pytest.mark.parametrize("place", [0, 450, 899])
+@pytest.mark.slow
 def test_a_concentrated_start_on_a_plane_ends_with_a_sound_answer(place: int, least: float) -> None:
     mechanism = cf.Exponential(cf.Grid(30, 30), 4.0)
     shares = np.random.default_rng(1).dirichlet(np.full(900, 0.3))

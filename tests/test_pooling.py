@@ -100,6 +100,7 @@ def test_the_certificate_holds_over_all_groups(solver: str) -> None:
         assert likelihood <= early.log_likelihood + early.certificate + 1e-9
 
 
+@pytest.mark.slow
 def test_any_two_mechanisms_can_be_pooled() -> None:
     for seed, mechanism in enumerate(OTHERS):
         groups = [(drawn_counts(BOLD, 300, seed), BOLD), (drawn_counts(mechanism, 300, seed), mechanism)]
@@ -107,6 +108,7 @@ def test_any_two_mechanisms_can_be_pooled() -> None:
             assert estimate_pool(order, MLE()).status is Status.CERTIFIED
 
 
+@pytest.mark.slow
 def test_two_groups_know_more_than_either() -> None:
     truth = np.random.default_rng(0).dirichlet(np.full(20, 0.5))
     people = np.random.default_rng(1)

@@ -53,6 +53,7 @@ def test_good_reports_do_not_warn_and_say_that_they_fit() -> None:
     assert answer.fit.verdict is cf.FitVerdict.FITS
 
 
+@pytest.mark.slow
 def test_pools_groups_and_assessments_warn_too() -> None:
     other = cf.TruncatedGeometric(YEARS, 0.1)
     with pytest.warns(cf.PoorFitWarning, match="do not come from") as caught:
@@ -68,6 +69,7 @@ def test_pools_groups_and_assessments_warn_too() -> None:
     assert caught[0].filename == __file__
 
 
+@pytest.mark.slow
 def test_screening_finds_whatever_the_test_would_and_asks_for_no_replicates_of_a_good_survey() -> None:
     asked = [cf.estimates.recover([(survey(seed=seed), LINE)], cf.IBU())._examination.is_loud for seed in range(20)]
     assert sum(asked) <= 7
@@ -80,6 +82,7 @@ def test_screening_finds_whatever_the_test_would_and_asks_for_no_replicates_of_a
             cf.estimate(counts, exponential, cf.IBU())
 
 
+@pytest.mark.slow
 def test_a_diagnosis_has_the_fit_and_begins_with_a_bad_one() -> None:
     assert cf.diagnose(None, LINE).fit is None
     found = cf.diagnose(ALL_FIFTY, LINE)
@@ -88,13 +91,14 @@ def test_a_diagnosis_has_the_fit_and_begins_with_a_bad_one() -> None:
     assert str(found).startswith("These reports do not come from this mechanism: 50 was reported 4,875 times")
     assert "Fit: does not fit: p = 0" in str(found)
     good = str(cf.diagnose(survey(people=50_000), LINE))
-    assert not good.startswith("These reports")
+    assert good.startswith("These reports fit the mechanism")
     assert "These reports fit the mechanism" in good
 
 
 # ---- pages ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pages_have_a_box_where_the_fit_is_bad_and_a_sentence_elsewhere() -> None:
     bad = estimate_page(SURVEY, ALL_FIFTY, [assess_pool([(ALL_FIFTY, LINE)], cf.IBU())])
     assert '<section class="callout" role="note">\n<h2>These reports do not fit the survey</h2>' in bad
@@ -110,6 +114,7 @@ def test_pages_have_a_box_where_the_fit_is_bad_and_a_sentence_elsewhere() -> Non
     assert "<dt>Fit</dt><dd>does not fit</dd>" in diagnosis
 
 
+@pytest.mark.slow
 def test_the_page_of_groups_names_the_one_that_does_not_fit() -> None:
     counts: dict[tuple[str, ...], cf.Counts] = {("Oslo",): survey(people=2000), ("Rome",): survey(0.2, 2000)}
     found = recover_groups(counts, LINE, cf.IBU())
@@ -135,6 +140,7 @@ def files(tmp_path: Path) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
+@pytest.mark.slow
 def test_a_bad_fit_is_shown_and_with_strict_ends_with_a_code_of_its_own(
     command: str, files: tuple[str, str, str]
 ) -> None:
@@ -150,6 +156,7 @@ def test_a_bad_fit_is_shown_and_with_strict_ends_with_a_code_of_its_own(
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
+@pytest.mark.slow
 def test_json_has_the_fit_and_standard_error_the_warning(command: str, files: tuple[str, str, str]) -> None:
     path, bad, good = files
     found = CliRunner().invoke(app, [command, path, bad, "--json", "--strict"])
@@ -165,6 +172,7 @@ def test_json_has_the_fit_and_standard_error_the_warning(command: str, files: tu
     assert well.stderr == ""
 
 
+@pytest.mark.slow
 def test_groups_in_a_file_are_tested_and_end_strictly(tmp_path: Path, files: tuple[str, str, str]) -> None:
     towns = {"Oslo": survey(people=500), "Rome": survey(0.5, 500)}
     everyone = {town: np.repeat(counts.reports, counts.counts.astype(int)) for town, counts in towns.items()}

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from confide.wording import listed
 
 
@@ -27,7 +30,7 @@ class Origin:
     """Number of reports of each noise: what is proven, and how much is not known. Origins add, as counts do.
 
     >>> print(Origin(secure=3) + Origin(simulated=2))
-    Of 5 reports, 3 are proven to have secure noise and 2 are simulated with a seed and protect nobody.
+    Of 5 reports, 3 are proven to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
 
     Attributes
     ----------
@@ -109,20 +112,17 @@ class Origin:
         if self.noise is Noise.UNKNOWN:
             return "It is not known how these reports were made."
         parts = [f"{self.secure:,.10g} {_are(self.secure)} proven to have secure noise"] if self.secure else []
-        parts += (
-            [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed and protect nobody"]
-            if self.simulated
-            else []
-        )
+        parts += [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed"] if self.simulated else []
         parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
-        return f"Of {self.total:,.10g} reports, {listed(parts)}."
+        protected = " Simulated reports protect nobody." if self.simulated else ""
+        return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
 
 
 def _are(number: float) -> str:
     return "is" if number == 1 else "are"
 
 
-_DRAWN: dict[int, tuple[weakref.ref[Any], Noise]] = {}
+_DRAWN: dict[int, tuple[weakref.ref[Any], Noise, tuple[int, int]]] = {}
 """Arrays of reports that are alive, by their identity: numpy's arrays can hold no remark of their own."""
 
 
@@ -130,7 +130,8 @@ def mark(reports: Any, noise: Noise) -> None:
     """Remember how an array of reports was drawn, for as long as it lives.
 
     The mark is on this array and on views of it. A copy, a concatenation or a list made from it has none, and its
-    origin is then not known; an array that is changed in place keeps its mark.
+    origin is then not known. An array that is changed in place, other than in its order, is no longer proven secure;
+    a simulated one stays simulated.
 
     >>> import numpy as np
     >>> reports = np.array([3, 5])
@@ -139,7 +140,7 @@ def mark(reports: Any, noise: Noise) -> None:
     ('seeded', 'seeded', 'not known')
     """
     key = id(reports)
-    _DRAWN[key] = weakref.ref(reports, lambda _: _DRAWN.pop(key, None)), noise
+    _DRAWN[key] = weakref.ref(reports, lambda _: _DRAWN.pop(key, None)), noise, _sums(reports)
 
 
 def noise_of(reports: Any) -> Noise:
@@ -148,6 +149,17 @@ def noise_of(reports: Any) -> Noise:
     while place is not None:
         known = _DRAWN.get(id(place))
         if known is not None and known[0]() is place:
-            return known[1]
+            _, noise, sums = known
+            return noise if noise is not Noise.SECURE or sums == _sums(place) else Noise.UNKNOWN
         place = getattr(place, "base", None)
     return Noise.UNKNOWN
+
+
+def _sums(reports: Any) -> tuple[int, int]:
+    """Return the sums of an array's words and of their squares, as they wrap around: the same in any order."""
+    array = np.asarray(reports)
+    if array.dtype.hasobject:
+        return 0, array.size
+    kind = next(one for one in (np.uint64, np.uint32, np.uint8) if array.dtype.itemsize % np.dtype(one).itemsize == 0)
+    words: NDArray[Any] = np.ascontiguousarray(array).reshape(-1).view(kind)
+    return int(words.sum(dtype=np.uint64)), int(np.einsum("i,i", words, words))

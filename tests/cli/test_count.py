@@ -166,6 +166,7 @@ def test_an_estimate_for_each_group(call: Call, folder: Path) -> None:
     assert_refused(call("estimate", "survey.toml", "g.parquet", "--truth", "values.csv"), 2, "--truth")
 
 
+@pytest.mark.slow
 def test_many_groups_by_the_default_are_said_to_take_long(
     call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call, assert_refused
-from tests.cli.surveys import FINITE, UNBOUNDED
+from tests.cli.surveys import FINITE, UNBOUNDED, some_values
 
 import confide as cf
+from confide.pages import diagnosis_page
 
 TWINS = """
 name = "answer"
@@ -102,7 +104,7 @@ def test_the_page_is_self_contained(call: Call, twins: Path) -> None:
     page = (twins / "page.html").read_text()
     for words in ("Can this answer be right?", "From above", "From the side", "only never", "cannot be told apart"):
         assert words in page
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 4  # the shares of single values too
     for forbidden in ("http-equiv", "src=", "@import", "url(http", "<script"):
         assert forbidden not in page
 
@@ -116,6 +118,46 @@ def test_the_page_of_a_grid(call: Call, folder: Path) -> None:
     (folder / "r.csv").write_text("row,column\n" + "".join(f"{row},{column}\n" for row, column in rows))
     assert call("diagnose", "s.toml", "r.csv", "--html", "page.html").code == 0
     assert "What it rests on" in (folder / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["truncated-geometric", "rappor", "truncated-taxicab", "matrix", "product", "unbounded"]
+)
+def test_a_page_has_pictures_always(call: Call, folder: Path, name: str) -> None:
+    pytest.importorskip("matplotlib")
+    survey = cf.parse_survey('name = "thing"\n' + (UNBOUNDED["geometric"] if name == "unbounded" else FINITE[name]))
+    (folder / "s.toml").write_text(survey.text())
+    assert call("diagnose", "s.toml", "-o", "bare.html").code == 0
+    bare = (folder / "bare.html").read_text()
+    assert "<svg" in bare
+    assert "simulated" in bare
+    reports = survey.mechanism.privatize(some_values(survey.alphabet, 60), rng=1)
+    counts = cf.tally(reports)
+    page = diagnosis_page(survey, cf.diagnose(counts, survey.mechanism, name="thing"))
+    assert page.count("<svg") >= 1 + (name in ("truncated-geometric", "rappor", "truncated-taxicab", "unbounded"))
+    assert "what they tell, with its interval at 95%" in page
+    order = [
+        page.index(words) for words in ("What these reports tell", "What any number of reports", "What it rests on")
+    ]
+    assert order == sorted(order)
+
+
+def test_output_as_json_and_other_settings(call: Call, folder: Path) -> None:
+    ending = call("diagnose", "survey.toml", "reports.csv", "--error", "30%", "--interval", "0.8", "-o", "d.json")
+    assert ending.out.endswith("Wrote d.json\n")
+    record = json.loads((folder / "d.json").read_text())
+    assert (record["resolution"]["error"], record["resolution"]["level"]) == (0.3, 0.8)
+    assert record["resolution"]["windows"] == "windows of 2 years"
+    assert record["resolution"]["width"] == 2
+    assert any("windows of 2 years within" in words for words in record["words"])
+    assert_refused(call("diagnose", "survey.toml", "-o", "d.txt"), 2, "should end in .html, .json")
+    assert_refused(call("diagnose", "survey.toml", "--interval", "95"), 2, "--interval must lie between 0 and 1")
+
+
+def test_a_query_has_the_number_of_the_estimate(call: Call) -> None:
+    diagnosed = call("diagnose", "survey.toml", "reports.csv", "--query", "age >= 5", "--json").record["queries"][0]
+    estimated = call("estimate", "survey.toml", "reports.csv", "--query", "age >= 5", "--json").record["queries"][0]
+    assert {name: diagnosed[name] for name in estimated} == estimated
 
 
 def test_text_from_surveys_and_queries_cannot_break_the_page(call: Call, twins: Path) -> None:

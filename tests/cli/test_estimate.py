@@ -92,6 +92,7 @@ def test_files(call: Call, folder: Path) -> None:
     assert written["guarantee"].startswith("metric privacy")
 
 
+@pytest.mark.slow
 def test_a_page(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     assert call("estimate", "survey.toml", "reports.csv", "-o", "e.html").code == 0

@@ -92,6 +92,7 @@ def test_what_is_identified_needs_no_words(call: Call, folder: Path) -> None:
     assert call("estimate", "survey.toml", "reports.csv", "--json").record["identification"]["verdict"] == "yes"
 
 
+@pytest.mark.slow
 def test_what_was_not_checked_is_a_remark(call: Call, folder: Path) -> None:
     (folder / "large.toml").write_text(LARGE)
     (folder / "large.csv").write_text("row,column\n3,4\n15,16\n15,17\n")

@@ -170,6 +170,45 @@ def test_a_broken_pipe_ends_quietly(many: Path, arguments: list[str], lines: int
         assert process.wait(20) in ((1,) if lines == 0 else (0, 1))  # what fits into the pipe has left before it breaks
 
 
+EVERY_COMMAND = [
+    ["init", "new.toml"],
+    ["audit", "survey.toml"],
+    ["plan", "survey.toml", "--people", "200", "--repeats", "4"],
+    ["count", "survey.toml", "reports.csv", "-o", "counts.parquet"],
+    ["merge", "counted.parquet", "-o", "merged.parquet"],
+    ["estimate", "survey.toml", "reports.csv"],
+    ["estimate", "long.toml", "reports.csv", "--method", "ibu", "--all"],
+    ["diagnose", "survey.toml"],
+    ["diagnose", "survey.toml", "reports.csv", "--json"],
+    ["datasets", "adult_ages"],
+    ["demo", "-o", "demo.html"],
+]
+"""What WORDY has not; large outputs among them."""
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=" ".join)
+def test_every_command_ends_quietly_into_a_pipe_that_nobody_reads(many: Path, arguments: list[str]) -> None:
+    (many / "long.toml").write_text((many / "survey.toml").read_text().replace("high = 9", "high = 4000"))
+    if arguments[0] == "merge":
+        subprocess.run(
+            [*PROGRAM, *EVERY_COMMAND[3][:-1], "counted.parquet"], check=True, capture_output=True, env=CLEAN
+        )
+    with subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    ) as one:
+        assert one.stdout is not None
+        assert one.stderr is not None
+        one.stdout.close()
+        assert "Traceback" not in one.stderr.read()
+        assert one.wait(60) == ExitCode.UNEXPECTED
+
+
+def test_every_command_is_tried_into_a_closed_pipe() -> None:
+    assert {arguments[0] for arguments in (*WORDY, *EVERY_COMMAND)} >= set(COMMANDS)
+
+
 IMPORTED = ["confide.cli.main", "numpy", "confide.mechanisms", "typer", "rich.console"]
 
 
@@ -216,6 +255,7 @@ def test_an_early_interruption_ends_quietly(folder: Path, milliseconds: int) -> 
 
 
 @posix
+@pytest.mark.slow
 def test_an_interruption_that_is_ignored_stays_ignored(folder: Path) -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
@@ -226,6 +266,7 @@ def test_an_interruption_that_is_ignored_stays_ignored(folder: Path) -> None:
 
 
 @posix
+@pytest.mark.slow
 def test_an_interruption_ends_quietly(folder: Path) -> None:
     code = f"{LISTEN}from confide.__main__ import main\nmain()"
     command = [sys.executable, "-c", code, "privatize", "survey.toml", "-"]
@@ -248,6 +289,7 @@ full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux onl
 
 @full_disk
 @pytest.mark.parametrize(("arguments", "buffering"), [*((one, {}) for one in WORDY), (WORDY[2], UNBUFFERED)])
+@pytest.mark.slow
 def test_a_full_disk_is_an_error(many: Path, arguments: list[str], buffering: dict[str, str]) -> None:
     with Path("/dev/full").open("w") as full:
         ending = subprocess.run(
@@ -260,6 +302,7 @@ def test_a_full_disk_is_an_error(many: Path, arguments: list[str], buffering: di
 
 @full_disk
 @pytest.mark.parametrize(("survey", "code"), [("survey.toml", 4), ("nowhere.toml", 3)])
+@pytest.mark.slow
 def test_a_full_disk_for_everything_still_has_its_exit_code(folder: Path, survey: str, code: int) -> None:
     with Path("/dev/full").open("w") as full:
         ending = subprocess.run([*PROGRAM, "show", survey], stdout=full, stderr=full, check=False, env=CLEAN)
@@ -268,6 +311,7 @@ def test_a_full_disk_for_everything_still_has_its_exit_code(folder: Path, survey
 
 @posix
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&- <&-", 0)])
+@pytest.mark.slow
 def test_a_closed_stream_is_no_failure(folder: Path, closed: str, code: int) -> None:
     command = f"{sys.executable} -m confide show survey.toml {closed}"
     ending = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=CLEAN)

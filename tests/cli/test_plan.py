@@ -13,6 +13,7 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import FINITE, UNBOUNDED
 
 import confide as cf
+from confide.cli.plan import Clock
 from confide.surveys import load_survey
 
 GUESS = "value,probability\n" + "".join(
@@ -33,7 +34,92 @@ def test_what_to_expect(call: Call) -> None:
     assert "times" in ending.out
     for words in ("8,000", "0.5 per year", "truncated-laplace", "exponential", "different promises", "power"):
         assert words in ending.out
-    assert "guess is uniform" not in ending.out
+    assert "flatters" not in ending.out
+
+
+def test_without_a_guess_the_range_over_unlike_shapes(call: Call, folder: Path) -> None:
+    names = ("f.html", "f.json", "f.csv")
+    outputs = [word for name in names for word in ("-o", name)]
+    quick = ("--repeats", "4", "--method", "ibu", "--mechanisms", "none")
+    ending = call("plan", "survey.toml", "--people", "2,000", *quick, *outputs)
+    assert (ending.code, ending.err) == (0, "")
+    record = json.loads((folder / "f.json").read_text())
+    shapes = {one["shape"]: one["expected"]["mean"] for one in record["shapes"]}
+    assert set(shapes) == {"peaked", "two humps", "falling", "spiky", "rough", "uniform"}
+    best, worst = min(shapes, key=lambda one: shapes[one]), max(shapes, key=lambda one: shapes[one])
+    assert (record["guess"], record["best"], record["worst"]) == (None, best, worst)
+    assert record["expected"]["mean"] == shapes[worst]
+    for text in (ending.out, record["sentence"], (folder / "f.html").read_text()):
+        assert f"between {shapes[best]:.3g} ({best}) and {shapes[worst]:.3g} ({worst}) years" in text
+        assert "expect no better than" in text
+    for words in ("shape of the truth", "worst", f"{shapes[best]:.3g} to {shapes[worst]:.3g} years"):
+        assert words in ending.out
+    page = (folder / "f.html").read_text()
+    assert "By the shape of the truth" in page
+    assert "The band holds all shapes" in page
+    rows = list(csv.DictReader(io.StringIO((folder / "f.csv").read_text())))
+    assert {row["guess"]: float(row["expected"]) for row in rows if row["part"] == "shape"} == shapes
+    assert sum(row["part"] == "by epsilon" for row in rows) == 6 * 5
+
+
+def test_a_target_without_a_guess_is_met_for_the_worst_shape(call: Call) -> None:
+    quick = ("--repeats", "4", "--method", "ibu", "--mechanisms", "none")
+    out = call("plan", "survey.toml", "--target-emd", "0.3", *quick).out
+    assert "With 1 per year, an EMD of 0.3 years takes about" in out
+    for words in ("in the worst case", "in the best", "count on the worst", "the target takes", "between the two"):
+        assert words in out
+
+
+def test_a_guess_that_flatters_is_told_in_the_headline(call: Call) -> None:
+    quick = ("--repeats", "4", "--method", "ibu", "--mechanisms", "none")
+    flattering = call("plan", "survey.toml", "--people", "2000", "--guess", "uniform", *quick, "--json").record
+    assert "But the guess 'uniform' flatters" in flattering["sentence"]
+    assert flattering["flattery"]["is_uniform"]
+    honest = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv", *quick, "--json").record
+    assert "flatters" not in honest["sentence"]
+    assert honest["flattery"] is None
+
+
+def test_bad_rows_of_a_guess_are_set_aside(call: Call, folder: Path) -> None:
+    (folder / "pilot.csv").write_text("age,count\n0,30\n2,50\n12,9\nx,1\n5,20\n")
+    command = ("plan", "survey.toml", "--people", "500", "--guess", "pilot.csv", *FEW, "--mechanisms", "none")
+    assert_refused(call(*command), 4, "2 of 5 rows of pilot.csv", "line 4", "outside the alphabet", "--rejects")
+    ending = call(*command, "--rejects", "aside.csv", "--json")
+    assert ending.code == 0
+    assert ending.record["rows"] == {
+        "source": "pilot.csv",
+        "columns": ["age"],
+        "is_counted": True,
+        "read": 5,
+        "accepted": 3,
+        "rejected": 2,
+    }
+    rejected = list(csv.DictReader(io.StringIO((folder / "aside.csv").read_text())))
+    assert [(row["line"], row["reason"]) for row in rejected] == [("4", "outside the alphabet"), ("5", "not a number")]
+    told = call(*command, "--rejects", "aside.csv").out
+    assert "pilot.csv, column age: 5 rows read = 3 accepted + 2 rejected" in told
+    assert_refused(call(*command, "--rejects", "pilot.csv"), 2, "also an input")
+    assert_refused(call("plan", "survey.toml", "--people", "9", "--rejects", "r.csv"), 2, "there is no guess")
+    assert_refused(call(*command[:5], "uniform", "--rejects", "r.csv"), 2, "a file of values")
+    assert_refused(call(*command[:5], "guess.csv", "--rejects", "r.csv"), 2, "is an estimate")
+    assert not (folder / "r.csv").exists()
+
+
+def test_the_time_is_told_beforehand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first survey, which sets everything up, does not count: each of the others takes half a second here."""
+    moments = iter([0.0, 9.0, 9.5, 10.0])
+    monkeypatch.setattr("confide.cli.plan.time.perf_counter", lambda: next(moments))
+    told: list[str] = []
+    clock = Clock(lambda: 240, told.append)
+    for repeat in range(1, 7):
+        clock.follow("peaked", repeat, 6)
+    assert len(told) == 6
+    assert capsys.readouterr().err == "This takes about 2 minutes: 240 simulated surveys.\n"
+    quick = Clock(lambda: 20, told.append)
+    moments = iter([0.0, 9.0, 9.5, 10.0])
+    for repeat in range(1, 5):
+        quick.follow("peaked", repeat, 4)
+    assert capsys.readouterr().err == ""
 
 
 def test_the_plan_is_marked_with_a_word(call: Call) -> None:
@@ -44,7 +130,7 @@ def test_the_plan_is_marked_with_a_word(call: Call) -> None:
 def test_categories_are_measured_in_total_variation(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + FINITE["randomized-response"])
     assert isinstance(load_survey("s.toml").mechanism.alphabet, cf.Categories)
-    out = call("plan", "s.toml", "--people", "60", *FEW, "--mechanisms", "none").out
+    out = call("plan", "s.toml", "--people", "60", *FEW, "--mechanisms", "none", "--guess", "falling").out
     assert "you can expect a total variation of" in out
     assert "expected total variation" in out
     assert "EMD" not in out
@@ -57,6 +143,7 @@ def test_help_says_what_to_type_and_what_to_expect(call: Call) -> None:
     assert "Pairs and categories are measured in total variation" in words
 
 
+@pytest.mark.slow
 def test_an_estimate_with_intervals_is_a_guess(call: Call, folder: Path) -> None:
     (folder / "values.csv").write_text("age,count\n0,300\n3,500\n7,100\n")
     call("privatize", "survey.toml", "values.csv", "-o", "reports.csv")
@@ -69,6 +156,7 @@ def test_an_estimate_with_intervals_is_a_guess(call: Call, folder: Path) -> None
     assert plans[0].record["expected"] == plans[1].record["expected"]
 
 
+@pytest.mark.slow
 def test_each_unknown(call: Call) -> None:
     people = call("plan", "survey.toml", "--target-emd", "0.1", "--guess", "guess.csv", *FEW).out
     assert "With 1 per year, an EMD of 0.1 years takes about" in people
@@ -96,6 +184,7 @@ def test_json_agrees_with_the_library(call: Call, folder: Path) -> None:
     assert record["solved"] is None
 
 
+@pytest.mark.slow
 def test_the_second_time_is_the_same(call: Call) -> None:
     arguments = ("plan", "survey.toml", "--people", "500", "--target-emd", "0.3", "--guess", "guess.csv", *FEW)
     first, second, uncached = call(*arguments), call(*arguments), call(*arguments, "--no-cache")
@@ -141,9 +230,19 @@ def test_text_from_a_survey_cannot_break_the_page(call: Call, folder: Path) -> N
 @pytest.mark.parametrize("name", FINITE)
 def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + FINITE[name])
-    ending = call("plan", "s.toml", "--people", "60", *FEW, "--mechanisms", "none", "--no-cache")
+    quick = ("--repeats", "4", "--method", "ibu", "--mechanisms", "none", "--no-cache")
+    ending = call("plan", "s.toml", "--people", "60", "--guess", "falling", *quick)
     assert (ending.code, ending.err) == (0, "")
     assert "you can expect" in ending.out
+
+
+def test_unbounded_values_in_a_span(call: Call, folder: Path) -> None:
+    (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED["geometric"])
+    quick = ("--people", "60", "--guess", "falling", "--repeats", "4", "--method", "ibu", "--mechanisms", "none")
+    ending = call("plan", "s.toml", *quick, "--span", "-2..7")
+    assert (ending.code, ending.err) == (0, "")
+    assert "taken to lie in Integers(-2, 7" in ending.out
+    assert_refused(call("plan", "s.toml", *quick, "--span", "0-99"), 2, "--span", "0..99", "'0-99'")
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)

@@ -120,7 +120,8 @@ def test_counting_and_merging_carry_it_on(counts: Call) -> None:
     check_record("mixed", merged.record["origin"])
     assert "simulated reports are counted together with others" in merged.err
     check_words("mixed", succeeded(counts("merge", *files, "-o", "all.parquet")).out)
-    twice = counts("merge", "all.parquet", "secure-counts.parquet", "-o", "more.parquet", "--json").record["origin"]
+    again = ("all.parquet", "secure-counts.parquet", "--allow-copies")
+    twice = counts("merge", *again, "-o", "more.parquet", "--json").record["origin"]
     assert (twice["secure"], twice["simulated"], twice["unknown"]) == (400, 200, 200)
     alone = counts("merge", "secure.parquet", "-o", "one.parquet", "--json")
     assert alone.err == ""
@@ -144,11 +145,13 @@ def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
-def test_missing_metadata_are_said_once(call: Call, command: str) -> None:
+def test_missing_metadata_are_said_once(call: Call, folder: Path, command: str) -> None:
     said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
     options = ("--method", "ibu") if command == "estimate" else ()
-    shown = succeeded(call(command, "survey.toml", "reports.csv", *options))
+    page = ("-o" if command == "estimate" else "--html", "page.html")
+    shown = succeeded(call(command, "survey.toml", "reports.csv", *options, *page))
     assert shown.out.count(said) == 1
+    assert (folder / "page.html").read_text().count(said) == 1
     assert said not in shown.err
     assert call(command, "survey.toml", "reports.csv", *options, "--json").record["origin"]["notes"] == [said]
     counted = succeeded(call("count", "survey.toml", "reports.csv", "-o", "c.parquet"))

@@ -18,6 +18,7 @@ from confide.alphabets import Alphabet
 from confide.errors import DataFileError, InvalidParameterError, SurveyError
 from confide.explanations import describe_repetition
 from confide.guarantees import Guarantee, ProductGuarantee
+from confide.pages.markup import state_promise
 
 YEARS = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=0.05)
 
@@ -140,6 +141,12 @@ def test_repetition_in_words() -> None:
     assert once.endswith("0.1 per year")
 
 
+def test_pages_say_what_repetition_costs() -> None:
+    page = state_promise(cf.Survey(YEARS, most_reports=30), cf.Origin(secure=5))
+    assert "Repetition: one report: 0.05 per year; 30 reports of one person" in page
+    assert "adds as much" in state_promise(cf.Survey(YEARS), cf.Origin(secure=5))
+
+
 def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:
     assert call("init", "new.toml", "--reports", "30").code == 0
     assert cf.load_survey("new.toml").most_reports == 30
@@ -195,6 +202,33 @@ def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, 
     assert not (folder / "strict.parquet").exists()
 
 
+def test_counts_are_not_added_to_a_sum_that_has_them(counted: Call, folder: Path) -> None:
+    for names in (("a", "b"), ("b", "c")):
+        files = [f"{name}.parquet" for name in names]
+        assert counted("merge", *files, "-o", f"{''.join(names)}.parquet").code == 0
+    for one, other in (("a", "ab"), ("ab", "a"), ("ab", "bc")):
+        ending = counted("merge", f"{one}.parquet", f"{other}.parquet", "-o", "out.parquet")
+        assert_refused(ending, 4, f"{other}.parquet and {one}.parquet have counts in common", "--allow-copies")
+        assert not (folder / "out.parquet").exists()
+    assert counted("merge", "ab.parquet", "c.parquet", "-o", "abc.parquet").code == 0
+    ending = counted("merge", "ab.parquet", "bc.parquet", "--allow-copies", "-o", "twice.parquet")
+    assert "in each of the 4 files" in ending.out
+    assert counted("merge", "a.parquet", "-o", "only.parquet").code == 0
+    assert_refused(counted("merge", "only.parquet", "a.parquet", "-o", "out.parquet"), 4, "counts in common")
+    (folder / "copy.parquet").write_bytes((folder / "ab.parquet").read_bytes())
+    assert_refused(counted("merge", "ab.parquet", "copy.parquet", "-o", "out.parquet"), 4, "counts in common")
+
+
+def test_surveys_that_differ_in_limits_alone_are_told_apart(counted: Call, folder: Path) -> None:
+    (folder / "free.toml").write_text(SURVEY.replace("1.0", "0.05"))
+    assert counted("count", "free.toml", "a.csv", "-o", "free.parquet").code == 0
+    ending = counted("merge", "a.parquet", "free.parquet", "-o", "out.parquet")
+    assert_refused(
+        ending, 4, "different surveys", "epsilon=0.05), at most 2 reports of one person; TruncatedGeometric("
+    )
+    assert_refused(counted("estimate", "free.toml", "a.parquet"), 4, "at most 2 reports of one person; this one has")
+
+
 def test_a_pool_is_over_its_limit_only_by_files_of_one_survey(counted: Call, folder: Path) -> None:
     (folder / "once.toml").write_text(SURVEY + "[limits]\nreports = 1\n")
     assert counted("count", "once.toml", "a.csv", "-o", "other.parquet").code == 0
@@ -218,3 +252,15 @@ def test_a_file_is_counted_once_by_whatever_name(tmp_path: Path) -> None:
             cf.count([one, other], survey)
     (tmp_path / "other.csv").write_text("report\n3\n")
     assert cf.count([one, tmp_path / "other.csv"], survey).total == 2
+
+
+def test_a_copy_of_reports_is_said(call: Call, folder: Path) -> None:
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    for name in ("a", "b"):
+        assert call("privatize", "survey.toml", "values.csv", "-o", f"{name}.csv").code == 0
+    assert call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet").err == ""
+    for suffix in ("", "-metadata.json"):
+        (folder / f"b.csv{suffix}").write_bytes((folder / f"a.csv{suffix}").read_bytes())
+    ending = call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet")
+    told = "a.csv, b.csv hold the same bytes: if they are copies, their people are counted 2 times"
+    assert told in " ".join(ending.out.split())

@@ -79,6 +79,7 @@ def test_a_pipe_is_counted(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="process substitution is for POSIX")
+@pytest.mark.slow
 def test_process_substitution(save: Save, tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(AGES.text())
     save("report\n3\nx\n", "a.csv")
@@ -99,6 +100,7 @@ def test_process_substitution(save: Save, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are for POSIX")
 @pytest.mark.parametrize("command", ["count", "merge"])
+@pytest.mark.slow
 def test_an_interruption_inside_duckdb_ends_quietly(tmp_path: Path, command: str) -> None:
     """As Ctrl-C has it: exit code 130, no traceback and no output. The query is one that would not end."""
     code = (
@@ -154,6 +156,7 @@ def test_merging_keeps_the_rejected_rows_of_all_files(save: Save, tmp_path: Path
     )
 
 
+@pytest.mark.slow
 def test_pooled_counts_stay_with_their_survey_in_any_order(tmp_path: Path) -> None:
     """Three surveys, merged twice in orders that are not that of their fingerprints."""
     surveys = [

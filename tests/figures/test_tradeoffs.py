@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import confide as cf
@@ -47,6 +48,25 @@ def test_a_target_is_drawn_and_the_drawing_is_the_same_again() -> None:
     plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0), target_emd=0.2)
     assert "target" in legend(plan)
     assert to_svg(draw_tradeoff(plan)) == to_svg(draw_tradeoff(plan))
+
+
+def test_the_range_over_shapes_is_a_band() -> None:
+    plan = cf.plan(
+        cf.TruncatedGeometric(cf.Integers(0, 3), 1.0),
+        people=400,
+        repeats=4,
+        cache=False,
+        method=cf.IBU(),
+        mechanisms=(),
+    )
+    people, epsilon = draw_tradeoff(plan).axes
+    assert legend(plan) == ["range over all shapes", "the plan", f"worst shape: {plan.guess.name}"]
+    for axes, along in ((people, "by_people"), (epsilon, "by_epsilon")):
+        corners = np.asarray(axes.collections[0].get_paths()[0].vertices)[:, 1]
+        means = [point.mean for one in plan.outlooks for point in getattr(one, along).predictions]
+        assert corners.min() == pytest.approx(min(means))
+        assert corners.max() == pytest.approx(max(means))
+        assert len([line for line in axes.lines if line.get_alpha()]) == len(plan.outlooks)
 
 
 def test_without_epsilon_and_rivals_one_curve_is_left() -> None:

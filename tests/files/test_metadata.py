@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cli.surveys import FINITE, some_values, survey
 from tests.counting.conftest import AGES, CELLS, COLOURS
 
 import confide as cf
@@ -60,13 +61,24 @@ def test_a_file_of_values_becomes_reports_that_know_their_survey(tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("survey", [COLOURS, CELLS])
-def test_reports_of_every_kind_are_read_again(tmp_path: Path, name: str, survey: cf.Survey) -> None:
-    people = survey.alphabet.decode(np.arange(survey.alphabet.size).repeat(30))
-    reports = survey.mechanism.privatize(people)
-    cf.write_reports(tmp_path / name, reports, survey)
-    assert read_reports(tmp_path / name, survey).counts == cf.tally(reports)
-    assert count(tmp_path / name, survey) == cf.tally(reports)
+@pytest.mark.parametrize("contract", [COLOURS, CELLS])
+def test_every_format_is_read_again(tmp_path: Path, name: str, contract: cf.Survey) -> None:
+    people = contract.alphabet.decode(np.arange(contract.alphabet.size).repeat(30))
+    reports = contract.mechanism.privatize(people)
+    cf.write_reports(tmp_path / name, reports, contract)
+    assert read_reports(tmp_path / name, contract).counts == cf.tally(reports)
+    assert count(tmp_path / name, contract) == cf.tally(reports)
+
+
+@pytest.mark.parametrize("kind", FINITE)
+def test_every_mechanism_writes_what_is_read(tmp_path: Path, kind: str) -> None:
+    contract = survey(FINITE[kind])
+    reports = contract.mechanism.privatize(some_values(contract.alphabet))
+    for name in ("r.csv", "r.parquet"):
+        cf.write_reports(tmp_path / name, reports, contract)
+        found = read_reports(tmp_path / name, contract).counts
+        assert found == cf.tally(reports)
+        assert found.origin.is_secure
 
 
 def test_a_companion_follows_the_convention(tmp_path: Path) -> None:
@@ -121,6 +133,16 @@ def test_reports_of_another_survey_are_refused(tmp_path: Path, reader: str, name
     assert repr(OTHER.mechanism) in told
     renamed = replace(AGES, name="years", title="The same, called otherwise")
     assert READERS[reader](path, renamed).total == len(PEOPLE)
+
+
+def test_limits_are_part_of_a_survey_and_not_of_its_mechanism(tmp_path: Path) -> None:
+    limited = replace(AGES, most_reports=1)
+    path = made(tmp_path, "r.csv", limited)
+    assert count(path, AGES.mechanism).origin.is_secure
+    with pytest.raises(DataFileError, match=r"such as \[limits\], differ"):
+        count(path, AGES)
+    with pytest.raises(DataFileError, match="made under another survey"):
+        count(path, OTHER.mechanism)
 
 
 def append(path: Path) -> None:
@@ -383,7 +405,7 @@ def test_a_companion_that_cannot_be_written_leaves_no_reports(tmp_path: Path) ->
 
 
 def test_streams_and_devices_have_no_companion(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    cf.write_reports("-", [3, 4], AGES)
+    cf.write_reports("-", [3, 4], AGES, keep_order=True)
     assert capsysbinary.readouterr().out == b"report\n3\n4\n"
     cf.write_reports("/dev/null", [3, 4], AGES)
     assert not Path("/dev/null-metadata.json").exists()

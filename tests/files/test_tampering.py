@@ -231,6 +231,7 @@ def test_a_harmless_edit_changes_nothing(path: Path, tmp_path: Path, name: str) 
     assert sorted_counts(read_counts(path).groups[()][0]) == COUNTS
 
 
+@pytest.mark.slow
 def test_damaged_bytes_are_noticed(tmp_path: Path) -> None:
     for name, tamper in at_random():
         path = tmp_path / "c.parquet"
@@ -242,6 +243,7 @@ def test_damaged_bytes_are_noticed(tmp_path: Path) -> None:
             raise AssertionError(name) from error
 
 
+@pytest.mark.slow
 def test_no_single_bit_changes_the_answer(path: Path) -> None:
     """In every byte of the file: what is not noticed by one check is noticed by another."""
     whole = path.read_bytes()
@@ -287,6 +289,7 @@ def test_a_tampered_file_of_counts_as_csv(tmp_path: Path) -> None:
             assert found is not None or "c.csv" in told
 
 
+@pytest.mark.slow
 def test_random_damage_to_csv_is_an_error_or_rows(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     for number, (name, tamper) in enumerate(at_random()):

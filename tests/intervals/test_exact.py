@@ -95,6 +95,7 @@ few = settings(max_examples=25)
     epsilon=st.sampled_from([0.3, 1.0]),
     level=st.sampled_from([0.5, 0.95]),
 )
+@pytest.mark.slow
 def test_the_likelihood_allows_what_a_search_of_all_distributions_allows(
     counts: list[int], weights: list[float], epsilon: float, level: float
 ) -> None:

@@ -270,6 +270,7 @@ def test_a_band_says_what_it_is_and_cannot_be_written_to() -> None:
         band.low[0] = 1.0
 
 
+@pytest.mark.slow
 def test_what_single_values_rest_on_depends_on_what_the_method_believes() -> None:
     assert "solved again by IBU" in estimate(COUNTS, MECHANISM, IBU()).interval().rests_on
     assert "whatever the method" in estimate(COUNTS, MECHANISM, MLE()).interval().rests_on

@@ -162,6 +162,7 @@ def test_every_mechanism_is_as_it_declares(mechanism: cf.Mechanism) -> None:
 
 @given(mechanism=all_mechanisms)
 @settings(max_examples=60)
+@pytest.mark.slow
 def test_any_small_mechanism_is_as_it_declares(mechanism: cf.Mechanism) -> None:
     if mechanism.alphabet.size <= LARGEST:
         check_facts(mechanism)

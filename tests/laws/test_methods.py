@@ -177,6 +177,7 @@ def test_the_certificate_is_at_most_n_times_the_largest_gain_less_one(mechanism:
 
 
 @given(mechanism=mechanisms, seed=st.integers(0, 1000))
+@pytest.mark.slow
 def test_the_certificate_closes_as_ibu_climbs(mechanism: Mechanism, seed: int) -> None:
     counts = drawn_counts(mechanism, 200, seed)
     early = estimate(counts, mechanism, IBU(1e-300, iteration_limit=1))

@@ -136,6 +136,7 @@ def drawn_shares(mechanism: cf.Mechanism, index: int, people: int) -> Array:
 
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
+@pytest.mark.slow
 def test_reports_are_drawn_from_the_weights(mechanism: cf.Mechanism) -> None:
     people = 60_000
     seen = drawn_shares(mechanism, 3, people)
@@ -162,6 +163,7 @@ def test_the_audit_is_right(mechanism: cf.Mechanism) -> None:
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
 @pytest.mark.parametrize("method", [cf.IBU(), cf.MLE(), None], ids=["IBU", "MLE", "default"])
+@pytest.mark.slow
 def test_likelihood_and_certificate_are_those_of_the_matrix(mechanism: cf.Mechanism, method: cf.Method | None) -> None:
     counts = reports_of(mechanism)
     answer = cf.estimate(counts, mechanism) if method is None else cf.estimate(counts, mechanism, method)
@@ -189,6 +191,7 @@ def test_the_truth_is_recovered(mechanism: cf.Mechanism) -> None:
 
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
+@pytest.mark.slow
 def test_the_diagnosis_is_that_of_the_matrix(mechanism: cf.Mechanism) -> None:
     counts = reports_of(mechanism)
     answer = cf.diagnose(counts, mechanism)
@@ -224,6 +227,7 @@ def test_a_diagnosis_counts_bit_vectors() -> None:
 
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
+@pytest.mark.slow
 def test_intervals_hold_the_truth(mechanism: cf.Mechanism) -> None:
     truth = truth_of(mechanism)
     answer = cf.estimate(reports_of(mechanism, 20_000, seed=3), mechanism, cf.MLE())
@@ -237,6 +241,7 @@ def test_intervals_hold_the_truth(mechanism: cf.Mechanism) -> None:
 
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
+@pytest.mark.slow
 def test_there_is_a_page(mechanism: cf.Mechanism) -> None:
     survey, counts = cf.Survey(mechanism, "answer", "A survey of our own"), reports_of(mechanism)
     outcome = cf.assess(counts, mechanism, cf.IBU(), truth=truth_of(mechanism))
@@ -263,6 +268,7 @@ def test_inverting_bits_knows_both_probabilities() -> None:
         cf.estimate(reports_of(OWN["square wave"]), OWN["square wave"], cf.BitInversion())
 
 
+@pytest.mark.slow
 def test_its_variance_is_the_published_one() -> None:
     """4 e^epsilon / (e^epsilon - 1)^2 for a value that nobody has: 3.68 at epsilon 1."""
     mechanism = OptimizedUnary(COLOURS, 1.0)
@@ -339,6 +345,7 @@ def test_as_many_bit_vectors_as_values_are_not_enough_by_count() -> None:
     assert strict_concavity(mechanism, cf.tally([0b001, 0b010, 0b111])).verdict is Verdict.YES
 
 
+@pytest.mark.slow
 def test_many_bits_are_no_hindrance() -> None:
     mechanism = OptimizedUnary(cf.Integers(0, 199), 3.0)
     counts = cf.tally(mechanism.privatize(np.arange(20_000) % 50, rng=1))

@@ -57,6 +57,7 @@ def path_of(counts: Counts, mechanism: Mechanism, method: IBU) -> tuple[list[flo
 
 @pytest.mark.parametrize("start", ["uniform", "given"])
 @every_mechanism
+@pytest.mark.slow
 def test_every_iterate_is_the_papers(mechanism: Mechanism, start: str) -> None:
     size, counts = mechanism.alphabet.size, some_counts(mechanism)
     theta = np.full(size, 1 / size) if start == "uniform" else np.arange(1, size + 1) / (size * (size + 1) / 2)
@@ -82,6 +83,7 @@ def test_log_likelihood_is_the_papers(mechanism: Mechanism) -> None:
 
 
 @given(seed=st.integers(0, 10**6), place=st.integers(0, len(MECHANISMS) - 1))
+@pytest.mark.slow
 def test_likelihood_never_decreases(seed: int, place: int) -> None:
     mechanism = MECHANISMS[place]
     path, _ = path_of(some_counts(mechanism, seed), mechanism, IBU(1e-9, iteration_limit=300))

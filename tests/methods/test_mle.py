@@ -48,6 +48,7 @@ def test_every_family_is_certified(mechanism: Mechanism) -> None:
 
 
 @given(mechanism=all_mechanisms, seed=st.integers(0, 1000))
+@pytest.mark.slow
 def test_any_small_mechanism_is_certified(mechanism: Mechanism, seed: int) -> None:
     answer = estimate(drawn_counts(mechanism, 200, seed), mechanism, MLE())
     assert answer.status is Status.CERTIFIED

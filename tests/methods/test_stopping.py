@@ -61,6 +61,7 @@ def test_each_rule_is_shown() -> None:
     assert repr(IBU(stop="held-out", seed=3)) == "IBU(stop='held-out', folds=5, seed=3, iteration_limit=100,000)"
 
 
+@pytest.mark.slow
 def test_a_certificate_stops_it_only_where_it_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search goes by g as float64 has it; "certified" is said of what holds with its rounding errors in it."""
     usual = estimate(COUNTS, MECHANISM, IBU(stop="certificate", tolerance=1.0))

@@ -95,6 +95,7 @@ def test_planar_laplace_on_a_small_square() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_borders_that_break_a_promise_and_borders_that_keep_it() -> None:
     # The corner's sum stops early, so that qif's corner tells two cells apart by half as much again as is promised.
     grid = Grid(20, 20)

@@ -41,6 +41,7 @@ def band_of(estimate: cf.Estimate) -> Band:
     return Band(estimate.alphabet, shares, 0.5 * shares, 0.5 * shares + 0.5, 0.95, "a test")
 
 
+@pytest.mark.slow
 def test_a_band_has_its_low_end_below_and_belongs_to_the_first_estimate_alone(shown: Shown) -> None:
     survey, counts, _ = case("line")
     outcomes = assess(survey, counts, cf.IBU(), cf.Inversion("project"))
@@ -58,6 +59,7 @@ def test_a_band_has_its_low_end_below_and_belongs_to_the_first_estimate_alone(sh
     )
 
 
+@pytest.mark.slow
 def test_the_ends_of_a_band_are_two_maps(shown: Shown) -> None:
     survey, counts, _ = case("grid")
     outcomes = assess(survey, counts, cf.IBU())
@@ -69,6 +71,7 @@ def test_the_ends_of_a_band_are_two_maps(shown: Shown) -> None:
     assert (high.distribution == band.high).all()
 
 
+@pytest.mark.slow
 def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
     part = cf.RandomizedResponse(cf.Integers(0, 5), 3.0)
     mechanism = cf.Product(part, part)
@@ -83,6 +86,7 @@ def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
     assert second.distribution.max() < 0.4
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     survey, counts, _ = case("line")
     outcomes = assess(survey, counts, cf.IBU(delta=10.0), cf.IBU(delta=1e-9))

@@ -78,10 +78,10 @@ def test_sentences_on_halving_are_true() -> None:
     certain = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=30.0)
     none = cf.plan(certain, [1.0, 0.0], people=50, method=cf.MLE(), repeats=4, mechanisms=(), cache=False)
     assert none.obstacle is Obstacle.NO_ERROR
-    assert headline(none).endswith("total variation of 0; nothing is left to halve.")
+    assert "total variation of 0; nothing is left to halve." in headline(none)
     blind = cf.FromMatrix(cf.Categories(["a", "b"]), [[0.5, 0.5], [0.5, 0.5]])
     never = cf.plan(blind, [0.9, 0.1], people=50, method=cf.IBU(), repeats=4, mechanisms=(), cache=False)
-    assert headline(never).endswith("more people do not lower it, as far as was simulated.")
+    assert "more people do not lower it, as far as was simulated." in headline(never)
 
 
 def test_a_slope_and_its_margin() -> None:

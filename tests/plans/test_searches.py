@@ -9,8 +9,8 @@ import pytest
 
 import confide as cf
 from confide.errors import UnreachableTargetError
-from confide.plans.curves import Search
 from confide.plans.measures import Prediction, student
+from confide.plans.searches import Search
 
 
 def search(error: Callable[[float], float], target: float, scatter: float = 0.02) -> Search:

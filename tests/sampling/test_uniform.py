@@ -54,6 +54,7 @@ def p_value(shuffle: Callable[[Bits], object], draws: int) -> float:
     return float(chisquare([drawn.count(order) for order in ORDERS]).pvalue)
 
 
+@pytest.mark.slow
 def test_every_order_is_equally_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     assert p_value(lambda bits: permutation(4, bits), 12_000) > 0.001
     monkeypatch.setattr("confide.sampling.bits.BUCKETS", 2)

@@ -182,6 +182,7 @@ def test_good_surveys_are_called_bad_about_one_time_in_twenty(kind: Any) -> None
     assert shares_of_warnings(wrong, mechanism, HUMP, 20_000, 5) >= 0.8
 
 
+@pytest.mark.slow
 def test_p_values_of_bit_vectors_are_uniform_and_of_a_wrong_epsilon_are_not() -> None:
     bits = cf.Rappor(cf.Integers(0, 29), 1.5)
     truth = np.full(30, 1 / 30)
@@ -265,6 +266,7 @@ def test_bits_that_stand_together_or_are_never_set_are_seen() -> None:
 # ---- pools and groups ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pool_fits_where_all_of_its_parts_do_and_is_bad_where_one_is_not() -> None:
     sharp, bits = cf.TruncatedGeometric(YEARS, 0.1), cf.Rappor(YEARS, 2.0)
     good = [(survey(LINE, 20_000), LINE), (survey(sharp, 20_000, 2), sharp), (survey(bits, 2000, 3), bits)]
@@ -280,6 +282,7 @@ def test_parts_of_a_pool_that_are_of_different_populations_are_a_bad_fit() -> No
     assert fit_pool(mixed).is_bad
 
 
+@pytest.mark.slow
 def test_the_bad_one_of_many_groups_is_found_and_no_other() -> None:
     groups = {number: survey(LINE, 3000, number) for number in range(12)}
     assert not fit_groups(groups, LINE).is_bad
@@ -289,6 +292,7 @@ def test_the_bad_one_of_many_groups_is_found_and_no_other() -> None:
     assert "\n7: These reports do not come from" in str(answer)
 
 
+@pytest.mark.slow
 def test_a_fault_that_all_groups_share_shows_in_all_of_them_together() -> None:
     groups = {number: survey(cf.TruncatedGeometric(YEARS, 0.06), 2000, number) for number in range(15)}
     assert fit_groups(groups, LINE).together.is_bad
@@ -480,6 +484,7 @@ def test_the_law_of_the_number_of_ones_is_that_of_the_exact_weights() -> None:
         assert ones_law(4, *rates_of(rappor)) == pytest.approx(law)
 
 
+@pytest.mark.slow
 def test_answers_do_not_depend_on_anything_but_the_reports() -> None:
     counts = survey(cf.Exponential(YEARS, 0.055))
     assert fit(counts, cf.Exponential(YEARS, 0.05)) == fit(counts, cf.Exponential(YEARS, 0.05))

@@ -230,6 +230,7 @@ def bounded(mechanism: Mechanism, reports: NDArray[Any], margin: int = 6) -> Mec
 @pytest.mark.parametrize("mechanism", [*LINES, *PLANES], ids=label)
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=5, deadline=None)
+@pytest.mark.slow
 def test_an_unbounded_estimate_is_the_one_on_a_wide_alphabet(mechanism: Mechanism, seed: int) -> None:
     centre = 3 if isinstance(mechanism.alphabet, Integers) else (3, 4)
     reports = np.asarray(mechanism.privatize([centre] * 40, rng=seed))

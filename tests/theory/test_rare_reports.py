@@ -30,6 +30,7 @@ def diagnose_problem(mechanism: cf.FromMatrix, counts: cf.Counts) -> cf.Diagnosi
     return cf.diagnose(counts, mechanism)
 
 
+@pytest.mark.slow
 def test_one_report_in_a_million_million_does_not_free_the_others() -> None:
     rows = [[0.9, 0.1, 0], [0.5, 0.5, 0], [0, 1, 0], [0.8, 0.1, 0.1], [0, 0, 1]]
     answer = diagnose_problem(*problem(rows, [9 * 10**11, 10**11, 1]))
@@ -159,6 +160,7 @@ def test_a_solver_that_gives_up_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -
     assert "more than is computed here" in str(answer)
 
 
+@pytest.mark.slow
 def test_a_million_values_cost_what_the_reports_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     solve = maximum_set_module.maximum_set_of

@@ -110,6 +110,7 @@ def test_a_query_that_raises_names_the_value() -> None:
         cf.diagnose(None, mechanism).query(lambda value: 1 / value > 0)
 
 
+@pytest.mark.slow
 def test_one_of_a_thing() -> None:
     one = cf.FromMatrix(cf.Integers(1, 1), [[0.5, 0.5]], cf.Integers(1, 2))
     words = str(cf.diagnose(cf.tally([1]), one))

@@ -97,7 +97,8 @@ def count(  # noqa: PLR0913 - one argument an option
 
     Every row is accepted or rejected, and both are told. Rows that cannot be used are left out and named; with
     --strict they are an error. Only the report, its count and the columns of --by get into the output. A column called
-    'count' says how often a row's report was seen.
+    'count' says how often a row's report was seen. Metadata of the reports are read first: files of another survey, or
+    that were changed since, are refused; of files without any it is not known how they were made, and that is said.
     """
     contract, paths = load_survey(survey), reports or []
     request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names(by))

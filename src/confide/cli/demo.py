@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from confide.alphabets import Integers
+from confide.cli.numbers import as_count
 from confide.cli.terminal import progress, say, say_exactly, show, show_pairs, warn
 from confide.comparisons import Outcome, assess
 from confide.counts import Counts, tally
@@ -35,7 +36,9 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page.")] = Path(
         "confide-demo.html"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="The noise is simulated; another seed, other noise.")] = 7,
+    seed: Annotated[
+        int, typer.Option(parser=as_count, metavar="N", help="The noise is simulated; another seed, other noise.")
+    ] = 7,
 ) -> None:
     """Blur 48,842 real ages and recover their distribution.
 

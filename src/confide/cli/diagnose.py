@@ -236,7 +236,7 @@ def _render(
         return to_json(_record(survey, gathered, diagnosis, answers)) + "\n"
     from confide.pages import diagnosis_page
 
-    return diagnosis_page(survey, diagnosis, answers)
+    return diagnosis_page(survey, diagnosis, answers, () if gathered is None else gathered.notes)
 
 
 def _show_in_words(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
 from confide.cli.groups import Wanted, estimate_each_group
+from confide.cli.numbers import as_amount, as_count
 from confide.cli.terminal import (
     console,
     fit_line,
@@ -106,6 +107,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     delta: Annotated[
         float | None,
         typer.Option(
+            parser=as_amount,
+            metavar="X",
             help=f"For ibu: stop when a step changes the total log-likelihood by less. [default: {IBU().delta:g}]",
             show_default=False,
         ),
@@ -113,6 +116,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     iteration_limit: Annotated[
         int | None,
         typer.Option(
+            parser=as_count,
+            metavar="N",
             help=f"Give up after so many iterations. [default: ibu {IBU().iteration_limit:,}, "
             f"mle {MLE().iteration_limit:,}]",
             show_default=False,
@@ -121,6 +126,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     interval: Annotated[
         float | None,
         typer.Option(
+            parser=as_amount,
             metavar="LEVEL",
             help="Also give intervals that hold the truth this often, such as 0.95: in the table, as columns low and "
             "high of a CSV file, and as a band in the page.",
@@ -312,7 +318,8 @@ def _render(
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
 
-    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers)
+    notes = gathered.notes
+    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers, notes=notes)
 
 
 def _show_in_words(

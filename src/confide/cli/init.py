@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from confide.checks import check_choice
+from confide.checks import check_choice, check_count
+from confide.cli.numbers import as_count
 from confide.cli.terminal import say, say_exactly
 from confide.errors import InvalidParameterError
 from confide.files import write_text
@@ -298,7 +299,8 @@ def init(
     reports: Annotated[
         int | None,
         typer.Option(
-            min=1,
+            parser=as_count,
+            metavar="N",
             help="Limit how many reports one person may make; what is promised for each adds up.",
             show_default=False,
         ),
@@ -310,6 +312,8 @@ def init(
     A survey names the values that a person may have and the mechanism that blurs them. Its comments explain every key
     and list the other mechanisms that fit.
     """
+    if reports is not None:
+        check_count("--reports", reports, 1)
     if path.exists() and not force and str(path) != "-":
         raise InvalidParameterError(f"{path} exists already. Name another file, or overwrite it with --force.")
     write_text(path, example_survey(*_choose(alphabet, mechanism), path, reports))

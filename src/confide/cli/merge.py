@@ -41,7 +41,8 @@ def merge(
     allow_copies: Annotated[
         bool,
         typer.Option(
-            "--allow-copies", help="Also add files that are byte for byte the same, if they count different people."
+            "--allow-copies",
+            help="Also add files that are byte for byte the same, or sums of the same, if they count different people.",
         ),
     ] = False,
     strict: Annotated[
@@ -78,7 +79,7 @@ def merge(
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
     pairs += noise_lines(heading.origin(heading.rows.people))
-    pairs += [("Promise", describe_merged(heading))]
+    pairs += [("Promise of the survey", describe_merged(heading))]
     show_pairs(pairs)
 
 

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from confide.cli.numbers import as_amount, as_count
 from confide.cli.terminal import say, say_exactly, show, show_json, ticker
 from confide.cli.usage import (
     AsJson,
     MethodName,
+    Rejects,
     SurveyPath,
     check_formats,
     check_outputs,
     choose_method,
     outputs_option,
 )
+from confide.errors import InvalidParameterError
 from confide.files import to_json, write_text
-from confide.plans import METHOD, REPEATS, Plan
+from confide.plans import METHOD, REPEATS, SHAPE_REPEATS, SHAPES, Plan
+from confide.plans.measures import Prediction
+from confide.plans.planning import expected_surveys
 from confide.plans.planning import plan as make_plan
-from confide.plans.records import expected, headline, plan_csv, plan_record, remarks, trouble_of, width_meaning
-from confide.plans.rivals import ALL, promise, with_epsilon
+from confide.plans.records import (
+    expected,
+    headline,
+    plan_csv,
+    plan_record,
+    range_cell,
+    remarks,
+    solved_cell,
+    trouble_of,
+    width_meaning,
+)
+from confide.plans.rivals import ALL, promise, with_epsilon, within
 from confide.surveys import Survey, load_survey
 
 if TYPE_CHECKING:
@@ -29,8 +48,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 EXAMPLES = (
-    "confide plan survey.toml --people 50000 --guess adult_ages",
-    "confide plan survey.toml --people 50000 --target-emd 0.5 --guess adult_ages    # which epsilon?",
+    "confide plan survey.toml --people 50,000    # from the best shape of the truth to the worst",
+    "confide plan survey.toml --people 50,000 --guess adult_ages",
+    "confide plan survey.toml --people 50,000 --target-emd 0.5 --guess adult_ages    # which epsilon?",
     "confide plan survey.toml --epsilon 0.05 --target-emd 0.5 --guess adult_ages    # how many people?",
     'confide plan survey.toml --query "age >= 65" --target-width 0.01 --guess estimate.csv -o plan.html',
 )
@@ -39,6 +59,12 @@ FORMATS = (".html", ".csv", ".json", ".png")
 
 NONE = "none"
 
+TIMED = 4
+"""Surveys after which the time of all is told; every setting has as many."""
+
+WORTH_TELLING = 15.0
+"""Seconds below which nobody needs to be told."""
+
 MARK = "plan"
 """Stands behind the plan's own row: where bold letters do not show, as in a pipe, a word does."""
 
@@ -46,14 +72,24 @@ MARK = "plan"
 def plan(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     *,
-    people: Annotated[int | None, typer.Option(help="How many people will report.", show_default=False)] = None,
+    people: Annotated[
+        int | None,
+        typer.Option(parser=as_count, metavar="N", help="How many people will report.", show_default=False),
+    ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="What they are promised. [default: the survey's, unless solved for]", show_default=False),
+        typer.Option(
+            parser=as_amount,
+            metavar="X",
+            help="What they are promised. [default: the survey's, unless solved for]",
+            show_default=False,
+        ),
     ] = None,
     target_emd: Annotated[
         float | None,
         typer.Option(
+            parser=as_amount,
+            metavar="X",
             help="The expected earth mover's distance from the truth to reach; on categories, the total variation.",
             show_default=False,
         ),
@@ -61,6 +97,8 @@ def plan(  # noqa: PLR0913 - one argument an option
     target_width: Annotated[
         float | None,
         typer.Option(
+            parser=as_amount,
+            metavar="X",
             help="With --query: the half-width to reach that holds its answer in 95 of 100 surveys, as a share.",
             show_default=False,
         ),
@@ -74,13 +112,24 @@ def plan(  # noqa: PLR0913 - one argument an option
         ),
     ] = None,
     guess: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="GUESS",
-            help="What the truth may look like: uniform, a bundled dataset (confide datasets), a file that confide "
-            "estimate -o wrote, or a file of values.",
+            help="What the truth may look like: a bundled dataset (confide datasets), a file that confide estimate -o "
+            f"wrote, a file of values, or a shape ({', '.join(SHAPES)}). [default: all of these shapes, and the range "
+            "over them]",
+            show_default=False,
         ),
-    ] = "uniform",
+    ] = None,
+    span: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW..HIGH|ROWSxCOLUMNS",
+            help="For a survey of unbounded values: between which they will lie, such as 0..99, or on how large a map, "
+            "such as 20x14.",
+            show_default=False,
+        ),
+    ] = None,
     mechanisms: Annotated[
         str | None,
         typer.Option(
@@ -90,8 +139,18 @@ def plan(  # noqa: PLR0913 - one argument an option
         ),
     ] = None,
     method: MethodName = None,
-    repeats: Annotated[int, typer.Option(help="Simulated surveys for each setting; more make it surer.")] = REPEATS,
-    seed: Annotated[int, typer.Option(help="The seed of the simulation.")] = 0,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            parser=as_count,
+            metavar="N",
+            help="Simulated surveys for each setting; more make it surer. "
+            f"[default: {REPEATS}, or {SHAPE_REPEATS} for each shape]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(parser=as_count, metavar="N", help="The seed of the simulation.")] = 0,
+    rejects: Rejects = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep simulated numbers.")] = False,
     output: Annotated[
         list[Path] | None, outputs_option("the plan as a .html page, .csv, .json or a .png picture")
@@ -102,15 +161,21 @@ def plan(  # noqa: PLR0913 - one argument an option
 
     Of --people, --epsilon and a target give two, and the third is solved for; the survey's own epsilon counts as given.
     The whole survey is simulated again and again with people drawn from the guess, so the plan is as good as the guess.
+    Without one it is made over several unlike shapes: the range is given, and a target is met for the worst of them.
     Every number comes with the simulation's own error. Pairs and categories are measured in total variation, all else
     in the earth mover's distance (EMD). A target that cannot be reached ends with exit code 5. Simulated numbers are
     kept in your cache folder, or in the one that CONFIDE_CACHE names.
     """
     outputs = output or []
     check_formats(outputs, FORMATS)
-    check_outputs(outputs, [survey, *_file(guess)])
-    contract = load_survey(survey)
+    check_outputs([*outputs, rejects], [survey, *_file(guess)])
+    contract, kinds = load_survey(survey), _kinds(mechanisms)
+    limits = None if span is None else as_span(span)
+    is_solved = target_emd is not None or target_width is not None
     with ticker("Simulating") as tell:
+        mechanism = within(contract.mechanism, limits)
+        surveys = partial(expected_surveys, mechanism, guess, kinds, is_solved=is_solved, repeats=repeats)
+        clock = Clock(surveys, tell)
         made = make_plan(
             contract.mechanism,
             guess,
@@ -119,13 +184,15 @@ def plan(  # noqa: PLR0913 - one argument an option
             target_emd=target_emd,
             target_width=target_width,
             query=query,
-            mechanisms=_kinds(mechanisms),
+            mechanisms=kinds,
             method=METHOD if method is None else choose_method(method),
             repeats=repeats,
             seed=seed,
             cache=not no_cache,
-            follow=lambda what, repeat, of: tell(f"{what}: repeat {repeat} of {of}"),
+            follow=clock.follow,
             name=contract.name,
+            rejects=rejects,
+            span=limits,
         )
     _write(outputs, contract, made)
     if as_json:
@@ -136,8 +203,50 @@ def plan(  # noqa: PLR0913 - one argument an option
         say_exactly(f"Wrote {path}")
 
 
-def _file(guess: str) -> list[Path]:
-    return [Path(guess)] if Path(guess).is_file() else []
+def as_span(text: str) -> tuple[int, int]:
+    """Return the two numbers of a span.
+
+    >>> as_span("-5..120"), as_span("20x14")
+    ((-5, 120), (20, 14))
+    """
+    found = re.fullmatch(r"\s*([+-]?[0-9]{1,18})\s*(?:[.]{2}|x)\s*([+-]?[0-9]{1,18})\s*", text)
+    if found is None:
+        raise InvalidParameterError(f"--span must be two numbers, such as 0..99, or 20x14 for a map; got {text!r}.")
+    return int(found[1]), int(found[2])
+
+
+class Clock:
+    """Tells on standard error what is simulated and, once a few surveys were, about how long all of it takes."""
+
+    def __init__(self, surveys: Callable[[], int], tell: Callable[[str], None]) -> None:
+        self.surveys, self.tell, self.times = surveys, tell, list[float]()
+
+    def follow(self, what: str, repeat: int, of: int) -> None:
+        """Hear that a survey is about to be simulated."""
+        self.tell(f"{what}: repeat {repeat} of {of}")
+        if len(self.times) == TIMED:
+            return
+        self.times.append(time.perf_counter())
+        if len(self.times) == TIMED:
+            # The first one also sets everything up, which the others need not.
+            seconds = self.surveys() * (self.times[-1] - self.times[1]) / (TIMED - 2)
+            if seconds >= WORTH_TELLING:
+                say(f"This takes about {duration(seconds)}: {self.surveys():,} simulated surveys.", stderr=True)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in a few words.
+
+    >>> duration(44), duration(170), duration(7000)
+    ('40 seconds', '3 minutes', '2 hours')
+    """
+    if seconds < 90:
+        return f"{max(10, round(seconds, -1)):.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.0f} hours"
+
+
+def _file(guess: str | None) -> list[Path]:
+    return [Path(guess)] if guess is not None and Path(guess).is_file() else []
 
 
 def _kinds(mechanisms: str | None) -> list[str] | str | None:
@@ -182,13 +291,37 @@ def _show_in_words(survey: Survey, made: Plan) -> None:
     say(survey.title, style="bold")
     say()
     say(headline(made))
+    if made.outlooks:
+        show(_table_of_shapes(made))
     show(_table(made))
     for sentence in [width_meaning(made), *remarks(made)]:
         if sentence:
             say(f"- {sentence}")
+    if made.guess.account is not None:
+        say(f"- The guess was read from {made.guess.account.description}.")
     for rival in made.rivals:
         if rival.prediction is None:
             say(f"- {rival.mechanism.kind} could not be simulated: {trouble_of(rival)}")
+
+
+def _table_of_shapes(made: Plan) -> RenderableType:
+    """Return what to expect of every shape, from the best to the worst."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    takes = [] if made.answer is None else ["the target takes"]
+    for column in ("shape of the truth", _heading(made), *takes, ""):
+        table.add_column(column, no_wrap=True)
+    for one in made.outlooks:
+        is_plan, taken = one.guess is made.guess, [] if made.answer is None else [solved_cell(one)]
+        cells = [one.guess.name, expected(made.measure, one.prediction), *taken, "worst" if is_plan else ""]
+        table.add_row(*cells, style="bold" if is_plan else "")
+    return table
+
+
+def _heading(made: Plan) -> str:
+    return "expected half-width" if width_meaning(made) else f"expected {made.measure.name}"
 
 
 def _table(made: Plan) -> RenderableType:
@@ -199,7 +332,7 @@ def _table(made: Plan) -> RenderableType:
     table.add_column("mechanism", no_wrap=True)
     table.add_column("people", justify="right", no_wrap=True)
     table.add_column("promise", no_wrap=True)
-    table.add_column("expected half-width" if width_meaning(made) else f"expected {made.measure.name}", no_wrap=True)
+    table.add_column(_heading(made), no_wrap=True)
     table.add_column("", no_wrap=True, min_width=len(MARK))
     for section in _sections(made):
         for people, kind, promised, error, is_plan in section:
@@ -214,15 +347,20 @@ Row = tuple[int, str, str, str, bool]
 """People, mechanism, promise, expected error, and whether this is the plan itself."""
 
 
+def _error(made: Plan, along: str, place: float, one: Prediction) -> str:
+    """Return the expected error at one place of the trade-off; without a guess, from the best shape to the worst."""
+    return range_cell(made, along, place)[0] if made.outlooks else expected(made.measure, one)
+
+
 def _sections(made: Plan) -> list[list[Row]]:
     """Return the table in three parts: more people, weaker privacy, other mechanisms."""
     kind, said = made.mechanism.kind, promise(made.mechanism)
     by_people: list[Row] = [
-        (int(people), kind, said, expected(made.measure, one), int(people) == made.people)
+        (int(people), kind, said, _error(made, "people", people, one), int(people) == made.people)
         for people, one in made.by_people.points.items()
     ]
     by_epsilon: list[Row] = [
-        (made.people, kind, promise(with_epsilon(made.mechanism, one)), expected(made.measure, there), False)
+        (made.people, kind, promise(with_epsilon(made.mechanism, one)), _error(made, "epsilon", one, there), False)
         for one, there in ({} if made.by_epsilon is None else made.by_epsilon.points).items()
         if one != made.epsilon
     ]

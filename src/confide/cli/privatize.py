@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
 from confide.errors import InvalidParameterError, SimulatedReportsWarning
@@ -76,7 +77,10 @@ def privatize(  # noqa: PLR0913 - one argument an option
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Reproducible noise and order, for simulation only: it protects nobody.", show_default=False
+            parser=as_count,
+            metavar="N",
+            help="Reproducible noise and order, for simulation only: it protects nobody.",
+            show_default=False,
         ),
     ] = None,
     rejects: Rejects = None,

@@ -139,7 +139,7 @@ def count(
     """
     contract = _as_survey(survey)
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
-    with open_ledger(source, request, engine, contract) as ledger:
+    with open_ledger(source, request, engine, survey if isinstance(survey, Mechanism) else contract) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
@@ -293,11 +293,12 @@ def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | No
 
 @contextlib.contextmanager
 def open_ledger(
-    source: Any, request: Request, engine: str = "duckdb", survey: Survey | None = None
+    source: Any, request: Request, engine: str = "duckdb", survey: Survey | Mechanism | None = None
 ) -> Iterator[Ledger]:
     """Count on an engine, and keep it open for what is to be asked of it.
 
-    With a survey, the metadata of files are read first, and files that do not belong to it are refused.
+    With a survey or its mechanism, the metadata of files are read first, and files that do not belong to it are
+    refused.
     """
     check_choice("engine", engine, ENGINES)
     if engine == "spark" or _is_spark(source):

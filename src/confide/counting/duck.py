@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -294,7 +295,7 @@ def merge_files(
     is_pool
         Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
     allow_copies
-        Whether files may be byte for byte the same; otherwise they are taken for one file that was copied.
+        Whether files may be byte for byte the same, or sums of the same; else they are taken for one that was copied.
     strict
         Whether to refuse more files than a survey allows reports of one person, as if the same people were in each.
 
@@ -306,14 +307,15 @@ def merge_files(
     files = [file for path in paths for file in expand(str(path))]
     refuse_repeated(files)
     headings = {file: read_heading(file) for file in files}
+    parts = {file: heading.parts or (_digest(file),) for file, heading in headings.items()}
     if not allow_copies:
-        _refuse_copies(files)
+        _refuse_copies(parts, headings)
     if not is_pool:
         _refuse_different(headings)
     _refuse_unlike(headings)
     surveys = {one.fingerprint: one for heading in headings.values() for one in heading.surveys}
     rows = sum((heading.rows for heading in headings.values()), Account())
-    behind = sum(heading.merged for heading in headings.values())
+    behind = tuple(itertools.chain.from_iterable(parts.values()))
     origins = _add_origins(headings, list(surveys))
     merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins)
     if strict and merged.is_over_limit:
@@ -359,18 +361,24 @@ def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
         raise DataFileError(f"{file} holds a report more than once. {AGAIN}")
 
 
-def _refuse_copies(files: Sequence[str]) -> None:
-    """Refuse a copy of another file: merged, its people would be counted twice."""
+def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, Heading]) -> None:
+    """Refuse a copy of another file, or one that another is the sum of: its people would be counted twice."""
     known: dict[str, str] = {}
-    for file in files:
-        with Path(file).open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        other = known.setdefault(digest, file)
-        if other != file:
-            raise DataFileError(
-                f"{file} is byte for byte the same as {other}; its people would be counted twice. Leave one out, or "
-                f"add --allow-copies if these are the counts of different people."
-            )
+    for file, digests in parts.items():
+        for digest in digests:
+            other = known.setdefault(digest, file)
+            if other != file:
+                is_copy = not headings[file].parts and not headings[other].parts
+                alike = f"is byte for byte the same as {other}" if is_copy else f"and {other} have counts in common"
+                raise DataFileError(
+                    f"{file} {alike}; {'its' if is_copy else 'these'} people would be counted twice. Leave one out, or "
+                    f"add --allow-copies if these are the counts of different people."
+                )
+
+
+def _digest(file: str) -> str:
+    with Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:32]
 
 
 def _key(name: str, heading: Heading) -> str:
@@ -433,7 +441,7 @@ def _marks(heading: Heading) -> set[str]:
 
 
 def _describe(heading: Heading) -> str:
-    return " and ".join(repr(survey.mechanism) for survey in heading.surveys)
+    return " and ".join(survey.contract for survey in heading.surveys)
 
 
 def _by(heading: Heading) -> str:

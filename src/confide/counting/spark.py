@@ -20,6 +20,7 @@ from confide.files.metadata import Metadata, Traces
 from confide.files.reading import find_fault
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import Places, Request, describe_misfit, require
+from confide.mechanisms import Mechanism
 from confide.surveys import Survey
 
 KINDS: dict[str, Kind] = {
@@ -53,7 +54,7 @@ class SparkLedger:
 
     query: Query
 
-    def __init__(self, request: Request, survey: Survey | None = None) -> None:
+    def __init__(self, request: Request, survey: Survey | Mechanism | None = None) -> None:
         self._request, self._survey, self._closing = request, survey, contextlib.ExitStack()
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []

@@ -32,7 +32,7 @@ from confide.theory.concavity import (
     uniqueness_of,
 )
 from confide.theory.consistency import Consistency, consistency
-from confide.theory.fit import Fit, fit
+from confide.theory.fit import Examination, Fit, examine
 from confide.theory.identification import Identification, identification, query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
@@ -40,6 +40,9 @@ from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
 from confide.theory.partitions import Partition, partition
 from confide.theory.spectra import LARGEST_DENSE
 from confide.theory.verdicts import Finding, Verdict
+
+BEYOND_DOUBT = 1e-3
+"""P-value of the fit below which no resolution is looked for: intervals would be of another mechanism's reports."""
 
 NEARLY_SURE = 0.99
 """Probability for which the number of people that bit vectors need is given."""
@@ -172,7 +175,19 @@ class Diagnosis:
     @cached_property
     def fit(self) -> Fit | None:
         """Whether the reports can come from the mechanism at all; None without reports."""
-        return None if self.counts is None or not self.has_reports else fit(self.counts, self.mechanism)
+        return None if self._examination is None else self._examination.test()
+
+    @property
+    def residuals(self) -> tuple[Alphabet, FloatArray] | None:
+        """The outputs, and by how many standard errors each was seen more or less than the best explanation expects.
+
+        None without reports, or where the outputs cannot be listed.
+        """
+        return None if self._examination is None else self._examination.residuals
+
+    @cached_property
+    def _examination(self) -> Examination | None:
+        return None if self.counts is None or not self.has_reports else examine([(self.counts, self.mechanism)])
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -183,7 +198,7 @@ class Diagnosis:
 
     @cached_property
     def resolution(self) -> Resolution | None:
-        """The narrowest windows whose shares the reports tell; None without reports, or with too many values.
+        """The narrowest windows whose shares the reports tell; None where :attr:`why_unresolved` says why.
 
         >>> import confide as cf
         >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -199,8 +214,10 @@ class Diagnosis:
 
     @cached_property
     def _resolved(self) -> Resolution | str:
-        if not self.has_reports:
+        if self.fit is None:
             return ""
+        if self.fit.p_value < BEYOND_DOUBT:
+            return "It would rest on the mechanism, from which they do not come."
         try:
             return self.estimate.resolution(self.error, self.level, name=self.name)
         except (TooLargeError, SolverError) as error:

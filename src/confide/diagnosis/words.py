@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from confide.diagnosis.answers import Diagnosis
     from confide.theory.maximum_set import MaximumSet
 
-_UNRESOLVED = "Which windows of values they tell was not found out. "
+_UNRESOLVED = "Which windows of values they tell is not known. "
 
 NEAR = 0.1
 """A Euclidean distance between distributions that is small, for an example."""

@@ -4,6 +4,7 @@ One look for all: the colours, fonts and lines of :mod:`confide.figures.style`. 
 its own (a line, a map, bars) and joins by standing in :func:`confide.figures.distributions.choose_scene`.
 """
 
+from confide.figures.certainty import draw_residuals, draw_windows
 from confide.figures.distributions import PanelSheet, draw_distributions, draw_sheet
 from confide.figures.maps import draw_classes
 from confide.figures.output import to_pdf, to_png, to_svg
@@ -21,9 +22,11 @@ __all__ = [
     "draw_distributions",
     "draw_path",
     "draw_ranges",
+    "draw_residuals",
     "draw_sheet",
     "draw_simplex",
     "draw_tradeoff",
+    "draw_windows",
     "to_pdf",
     "to_png",
     "to_svg",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def draw_tradeoff(plan: Plan) -> Figure:
     """Draw the expected error over people and over epsilon, on logarithmic axes, with the plan's own 95 % margins.
 
+    Without a guess the range over all shapes is a band, each of them a faint line, and the worst one stands out.
+
     >>> from confide import Integers, TruncatedGeometric, plan
     >>> mechanism = TruncatedGeometric(Integers(0, 3), epsilon=1.0)
     >>> made = plan(mechanism, [0.4, 0.3, 0.2, 0.1], people=500, repeats=4, cache=False)
@@ -30,7 +32,8 @@ def draw_tradeoff(plan: Plan) -> Figure:
     ['people', 'epsilon, per unit of distance', 'expected EMD']
     """
     curves = [plan.by_people, *([] if plan.by_epsilon is None else [plan.by_epsilon])]
-    if any(one.mean <= 0 for curve in curves for one in curve.predictions):
+    shapes = [curve for one in plan.outlooks for curve in (one.by_people, one.by_epsilon) if curve is not None]
+    if any(one.mean <= 0 for curve in [*curves, *shapes] for one in curve.predictions):
         raise InvalidParameterError("An expected error of 0 has no place on a logarithmic axis; there is no trade-off.")
     rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction and one.prediction.mean > 0}
     with style.styled():
@@ -39,7 +42,7 @@ def draw_tradeoff(plan: Plan) -> Figure:
         rows = figure.add_gridspec(1 + bool(rivals), len(curves), height_ratios=[3.4, height] if rivals else [1])
         first = _draw_curves(figure, rows, plan, curves)
         first.set_ylabel(_error_label(plan))
-        first.legend(loc="upper right", fontsize=9)
+        first.legend(loc="lower left" if plan.outlooks else "upper right", fontsize=9)
         if rivals:
             _draw_rivals(figure.add_subplot(rows[1, :]), plan, rivals)
     return figure
@@ -66,6 +69,7 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
 def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
+    _draw_range(axes, plan, curve)
     axes.errorbar(
         curve.places,
         [one.mean for one in curve.predictions],
@@ -74,7 +78,7 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
         marker="o",
         markersize=4.5,
         capsize=3,
-        label=plan.mechanism.kind,
+        label=f"worst shape: {plan.guess.name}" if plan.outlooks else plan.mechanism.kind,
     )
     here = float(plan.people) if curve.along == "people" else float(plan.epsilon or 1.0)
     axes.plot(
@@ -95,6 +99,18 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
 
 
+def _draw_range(axes: Axes, plan: Plan, curve: Curve) -> None:
+    """Draw the least and the largest error over all shapes as a band, and each shape as a line within it."""
+    found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]
+    rows = [[one.mean for one in shape.predictions] for shape in found if shape is not None]
+    if not rows:
+        return
+    low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
+    axes.fill_between(curve.places, low, high, color=style.BLUE, alpha=0.13, linewidth=0, label="range over all shapes")
+    for row in rows:
+        axes.plot(curve.places, row, color=style.BLUE, alpha=0.35, linewidth=0.8, zorder=1)
+
+
 def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
     """Draw all mechanisms below each other, the best on top, at the promise and with the people of the plan."""
     from matplotlib.ticker import MaxNLocator
@@ -112,7 +128,8 @@ def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
     axes.grid(visible=False, axis="y")
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axes.set_title(f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}")
+    shape = f", {plan.guess.name}" if plan.outlooks else ""
+    axes.set_title(f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}{shape}")
     axes.set_xlabel(_error_label(plan))
 
 

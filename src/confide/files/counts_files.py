@@ -57,8 +57,8 @@ class Heading:
         The columns that name a group.
     rows
         The account of the rows that were counted.
-    merged
-        How many files of counts were added up in it. One person may have reported in each of them.
+    parts
+        Digests of the files of counts that were added up in it, all the way down; none where it was counted itself.
     origins
         Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
         is not known; how many these are, the counts say.
@@ -67,7 +67,7 @@ class Heading:
     surveys: tuple[Survey, ...]
     by: tuple[str, ...]
     rows: Account
-    merged: int = 1
+    parts: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
@@ -87,6 +87,11 @@ class Heading:
     def is_pooled(self) -> bool:
         """Whether there are counts of several surveys."""
         return len(self.surveys) > 1
+
+    @property
+    def merged(self) -> int:
+        """How many files of counts there are behind it. One person may have reported in each of them."""
+        return max(1, len(self.parts))
 
     @property
     def most_reports(self) -> int:
@@ -134,9 +139,9 @@ class Heading:
     def require(self, survey: Survey, path: object) -> None:
         """Refuse counts that were made under another survey than this one."""
         if survey.fingerprint not in {one.fingerprint for one in self.surveys}:
-            known = " and ".join(repr(one.mechanism) for one in self.surveys)
+            known = " and ".join(one.contract for one in self.surveys)
             raise DataFileError(
-                f"{path} was counted under another survey, with {known}; this one has {survey.mechanism!r}. "
+                f"{path} was counted under another survey, with {known}; this one has {survey.contract}. "
                 f"Estimate with the survey that the reports were made with."
             )
 
@@ -155,7 +160,7 @@ class Heading:
         origins = [[int(one.secure), int(one.simulated)] for one in self.origins]
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
         record["origins"] = origins
-        record |= {"merged": self.merged} if self.merged > 1 else {}
+        record |= {"parts": list(self.parts)} if self.parts else {}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
@@ -170,15 +175,13 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
         raise ValueError("its surveys do not fit together")
     rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
     by = tuple(record["by"])
-    if not all(isinstance(name, str) for name in by):
-        raise ValueError("a group is not named by a text")
-    merged = _whole(record.get("merged", 1))
-    if not merged:
-        raise ValueError("it is the sum of no file")
+    parts = tuple(record.get("parts", ()))
+    if not all(isinstance(part, str) for part in (*by, *parts)):
+        raise ValueError("a group or a part is not named by a text")
     origins = tuple(Origin(_whole(secure), _whole(simulated)) for secure, simulated in record["origins"])
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
-    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), merged, origins)
+    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), parts, origins)
 
 
 def _digest(record: Mapping[str, Any]) -> str:

@@ -15,11 +15,12 @@ from typing import Any, Literal, get_args
 from urllib.parse import quote
 
 from confide.alphabets import Alphabet
-from confide.errors import DataFileError, InvalidParameterError
+from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.files.rows import fields_of, name_columns
 from confide.files.sheets import JSON_LINES, PARQUET, explained, parquet_explained, require
+from confide.mechanisms import Mechanism
 from confide.origins import Noise, Origin
-from confide.surveys import Survey
+from confide.surveys import Survey, parse_survey
 from confide.wording import digest, name_some
 
 SUFFIX = "-metadata.json"
@@ -101,13 +102,25 @@ class Metadata:
         """The names of the columns of a report."""
         return tuple(name for name, _ in self.columns)
 
-    def require(self, survey: Survey, name: str) -> None:
-        """Refuse reports that were made under another survey than this one."""
-        if self.fingerprint != survey.fingerprint:
+    def require(self, survey: Survey | Mechanism, name: str) -> None:
+        """Refuse reports that were made under another survey than this one, or by another mechanism."""
+        if isinstance(survey, Mechanism):  # which knows nothing of limits
+            contract, is_same = Survey(survey), self._is_by(survey)
+        else:
+            contract, is_same = survey, self.fingerprint == survey.fingerprint
+        if not is_same:
+            alike = " The mechanisms are the same; other settings, such as [limits], differ."
             raise DataFileError(
                 f"{name} was made under another survey: {self.fingerprint}, with {self.mechanism}. This one is "
-                f"{survey.fingerprint}, with {survey.mechanism!r}. Use the survey that the reports were made with."
+                f"{contract.fingerprint}, with {contract.mechanism!r}."
+                f"{alike if self._is_by(contract.mechanism) else ''} Use the survey that the reports were made with."
             )
+
+    def _is_by(self, mechanism: Mechanism) -> bool:
+        try:
+            return parse_survey(self.survey).mechanism == mechanism
+        except ConfideError:  # a mechanism of one's own, which a survey's text cannot bring back
+            return self.mechanism == repr(mechanism)
 
     def check(self, path: str, name: str) -> None:
         """Refuse a file whose content is no longer what these facts are about."""
@@ -215,6 +228,8 @@ def read_metadata(path: str | Path) -> Metadata | None:
     """
     name = str(path)
     if name.lower().endswith(PARQUET):
+        if Path(name).is_file() and not Path(name).stat().st_size:
+            return None  # whoever reads it will say that it is empty
         with parquet_explained(name):
             stored = require("pyarrow.parquet").read_metadata(name).metadata or {}
         return _parse(stored[PARQUET_KEY], name) if PARQUET_KEY in stored else None
@@ -269,7 +284,7 @@ class Traces:
     files: tuple[tuple[str, Metadata | None], ...] = ()
 
     @classmethod
-    def of(cls, paths: Iterable[str], survey: Survey, titles: dict[str, str] | None = None) -> Traces:
+    def of(cls, paths: Iterable[str], survey: Survey | Mechanism, titles: dict[str, str] | None = None) -> Traces:
         """Read the metadata of files, and refuse those of another survey and those that were changed since."""
         found = [((titles or {}).get(path, path), path, read_metadata(path)) for path in paths]
         for name, _, known in found:
@@ -288,7 +303,7 @@ class Traces:
         return Origin(secure, simulated, people - secure - simulated)
 
     def notes(self, columns: Sequence[str]) -> list[str]:
-        """Return in a sentence which files carry no metadata, and in another which speak of other columns."""
+        """Return in a sentence which files carry no metadata, which speak of other columns, and which are copies."""
         bare = [name for name, known in self.files if known is None]
         others = [(name, one) for name, one in self.files if one is not None and one.names != tuple(columns)]
         notes = [
@@ -301,7 +316,20 @@ class Traces:
             files = f"{len(bare):,} of {len(self.files):,} files {'carries' if len(bare) == 1 else 'carry'}"
             unknown = "which survey they were made under, and with which noise, is not known"
             notes.append(f"{files} no metadata ({name_some(bare)}): {unknown}")
-        return notes
+        return notes + self._copies
+
+    @property
+    def _copies(self) -> list[str]:
+        """A sentence on each set of files with the same bytes; of small files that may be chance."""
+        alike: dict[str, list[str]] = {}
+        for name, known in self.files:
+            if known is not None:
+                alike.setdefault(known.sha256, []).append(name)
+        return [
+            f"{name_some(names)} hold the same bytes: if they are copies, their people are counted {len(names):,} times"
+            for names in alike.values()
+            if len(names) > 1
+        ]
 
     def _known(self, columns: Sequence[str]) -> list[Metadata]:
         return [known for _, known in self.files if known is not None and known.names == tuple(columns)]

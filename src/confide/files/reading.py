@@ -235,8 +235,14 @@ def _scan(chunks: Iterable[Chunk]) -> Scan:
         read += len(chunk.keys)
         kept.append(chunk.kept)
     entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    carried = tuple(np.array(list(chain(*parts)), dtype=object) for parts in zip(*kept, strict=True))
+    carried = tuple(_as_texts(list(chain(*parts))) for parts in zip(*kept, strict=True))
     return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
+
+
+def _as_texts(column: list[str]) -> NDArray[np.object_]:
+    """Return texts as an array that holds equal ones once: there are few cities, and many who live there."""
+    known: dict[str, str] = {}
+    return np.array(list(map(known.setdefault, column, column)), dtype=object)
 
 
 def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:

@@ -30,6 +30,7 @@ from confide.files.metadata import PARQUET_KEY, Metadata, Order, companion_of
 from confide.files.rows import Reject
 from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, REPORT_COLUMN, STANDARD_STREAM, require
 from confide.origins import Noise, noise_of
+from confide.sampling import SecureBits, permutation
 from confide.surveys import Survey
 
 REJECT_COLUMNS = ("file", "line", "text", "reason")
@@ -48,20 +49,26 @@ SMALL_RANGE = 2**16
 """Whole numbers between which each is written once and then looked up."""
 
 
-def write_reports(path: str | Path, reports: ArrayLike, survey: Survey, *, noise: Noise | None = None) -> None:
+def write_reports(
+    path: str | Path, reports: ArrayLike, survey: Survey, *, noise: Noise | None = None, keep_order: bool = False
+) -> None:
     """Write reports as CSV, JSON lines or Parquet, as the name says, one row a report, with their metadata.
+
+    They are shuffled, by the operating system's secure generator.
 
     Parameters
     ----------
     path
         The file; ``-`` for standard output, which carries no metadata.
     reports
-        One report an entry, in an order that does not tell who is who: shuffle them first.
+        One report an entry.
     survey
         What they were made under.
     noise
         What they were drawn with. If left out, what is remembered of the array that :meth:`Mechanism.privatize`
         returned; of any other array or list it is not known, and the metadata say so.
+    keep_order
+        Whether to leave the order as it is. Where it is sorted by value, or known from elsewhere, it gives values away.
 
     Simulated reports give a :class:`SimulatedReportsWarning`.
 
@@ -82,8 +89,8 @@ def write_reports(path: str | Path, reports: ArrayLike, survey: Survey, *, noise
         raise InvalidParameterError(f"Some of these reports lie outside {alphabet!r}. Are they of another survey?")
     if drawn is Noise.SEEDED:
         warn_simulated(path)
-    with report_sink(path, survey, noise=drawn) as sink:
-        sink.write(array)
+    with report_sink(path, survey, noise=drawn, order="kept" if keep_order else "shuffled") as sink:
+        sink.write(array if keep_order else array[permutation(len(array), SecureBits())])
 
 
 def warn_simulated(path: str | Path, stacklevel: int = 3) -> None:
@@ -288,6 +295,8 @@ class ReportSink(ABC):
             self._write([*reports.reshape(reports.shape[0], -1).T, *map(self._as_column, kept)])
 
     def _as_column(self, kept: Any) -> Any:
+        if isinstance(kept, np.ndarray) and kept.dtype.kind == "O":
+            return kept
         values = kept.to_pylist() if hasattr(kept, "to_pylist") else list(kept)
         column = np.empty(len(values), dtype=object)
         column[:] = values
@@ -408,8 +417,7 @@ class _ParquetSink(ReportSink):
         table = arrow.table(arrays, names=self.names)
         if self._writer is None:
             self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
-        # As a table, for a batch would be held back, and its bytes be missing from the digest in the footer.
-        self._writer.write_table(table)
+        self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
 
     def close(self) -> None:
         if self._writer is not None:

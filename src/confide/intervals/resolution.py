@@ -70,6 +70,9 @@ class Windows(Protocol):
     def of(self, width: int) -> list[Window]:
         """Return all windows of a width."""
 
+    def cover(self, width: int) -> list[Window]:
+        """Return windows of a width side by side; the last may be narrower."""
+
     def broad(self) -> list[list[Window]]:
         """Return questions that people ask, kind by kind: tenths and tails."""
 
@@ -121,10 +124,12 @@ class Resolution:
         within = f"within {points(self.within)} at {percent(self.level)}"
         half = "" if self.within >= self.error else ", half of what the fullest holds"
         if self.least_known is not None:
-            yield f"They tell the shares of {self.windows} {within}{half}: {_in_words(self.least_known)}, at worst."
+            told = f"{self.windows} {within}{half}: {_in_words(self.least_known)}, at worst"
+            yield f"These reports tell the shares of {told}."
         if self.not_told is not None and self.width is None:
             only = f"only within {points(error_of(self.not_told))}"
-            yield f"They do not tell the shares of {self.windows} {within}{half}, {only}: {_in_words(self.not_told)}."
+            missed = f"{self.windows} {within}{half}, {only}: {_in_words(self.not_told)}"
+            yield f"These reports do not tell the shares of {missed}."
         elif self.not_told is not None:
             yield f"Narrower ones they do not tell: {_in_words(self.not_told)}."
 
@@ -230,6 +235,15 @@ class _Search:
         return min(found, key=lambda one: one.width), max(found, key=lambda one: one.width)
 
 
+def side_by_side(alphabet: Alphabet, width: int, name: str | None = None) -> list[Window]:
+    """Return windows of a width that cover all values, each once; the last may be narrower.
+
+    >>> [one.question for one in side_by_side(Integers(0, 4), 2, "age")]
+    ['age in 0..1', 'age in 2..3', 'age == 4']
+    """
+    return windows_over(alphabet, name).cover(width)
+
+
 def windows_over(alphabet: Alphabet, name: str | None = None) -> Windows:
     """Return the windows over an alphabet.
 
@@ -254,6 +268,11 @@ class _LineWindows:
     def of(self, width: int) -> list[Window]:
         starts = self.places[self.places + width - 1 <= self.high].tolist()
         return [self._between(start, start + width - 1) for start in starts]
+
+    def cover(self, width: int) -> list[Window]:
+        starts = range(self.low, self.high + 1, width)
+        found = [self._between(start, min(start + width - 1, self.high)) for start in starts]
+        return [one for one in found if one.weights.any()]
 
     def broad(self) -> list[list[Window]]:
         ends = np.linspace(self.low, self.high + 1, TENTHS + 1).astype(np.int64).tolist()
@@ -294,6 +313,13 @@ class _SquareWindows:
         found = [self._box(row, column, row + height - 1, column + breadth - 1) for row, column in corners]
         return [one for one in found if one.weights.any()]
 
+    def cover(self, width: int) -> list[Window]:
+        top, left, bottom, right = self.ends
+        corners = [(row, column) for row in range(top, bottom, width) for column in range(left, right, width)]
+        ends = [(min(row + width, bottom) - 1, min(column + width, right) - 1) for row, column in corners]
+        found = [self._box(*corner, *end) for corner, end in zip(corners, ends, strict=True)]
+        return [one for one in found if one.weights.any()]
+
     def broad(self) -> list[list[Window]]:
         top, left, bottom, right = self.ends
         tails = [Window(f"row >= {row}", (self.rows >= row).astype(np.float64)) for row in _between(top, bottom)]
@@ -327,6 +353,9 @@ class _SingleValues:
         eye = read_only(np.eye(self.alphabet.size))
         labels = [label_value(value) for value in self.alphabet.decode(np.arange(self.alphabet.size)).tolist()]
         return [Window(f"{self.name} == {one}", row, is_text=False) for one, row in zip(labels, eye, strict=True)]
+
+    def cover(self, width: int) -> list[Window]:
+        return self.of(width)
 
     def broad(self) -> list[list[Window]]:
         return []

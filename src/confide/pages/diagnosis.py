@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 import confide
-from confide.alphabets import Grid
+from confide.alphabets import Alphabet, Grid, Integers
+from confide.counts import Counts, tally
 from confide.diagnosis import Diagnosis, QueryAnswer
-from confide.diagnosis.words import evidence_in_words, findings, verdict_in_words
-from confide.figures import Panel, draw_classes, draw_ranges, draw_sheet, draw_simplex, to_svg
+from confide.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
+from confide.explanations import describe_value
+from confide.figures import (
+    Panel,
+    Role,
+    draw_classes,
+    draw_ranges,
+    draw_residuals,
+    draw_sheet,
+    draw_simplex,
+    draw_windows,
+    to_svg,
+)
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
+from confide.intervals import points
+from confide.intervals.resolution import side_by_side
 from confide.origins import Origin
 from confide.pages.markup import (
     NONE,
@@ -30,7 +45,8 @@ from confide.pages.markup import (
     warn_poor_fit,
     wide_figure,
 )
-from confide.pages.pictures import show_key
+from confide.pages.pictures import arrange, show_key
+from confide.pages.story import describe_ends, summarise_reports
 from confide.surveys import Survey
 from confide.theory.verdicts import Verdict, labels_in, without_labels
 
@@ -38,6 +54,22 @@ from confide.theory.verdicts import Verdict, labels_in, without_labels
 MOST_DRAWN, MOST_LISTED = 2000, 200
 # Directions in which the set of best explanations is walked around, to draw it.
 DIRECTIONS = 24
+
+# Windows that have a line, squares of cells that have one, and outputs whose residuals are drawn.
+MOST_WINDOWS, MOST_SQUARES, MOST_OUTPUTS = 20, 24, 20_000
+# Standard errors below which an explanation leaves nothing to see, as under randomized response.
+SOME = 1e-3
+# Reports that are simulated where there are none, and bits of them all together.
+SIMULATED, MOST_BITS = 20_000, 20_000_000
+
+WINDOW_CAPTION = (
+    "Blue: what these reports tell of the share of each window, and between what ends it lies, whatever the truth is. "
+    "Orange: the share of the reports themselves, which noise has spread out."
+)
+RESIDUAL_CAPTION = (
+    "By how many standard errors each report came more often (orange) or more rarely (blue) than the distribution that "
+    "explains all of them best expects. Within two there is nothing unusual; of many, a few reach three."
+)
 
 SHORT = {
     Verdict.YES: "yes",
@@ -49,19 +81,30 @@ SHORT = {
 
 
 def diagnosis_page(
-    survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = (), *, groups: str = ""
+    survey: Survey,
+    diagnosis: Diagnosis,
+    answers: Sequence[QueryAnswer] = (),
+    notes: Sequence[str] = (),
+    *,
+    groups: str = "",
 ) -> str:
     """Return one self-contained HTML document that shows a diagnosis: the verdict, pictures, and what it rests on.
+
+    The notes say which metadata of the reports are missing.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
     >>> diagnosis_page(survey, cf.diagnose(None, survey.mechanism)).splitlines()[0]
     '<!DOCTYPE html>'
     """
-    words = verdict_in_words(diagnosis)
+    told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
     parts = (
+        section("What these reports tell", bullets(told[1:]), _windows(survey, diagnosis)) if told else "",
         _queries(answers),
         groups,
+        _residuals(diagnosis),
+        section("What any number of reports would reveal", bullets(words if told else words[1:])),
+        "" if told else _one_value(survey),
         _surface(diagnosis),
         _ranges(survey, diagnosis),
         _classes(diagnosis),
@@ -69,40 +112,126 @@ def diagnosis_page(
     )
     return document(
         title=text(f"Can this answer be right? {survey.title}"),
-        summary=text(words[0]),
+        summary=text(told[0] if told else words[0]),
         facts=_facts(diagnosis),
         body="\n".join(
             [
                 mark_simulated(_origin(diagnosis)),
                 warn_poor_fit(diagnosis.fit),
-                section("The verdict", bullets(words[1:]) if len(words) > 1 else ""),
                 *parts,
             ]
         ),
-        footer=_provenance(survey, diagnosis),
+        footer=_provenance(survey, diagnosis, notes),
     )
 
 
 def _facts(diagnosis: Diagnosis) -> str:
-    facts = {
+    revealed = {
         "Can be revealed": SHORT[diagnosis.identification.verdict],
         "Converges to the truth": SHORT[diagnosis.consistency.verdict],
     }
-    if diagnosis.uniqueness is not None and diagnosis.counts is not None:
-        facts |= {
-            "One best explanation": SHORT[diagnosis.uniqueness.verdict],
-            "Reports": f"{diagnosis.counts.total:,.10g}",
-            "Noise": diagnosis.counts.origin.in_short,
-            "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
-        }
-    return fact_list(facts)
+    if diagnosis.uniqueness is None or diagnosis.counts is None:
+        return fact_list(revealed)
+    resolution = diagnosis.resolution
+    told = "not found out" if resolution is None else resolution.windows if resolution.width else "no windows"
+    within = diagnosis.error if resolution is None else resolution.within
+    facts = {
+        "Reports": f"{diagnosis.counts.total:,.10g}",
+        "Noise": diagnosis.counts.origin.in_short,
+        "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
+        f"Told within {points(within)}": told,
+        "One best explanation": SHORT[diagnosis.uniqueness.verdict],
+    }
+    return fact_list(facts | {"Can be revealed": revealed["Can be revealed"]})
+
+
+def _windows(survey: Survey, diagnosis: Diagnosis) -> str:
+    """Return the shares of windows as wide as the reports tell, with intervals, beside the shares of the reports."""
+    alphabet, resolution = diagnosis.alphabet, diagnosis.resolution
+    if resolution is None or diagnosis.counts is None:
+        return ""
+    width = resolution.width or 1
+    if isinstance(alphabet, Grid):
+        windows = next(found for side in _widths(width) if len(found := side_by_side(alphabet, side)) <= MOST_SQUARES)
+    elif isinstance(alphabet, Integers):
+        windows = side_by_side(alphabet, max(width, -(-alphabet.size // MOST_WINDOWS)), survey.name)
+    else:
+        every = side_by_side(alphabet, 1, survey.name)
+        fullest = np.sort(np.argsort(-diagnosis.estimate.distribution, kind="stable")[:MOST_WINDOWS])
+        windows = [every[place] for place in fullest.tolist()]
+    sent = summarise_reports(survey, diagnosis.counts, considered=alphabet)
+    noisy = np.array([one.weights @ sent.shares for one in windows]) if sent is not None and not sent.remark else None
+    answers = [
+        replace(diagnosis.estimate.query(one.weights, diagnosis.level), question=one.question) for one in windows
+    ]
+    drawing = to_svg(draw_windows(answers, noisy), "Shares with their intervals")
+    return wide_figure(drawing, WINDOW_CAPTION, kind="wide whole")
+
+
+def _widths(width: int) -> Iterator[int]:
+    while True:
+        yield width
+        width += 1
+
+
+def _residuals(diagnosis: Diagnosis) -> str:
+    """Return how far each output is from what the best explanation expects of it."""
+    if diagnosis.residuals is None:
+        return ""
+    outputs, residuals = diagnosis.residuals
+    if outputs.size > MOST_OUTPUTS or not np.nanmax(np.abs(residuals), initial=0.0) > SOME:
+        return ""
+    is_ones = diagnosis.mechanism.facts.bits is not None
+    name = "number of bits that are set" if is_ones else "report"
+    drawing = to_svg(draw_residuals(outputs, residuals, name), "Residuals of the reports")
+    narrow = "max-width:34rem" if isinstance(outputs, Grid) else ""
+    return section("How the reports fit", wide_figure(drawing, RESIDUAL_CAPTION, kind="wide whole", style=narrow))
+
+
+def _one_value(survey: Survey) -> str:
+    """Return what the reports of people look like who all have one value, by a simulation."""
+    mechanism, alphabet = survey.mechanism, survey.alphabet
+    place = alphabet.size // 2 if alphabet.is_finite else 0
+    drawn = min(SIMULATED, max(100, MOST_BITS // (alphabet.size if alphabet.is_finite else 1)))
+    counts = tally(mechanism.privatize(alphabet.decode([place] * drawn), rng=0))
+    sent = summarise_reports(survey, counts, considered=_around(alphabet, counts))
+    if sent is None:
+        return ""
+    name = describe_value(alphabet, place, survey.name)
+    panel = Panel(sent.title, sent.shares, f"{drawn:,} reports, simulated", role=Role.NOISY)
+    lead = f"How much one report says: the reports of people who all have {name}, simulated."
+    return section("What the noise does", paragraph(lead), arrange(sent.alphabet, [panel], "report"))
+
+
+def _around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
+    """Return a range of values that holds nearly all reports, where values are unbounded."""
+    if alphabet.is_finite:
+        return None
+    middle = np.percentile(np.rint(counts.reports.astype(float)), [1, 99], axis=0).astype(int)
+    if isinstance(alphabet, Integers):
+        return replace(alphabet, low=int(middle[0]), high=int(middle[1]))
+    (top, left), (bottom, right) = middle.tolist()
+    return Grid(bottom - top + 1, right - left + 1, first_row=top, first_column=left)
 
 
 def _queries(answers: Sequence[QueryAnswer]) -> str:
     if not answers:
         return ""
-    rows = [[text(answer.query), text(str(answer))] for answer in answers]
-    return section("What was asked", table(["Query", "Answer"], rows, words=(0, 1)))
+    rows = [
+        [text(one.query), *map(text, _answer_cells(one)), text(SHORT[one.identification.verdict])] for one in answers
+    ]
+    headings = ["Query", "Answer", "From", "To", "Equally good explanations", "Revealed by enough reports"]
+    return section("What was asked", table(headings, rows))
+
+
+def _answer_cells(answer: QueryAnswer) -> list[str]:
+    """Return the answer, its ends, and the range of the best explanations where they differ."""
+    ends = [NONE] * 3 if answer.interval is None else describe_ends(answer.interval)
+    if answer.lowest is None or answer.highest is None:
+        return [*ends, NONE]
+    low, high = f"{answer.lowest:.2%}", f"{answer.highest:.2%}"
+    outer = " at most" if answer.is_outer else ""
+    return [*ends, "one answer" if low == high else f"{low} to {high}{outer}"]
 
 
 def _surface(diagnosis: Diagnosis) -> str:
@@ -236,11 +365,11 @@ def _card(title: str, drawing: str) -> str:
     return f"<figure><h3>{text(title)}</h3>\n{drawing}\n</figure>"
 
 
-def _provenance(survey: Survey, diagnosis: Diagnosis) -> str:
+def _provenance(survey: Survey, diagnosis: Diagnosis, notes: Sequence[str]) -> str:
     made = f"Made by confide {confide.__version__}."
     if diagnosis.counts is None:
-        return provenance(f"{made} The survey, which devices and curator both read:", survey=survey)
-    return provenance(f"{made} {_origin(diagnosis)}", "The survey that the reports were read with:", survey=survey)
+        return provenance(f"{made} The survey, which devices and curator both read:", survey)
+    return provenance(made, survey, diagnosis.counts.origin, notes)
 
 
 def _origin(diagnosis: Diagnosis) -> Origin:

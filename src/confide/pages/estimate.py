@@ -12,6 +12,7 @@ import confide
 from confide.alphabets import Integers
 from confide.comparisons import Outcome
 from confide.counts import Counts
+from confide.diagnosis import BEYOND_DOUBT
 from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
 from confide.intervals import Band, Interval, percent
@@ -71,6 +72,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     *,
     band: Band | None = None,
     answers: Sequence[Interval] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """Return one self-contained HTML document that shows estimates, what they rest on and how they were reached.
 
@@ -90,6 +92,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         The intervals of all values of the first estimate, :meth:`confide.Estimate.interval`.
     answers
         What was asked of the first estimate, :meth:`confide.Estimate.query` and the like.
+    notes
+        Which metadata are missing, :attr:`confide.counting.ReportInput.notes`.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -118,7 +122,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         summary=text(summarise(story)),
         facts=fact_list(list_facts(story)),
         body="\n".join(sections),
-        footer=_provenance(story),
+        footer=_provenance(story, notes),
     )
 
 
@@ -142,10 +146,12 @@ def _is_certified(story: Story) -> bool:
 def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interval, ...]:
     """Return mean, quartiles and median of ordered values with what was asked, at its level; each question once.
 
-    It takes a third of a second for a hundred values; of more than two thousand only what is asked for is shown.
+    It takes two seconds for a hundred values; of more than two thousand, and of reports that certainly do not come from
+    the mechanism, only what is asked for is shown.
     """
     answer = story.outcomes[0].estimate
-    if not isinstance(story.alphabet, Integers) or story.alphabet.size > MOST_ORDERED or not answer.is_distribution:
+    is_ordered = isinstance(story.alphabet, Integers) and story.alphabet.size <= MOST_ORDERED
+    if not is_ordered or not answer.is_distribution or answer.fit.p_value < BEYOND_DOUBT:
         return tuple(answers)
     level = answers[0].level if answers else USUAL_LEVEL
     shown = {one.question: one for one in answers}
@@ -168,13 +174,10 @@ def _choices(story: Story) -> list[str]:
     ]
 
 
-def _provenance(story: Story) -> str:
+def _provenance(story: Story, notes: Sequence[str]) -> str:
     methods = listed([repr(outcome.estimate.method) for outcome in story.outcomes])
-    return provenance(
-        f"Made by confide {confide.__version__} with {methods}. {story.counts.origin}",
-        "The survey that the reports were read with:",
-        survey=story.survey,
-    )
+    made = f"Made by confide {confide.__version__} with {methods}."
+    return provenance(made, story.survey, story.counts.origin, notes)
 
 
 def _show_methods(story: Story) -> str:

@@ -301,11 +301,8 @@ def _three(found: Interval) -> tuple[float, float, float]:
 
 def _provenance(groups: SurveyGroups) -> str:
     method = groups.first.method
-    return provenance(
-        f"Made by confide {confide.__version__} with {method!r}, each group on its own. {groups.origin}",
-        "The survey that the reports were read with:",
-        survey=groups.survey,
-    )
+    made = f"Made by confide {confide.__version__} with {method!r}, each group on its own."
+    return provenance(made, groups.survey, groups.origin)
 
 
 def group_reports_section(seen: GroupReports, by: Sequence[str]) -> str:

@@ -8,7 +8,13 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from confide.explanations import FACTOR_MEANING, WHEN_NOT_IDENTIFIED, describe_mechanism, explain_guarantee
+from confide.explanations import (
+    FACTOR_MEANING,
+    WHEN_NOT_IDENTIFIED,
+    describe_mechanism,
+    describe_repetition,
+    explain_guarantee,
+)
 from confide.guarantees import LocalDP
 from confide.origins import Noise, Origin
 from confide.surveys import Survey
@@ -96,8 +102,12 @@ def wide_figure(drawing: str, caption: str = "", *, kind: str = "wide", style: s
     return f'<figure class="{kind}"{measures}>{drawing}{below}</figure>'
 
 
-def provenance(*sentences: str, survey: Survey) -> str:
-    """Return where a page comes from: sentences, and the survey below them."""
+def provenance(made: str, survey: Survey, origin: Origin | None = None, notes: Sequence[str] = ()) -> str:
+    """Return where a page comes from: how it was made, what is known of its reports if it has any, and the survey."""
+    sentences = [made]
+    if origin is not None:
+        known = " ".join([str(origin), *(f"{note}." for note in notes)])
+        sentences = [f"{made} {known}", "The survey that the reports were read with:"]
     shown = f"<pre>{text(survey.text(MOST_ENTRIES))}</pre>"
     return "\n".join(["<h2>Where this comes from</h2>", *map(paragraph, sentences), shown])
 
@@ -116,8 +126,13 @@ def warn_poor_fit(found: Fit | None) -> str:
 
 def mark_simulated(origin: Origin) -> str:
     """Return a box at the head of the page where reports are simulated, all or some; nothing elsewhere."""
-    heading = f"{origin.in_short.capitalize()} reports"
-    return callout(heading, str(origin)) if origin.is_simulated else ""
+    if not origin.is_simulated:
+        return ""
+    some = f"{origin.simulated:,.10g} of {origin.total:,.10g} reports are simulated: their noise comes from a seed, and"
+    words = (
+        str(origin) if origin.noise is Noise.SEEDED else f"{some} whoever knows it can undo it. They protect nobody."
+    )
+    return callout(f"{origin.in_short.capitalize()} reports", words)
 
 
 def state_promise(survey: Survey, origin: Origin) -> str:
@@ -125,12 +140,16 @@ def state_promise(survey: Survey, origin: Origin) -> str:
     guarantee = survey.mechanism.guarantee
     words = str(guarantee)
     is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
+    doubt = (
+        ", and simulated ones have none" if origin.is_simulated else "; it is not known whether all of these have it"
+    )
     return section(
         "What each person was promised" if origin.is_secure else "What this survey promises",
         paragraph(f"{words[:1].upper()}{words[1:]}."),
-        "" if origin.is_secure else paragraph(f"That holds for reports with secure noise. {origin}"),
+        "" if origin.is_secure else paragraph(f"That holds for reports with secure noise{doubt}."),
         bullets(explain_guarantee(survey)),
         note(FACTOR_MEANING) if is_bounded else "",
+        note(f"Repetition: {describe_repetition(survey).removesuffix('.')}.") if is_bounded else "",
     )
 
 
@@ -140,14 +159,14 @@ def introduce_reports(survey: Survey, reports: str, origin: Origin) -> str:
     >>> from confide import RandomizedResponse, Categories
     >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
     >>> introduce_reports(survey, "7 reports", Origin(secure=7))
-    '7 reports came in, each blurred by randomized response with secure noise.'
+    '7 reports were read, each blurred by k-ary randomized response with secure noise.'
     """
     mechanism = describe_mechanism(survey)
     if origin.is_secure:
-        return f"{reports} came in, each blurred by {mechanism} with secure noise."
+        return f"{reports} were read, each blurred by {mechanism} with secure noise."
     if origin.noise is Noise.SEEDED:
         return f"{reports}, each blurred by {mechanism}, were simulated with a seed."
-    return f"{reports} came in, and are read as blurred by {mechanism}. {origin}"
+    return f"{reports} were read, as blurred by {mechanism}. {origin}"
 
 
 def remark_open(found: Finding) -> str:

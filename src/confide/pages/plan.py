@@ -22,7 +22,16 @@ from confide.pages.markup import (
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.records import expected, headline, kind_of_promise, remarks, trouble_of, width_meaning
+from confide.plans.records import (
+    expected,
+    headline,
+    kind_of_promise,
+    range_cell,
+    remarks,
+    solved_cell,
+    trouble_of,
+    width_meaning,
+)
 from confide.plans.rivals import promise, with_epsilon
 from confide.surveys import Survey
 from confide.wording import with_unit
@@ -41,7 +50,7 @@ def plan_page(survey: Survey, plan: Plan) -> str:
         title=text(f"What to expect: {survey.title}"),
         summary=text(headline(plan)),
         facts=_facts(plan),
-        body="\n".join([_picture(plan), _notes(plan), _tradeoff(plan), _mechanisms(plan)]),
+        body="\n".join([_picture(plan), _notes(plan), _shapes(plan), _tradeoff(plan), _mechanisms(plan)]),
         footer=_provenance(survey, plan),
     )
 
@@ -51,19 +60,24 @@ def _facts(plan: Plan) -> str:
         "People": f"{plan.people:,}",
         "Promise": promise(plan.mechanism),
         f"Expected {plan.measure.name}": expected(plan.measure, plan.prediction),
-        "Guess": plan.guess.name,
+        "Guess": f"none; {plan.guess.name} is the worst shape" if plan.outlooks else plan.guess.name,
     }
+    if plan.guess.account is not None:
+        facts["Guess read"] = plan.guess.account.description
     return fact_list(facts)
 
 
 def _picture(plan: Plan) -> str:
-    if any(one.mean <= 0 for one in plan.by_people.predictions):
-        return ""
+    shapes = [curve for one in plan.outlooks for curve in (one.by_people, one.by_epsilon) if curve is not None]
+    if any(one.mean <= 0 for curve in [plan.by_people, *shapes] for one in curve.predictions):
+        return ""  # a logarithmic axis has no place for it
     drawing = to_svg(draw_tradeoff(plan), f"Expected {plan.measure.name} over people and over epsilon")
     caption = (
         "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
         "The axes of the two curves are logarithmic."
     )
+    if plan.outlooks:
+        caption = f"The band holds all shapes, each a faint line; the strong one is {plan.guess.name}. {caption}"
     return section("The trade-off", wide_figure(drawing, caption, style="max-width:980px"))
 
 
@@ -72,14 +86,33 @@ def _notes(plan: Plan) -> str:
     return section("What to know about it", bullets([*([meaning] if meaning else []), *remarks(plan)]))
 
 
+def _shapes(plan: Plan) -> str:
+    """Return what to expect of every shape, from the best to the worst, and what the target takes for the two ends."""
+    if not plan.outlooks:
+        return ""
+    rows = [
+        [
+            _marked(one.guess.name, is_plan=one.guess is plan.guess, mark="the worst"),
+            *_cells(plan, one.prediction),
+            *([] if plan.answer is None else [text(solved_cell(one))]),
+        ]
+        for one in plan.outlooks
+    ]
+    takes = [] if plan.answer is None else ["The target takes"]
+    listed = table(["Shape of the truth", "Expected error", "Standard error", *takes], rows)
+    return section("By the shape of the truth", listed)
+
+
 def _tradeoff(plan: Plan) -> str:
+    shapes = ["From best to worst", "Shapes"] if plan.outlooks else []
+    heads = [f"Expected error, {plan.guess.name}" if plan.outlooks else "Expected error", "Standard error", *shapes]
     people = [
-        [_marked(f"{int(place):,}", is_plan=place == plan.people), *_cells(plan, one)]
+        [_marked(f"{int(place):,}", is_plan=place == plan.people), *_cells(plan, one), *_range(plan, "people", place)]
         for place, one in plan.by_people.points.items()
     ]
-    parts = [table(["People", "Expected error", "Standard error"], people)]
+    parts = [table(["People", *heads], people)]
     if plan.by_epsilon is not None:
-        parts.append(table(["Promise", "Expected error", "Standard error"], _epsilon_rows(plan, plan.by_epsilon)))
+        parts.append(table(["Promise", *heads], _epsilon_rows(plan, plan.by_epsilon)))
     lead = paragraph(f"Above with {promise(plan.mechanism)}, below with {plan.people:,} people.")
     return section("The trade-off in numbers", lead if plan.by_epsilon is not None else "", *parts)
 
@@ -89,13 +122,18 @@ def _epsilon_rows(plan: Plan, curve: Curve) -> list[list[str]]:
         [
             _marked(promise(with_epsilon(plan.mechanism, place)), is_plan=place == plan.epsilon),
             *_cells(plan, one),
+            *_range(plan, "epsilon", place),
         ]
         for place, one in curve.points.items()
     ]
 
 
-def _marked(words: str, *, is_plan: bool) -> str:
-    return f"<strong>{text(words)} (the plan)</strong>" if is_plan else text(words)
+def _range(plan: Plan, along: str, place: float) -> list[str]:
+    return [text(one) for one in range_cell(plan, along, place)] if plan.outlooks else []
+
+
+def _marked(words: str, *, is_plan: bool, mark: str = "the plan") -> str:
+    return f"<strong>{text(words)} ({mark})</strong>" if is_plan else text(words)
 
 
 def _cells(plan: Plan, one: Prediction) -> list[str]:
@@ -111,14 +149,16 @@ def _mechanisms(plan: Plan) -> str:
         error = NONE if one.prediction is None else text(expected(plan.measure, one.prediction))
         rows.append([text(one.mechanism.kind), text(promise(one.mechanism)), error, text(trouble_of(one))])
     listed = table(["Mechanism", "Promise", "Expected error", ""], rows, words=(0, 1, 3))
-    lead = paragraph(f"All of these promise the same, {kind_of_promise(plan)}, to as many people.")
+    shape = f" Simulated with the worst shape, {plan.guess.name}." if plan.outlooks else ""
+    lead = paragraph(f"All of these promise the same, {kind_of_promise(plan)}, to as many people.{shape}")
     return section("Mechanisms at the same promise", lead, listed)
 
 
 def _provenance(survey: Survey, plan: Plan) -> str:
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
-        f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess. "
+        f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess, or from each "
+        f"shape. "
         "The survey as planned:"
     )
-    return provenance(made, survey=replace(survey, mechanism=plan.mechanism))
+    return provenance(made, replace(survey, mechanism=plan.mechanism))

@@ -48,7 +48,7 @@ TIE = 1.001
 OTHER_REPORTS = "Reports are not values here, so they have a picture of their own:"
 BIT_VECTORS = (
     "Reports are bit vectors here, with one bit for each value, so they are no distribution. In a report, the bit of "
-    "the true value and all others were each flipped at random. How often each bit was set:"
+    "the true value and all others are each flipped at random. How often each bit was set:"
 )
 
 
@@ -90,7 +90,7 @@ def summarise_reports(
         shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
         known = as_distribution(shares, outputs.size, "noisy")
         remark = "" if outputs == values else OTHER_REPORTS
-        return Noisy(outputs, known, "Noisy", f"{_reports(counts)}, as sent", remark)
+        return Noisy(outputs, known, "Noisy", f"{_reports(counts)}, as read", remark)
     places = _nearest_values(values, outputs, counts)
     if places is None:
         return None

@@ -7,23 +7,30 @@
 True
 """
 
-from confide.plans.curves import Answer, Curve, Halving, Obstacle, Slope
+from confide.plans.curves import Curve, Halving, Obstacle, Slope
+from confide.plans.flattery import Flattery
 from confide.plans.guesses import Guess, as_guess
 from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
-from confide.plans.planning import METHOD, REPEATS, Plan, Rival, plan
+from confide.plans.planning import METHOD, REPEATS, SHAPE_REPEATS, Outlook, Plan, Rival, plan
+from confide.plans.searches import Answer
+from confide.plans.shapes import SHAPES
 from confide.plans.simulations import Cache, Simulation, usual_cache
 
 __all__ = [
     "METHOD",
     "REPEATS",
+    "SHAPES",
+    "SHAPE_REPEATS",
     "Answer",
     "Cache",
     "Curve",
     "Distance",
+    "Flattery",
     "Guess",
     "Halving",
     "Measure",
     "Obstacle",
+    "Outlook",
     "Plan",
     "Prediction",
     "QueryWidth",

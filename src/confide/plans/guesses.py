@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +19,16 @@ from confide.datasets import Dataset
 from confide.errors import DataFileError, InvalidDistributionError, InvalidInputError, InvalidParameterError
 from confide.estimates import Estimate
 from confide.mechanisms import Mechanism
+from confide.plans.shapes import SHAPES, draw_shape, family
 from confide.surveys import Survey
 from confide.wording import counted
 
-UNIFORM = "uniform"
+if TYPE_CHECKING:
+    from confide.files import Account
+
+CURE = "Correct these rows, or set them aside with --rejects rejects.csv; in Python with rejects=..."
+
+PARQUET = ".parquet"
 
 PROBABILITY = "probability"
 """The column of a file that `confide estimate -o estimate.csv` writes."""
@@ -37,11 +44,19 @@ class Guess:
     >>> from confide import Integers
     >>> Guess("a coin", Integers(0, 1), [0.5, 0.5]).distribution
     array([0.5, 0.5])
+
+    Attributes
+    ----------
+    name, alphabet, distribution
+        What it is called, and how probable each value is.
+    account
+        The rows that it was read from, where it comes from a file of values.
     """
 
     name: str
     alphabet: Alphabet
     distribution: ArrayLike
+    account: Account | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         vector = as_distribution(self.distribution, self.alphabet.size, "guess")
@@ -58,28 +73,31 @@ class Guess:
         return bool(np.ptp(self.vector) < 1e-12)
 
 
-def as_guess(guess: Any, mechanism: Mechanism, name: str = "value") -> Guess:
-    """Return a guess from ``"uniform"``, a bundled dataset, a past estimate or its file, or an array.
+def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str | Path | None = None) -> Guess:
+    """Return a guess from the name of a shape, a bundled dataset, a past estimate or its file, or an array.
 
     Parameters
     ----------
     guess
-        ``"uniform"``; a bundled dataset or its name, of which the last word will do where it is enough (``"ages"``); an
-        :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one probability for
-        each value.
+        ``"uniform"`` or another shape; a bundled dataset or its name, of which the last word will do where it is enough
+        (``"ages"``); an :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one
+        probability for each value.
     mechanism
         Its alphabet is what the guess must be over.
     name
         What a value is called, for a file of values.
+    rejects
+        For a file of values: where rows that cannot be used are set aside. Without it, one such row is an error.
 
     >>> from confide import Integers, TruncatedGeometric
     >>> as_guess("ages", TruncatedGeometric(Integers(0, 99), epsilon=0.05)).name
     'adult_ages'
     """
-    alphabet = mechanism.alphabet
-    if not alphabet.is_finite:
-        raise unbounded(alphabet)
-    alphabet.require_listable()
+    alphabet = _listable(mechanism)
+    if rejects is not None and not _is_table(guess):
+        raise InvalidParameterError(
+            f"rejects is for a guess that is a file of values, one row a person; got {guess!r}. Leave it out."
+        )
     if isinstance(guess, Guess):
         return _same(guess.name, guess.alphabet, guess.vector, alphabet)
     if isinstance(guess, Estimate):
@@ -87,24 +105,46 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value") -> Guess:
     if isinstance(guess, Dataset):
         return _from_dataset(guess, alphabet)
     if isinstance(guess, str | Path):
-        return _from_word(str(guess), mechanism, name)
+        return _from_word(str(guess), mechanism, name, rejects)
     return Guess("given shares", alphabet, guess)
 
 
-def _from_word(word: str, mechanism: Mechanism, name: str) -> Guess:
+def family_of(mechanism: Mechanism) -> tuple[Guess, ...]:
+    """Return unlike shapes over the values of a mechanism: what stands in for a guess where there is none."""
+    alphabet = _listable(mechanism)
+    return tuple(Guess(name, alphabet, shape) for name, shape in family(alphabet).items())
+
+
+def _listable(mechanism: Mechanism) -> Alphabet:
+    """Return the alphabet of a mechanism, or say why no distribution over it can be laid out."""
     alphabet = mechanism.alphabet
-    if word == UNIFORM:
-        return Guess(UNIFORM, alphabet, np.full(alphabet.size, 1 / alphabet.size))
+    if not alphabet.is_finite:
+        raise InvalidParameterError(
+            f"{unbounded(alphabet)} Or say where values will lie: --span 0..99, or 20x14 for a map; in Python span=..."
+        )
+    alphabet.require_listable()
+    return alphabet
+
+
+def _is_table(guess: object) -> bool:
+    return isinstance(guess, str | Path) and Path(guess).is_file() and Path(guess).suffix.lower() != ".json"
+
+
+def _from_word(word: str, mechanism: Mechanism, name: str, rejects: str | Path | None) -> Guess:
+    alphabet = mechanism.alphabet
+    if word.replace("-", " ") in SHAPES:
+        shape = word.replace("-", " ")
+        return Guess(shape, alphabet, draw_shape(shape, alphabet))
     known = [one for one in datasets.names() if one == word] or [
         one for one in datasets.names() if one.endswith(f"_{word}")
     ]
     if len(known) == 1:
         return _from_dataset(datasets.load(known[0]), alphabet)
     if Path(word).is_file():
-        return _from_file(Path(word), mechanism, name)
+        return _from_file(Path(word), mechanism, name, rejects)
     raise InvalidParameterError(
-        f"There is no guess {word!r}. Give {UNIFORM!r}, a bundled dataset ({', '.join(datasets.names())}), or a file "
-        f"that confide estimate -o wrote, .csv or .json."
+        f"There is no guess {word!r}. Give a shape ({', '.join(SHAPES)}), a bundled dataset "
+        f"({', '.join(datasets.names())}), or a file that confide estimate -o wrote, .csv or .json."
     )
 
 
@@ -144,20 +184,43 @@ def _values(alphabet: Alphabet) -> list[Any]:
     return values
 
 
-def _from_file(path: Path, mechanism: Mechanism, name: str) -> Guess:
+def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path | None) -> Guess:
     """Return a past estimate from its file, or the shares of a file of values."""
     alphabet = mechanism.alphabet
     if path.suffix.lower() == ".json":
         values, shares = _read_json(path)
-    elif _holds_estimate(path, alphabet, name):
+    elif path.suffix.lower() != PARQUET and _holds_estimate(path, alphabet, name):
+        if rejects is not None:
+            raise InvalidParameterError(
+                f"rejects is for a file of values; {path} is an estimate, of which every row is needed. Leave it out."
+            )
         values, shares = _read_csv(path, alphabet)
     else:
-        from confide.files import read_values  # only where a file is read: import confide stays quick
-
-        people = read_values(path, Survey(mechanism, name))
-        people.account.require_usable("A guess needs all of them to lie in the alphabet.")
-        return Guess(path.name, alphabet, people.distribution())
+        return _from_values(path, Survey(mechanism, name), rejects)
     return Guess(path.name, alphabet, _lay_out(path, values, shares, alphabet))
+
+
+def _from_values(path: Path, survey: Survey, rejects: str | Path | None) -> Guess:
+    """Return the shares of a file of values, batch by batch; rows that cannot be used are refused or set aside."""
+    # Only where a file is read: import confide stays quick.
+    from confide.files import Account, read_value_batches
+    from confide.files.writing import reject_file
+
+    people, account = np.zeros(survey.alphabet.size), Account(source=str(path))
+    with contextlib.ExitStack() as closing:
+        keep = None if rejects is None else closing.enter_context(reject_file(rejects))
+        for rows in read_value_batches(path, survey):
+            account += rows.account
+            people += rows.histogram()
+            if keep is not None:
+                keep(rows.rejected)
+    account.require_rows()
+    if rejects is None:
+        account.require_usable(CURE)
+    account.require_any(survey.alphabet, "Values")
+    if not account.people:
+        raise DataFileError(f"The counts of {path} add up to 0; a distribution needs at least one person.")
+    return Guess(path.name, survey.alphabet, people / people.sum(), account)
 
 
 def _read_json(path: Path) -> tuple[list[Any], list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ from confide.distances import has_emd
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Stacked
-from confide.plans.curves import Answer, Curve, Halving, Obstacle, Search
-from confide.plans.guesses import UNIFORM, Guess, as_guess
+from confide.plans.curves import Curve, Halving, Obstacle
+from confide.plans.flattery import Flattery, find_flattery
+from confide.plans.guesses import Guess, as_guess, family_of
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
 from confide.plans.rivals import (
     MOST_PEOPLE,
@@ -25,21 +25,20 @@ from confide.plans.rivals import (
     most_people,
     usual_mechanism,
     with_epsilon,
+    within,
 )
-from confide.plans.simulations import Cache, Follow, Simulation, usual_cache
+from confide.plans.searches import Answer, Question, solve
+from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
 from confide.queries import Query
 
 METHOD: Method = Stacked()
 """The method that a plan is made for, unless another one is named: the default of ``estimate``."""
 
 REPEATS = 24
-"""Simulated surveys for each setting."""
+"""Simulated surveys for each setting of a guess."""
 
-FEWEST_REPEATS = 4
-
-LEAST_PEOPLE = 10
-USUAL_PEOPLE = 10_000.0
-"""Fewest people that a plan looks at, and the start of its search for their number."""
+SHAPE_REPEATS = 6
+"""And of each shape of the family: six shapes take half as long again as one guess, not six times as long."""
 
 PEOPLE_FACTORS = (0.25, 1.0, 4.0, 16.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -53,6 +52,29 @@ class Rival:
     mechanism: Mechanism
     prediction: Prediction | None
     trouble: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """Expectation of a survey if the truth has one shape of the family.
+
+    Attributes
+    ----------
+    guess
+        The shape.
+    prediction
+        The expected error at the plan's own setting.
+    by_people, by_epsilon
+        The trade-off around the plan.
+    answer
+        What the target takes for this shape; None where nothing was solved for, or the shape is neither end.
+    """
+
+    guess: Guess
+    prediction: Prediction
+    by_people: Curve
+    by_epsilon: Curve | None
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +92,7 @@ class Plan:
     measure
         What error that is.
     guess
-        The distribution that it was simulated with.
+        The distribution that it was simulated with; without a guess, the worst shape of the family.
     method
         The method that will estimate.
     answer
@@ -83,6 +105,13 @@ class Plan:
         The error of the uniform distribution, which takes no report at all; None for a query.
     seed
         The seed of all of it.
+    outlooks
+        Without a guess: each shape of the family, from the best to the worst, which all else above is about. Empty
+        with a guess.
+    flattery
+        Why the guess makes the survey look better than other truths would; None where it does not.
+    is_spanned
+        Whether the values are unbounded, and were taken to lie in a span.
     """
 
     mechanism: Mechanism
@@ -97,6 +126,9 @@ class Plan:
     rivals: tuple[Rival, ...]
     ignorance: float | None
     seed: int
+    outlooks: tuple[Outlook, ...] = ()
+    flattery: Flattery | None = None
+    is_spanned: bool = False
 
     @property
     def epsilon(self) -> float | None:
@@ -121,7 +153,7 @@ class Plan:
 
 def plan(  # noqa: PLR0913 - one argument for each thing that may be known or asked
     mechanism: Mechanism | Alphabet,
-    guess: Any = UNIFORM,
+    guess: Any = None,
     *,
     people: int | None = None,
     epsilon: float | None = None,
@@ -130,11 +162,13 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     query: Query | None = None,
     mechanisms: Sequence[str] | str | None = None,
     method: Method = METHOD,
-    repeats: int = REPEATS,
+    repeats: int | None = None,
     seed: int = 0,
     cache: bool | str | Path | Cache = True,
     follow: Follow | None = None,
     name: str | None = None,
+    rejects: str | Path | None = None,
+    span: tuple[int, int] | None = None,
 ) -> Plan:
     """Predict the error of a survey, or solve for the people or the epsilon that a target takes.
 
@@ -146,8 +180,9 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     mechanism
         The mechanism, or an alphabet alone, for which the usual mechanism is taken.
     guess
-        What the truth may look like: ``"uniform"``, a bundled dataset or its name, a past :class:`Estimate` or its
-        file, or one probability for each value.
+        What the truth may look like: a bundled dataset or its name, a past :class:`Estimate` or its file, one
+        probability for each value, or the name of a shape, such as ``"uniform"``. If left out, the plan is made over
+        a family of unlike shapes and is about the worst of them; ``outlooks`` has all.
     people, epsilon
         How many will report, and what they are promised.
     target_emd
@@ -162,13 +197,20 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     method
         How the distribution will be estimated; as :func:`estimate` does unless told. ``IBU()`` is several times faster.
     repeats, seed
-        How often each setting is simulated, and the seed: the same plan has the same numbers.
+        How often each setting is simulated, and the seed: the same plan has the same numbers. If left out, 24 times,
+        or 6 times for each shape of the family.
     cache
         Whether simulated numbers are kept on disk, in the user's cache folder; or the folder to keep them in.
     follow
         Called as it goes along with what is simulated, which repeat it is, and how many there are.
     name
         What a value is called in the query.
+    rejects
+        With a file of values for a guess: where rows that cannot be used are set aside. Without it, one such row is an
+        error.
+    span
+        For unbounded values: the lowest and the highest value that people will have, or the rows and columns of a map
+        that they will be on.
 
     Raises
     ------
@@ -183,34 +225,63 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     (True, True)
     """
     target = _choose_target(mechanism, query, target_emd, target_width)
-    _check_numbers(people, epsilon, target, (repeats, seed))
+    times = repeats if repeats is not None else SHAPE_REPEATS if guess is None else REPEATS
+    _check_numbers(people, epsilon, target, (times, seed))
     base, is_given = _settle_mechanism(mechanism, epsilon)
+    base = within(base, span)
     _check_question(people, epsilon, target, has_epsilon=is_given)
-    believed = as_guess(guess, base, name or "value")
+    believed = _choose_guesses(guess, base, name or "value", rejects)
     measure = choose_measure(base.alphabet, query, name)
-    nothing = ignorance(measure, believed.vector)
-    _refuse_idle_target(target, nothing, believed)
+    _refuse_idle_target(target, measure, believed)
     kept, solver = _choose_cache(cache), _check_method(method)
-    simulation = Simulation(believed, measure, solver, int(repeats), int(seed), kept, follow)
+    simulations = [Simulation(one, measure, solver, int(times), int(seed), kept, follow) for one in believed]
     choose_rivals(base, mechanisms)  # refused now rather than after a long search
-    answer = _solve(simulation, base, people, target)
+    answers = {} if target is None else solve(simulations, Question(base, people, target))
+    answer = max(answers.values(), key=lambda one: one.value, default=None)
     number = int(answer.value) if answer is not None and answer.unknown == "people" else int(people or 0)
     settled = with_epsilon(base, answer.value) if answer is not None and answer.unknown == "epsilon" else base
-    by_people = _along_people(simulation, settled, number)
+    outlooks = _look_out(simulations, settled, number, answers)
+    worst = outlooks[-1]
+    own = next(one for one in simulations if one.guess is worst.guess)
     return Plan(
         mechanism=settled,
         people=number,
-        prediction=by_people.points[float(number)],
+        prediction=worst.prediction,
         measure=measure,
-        guess=believed,
+        guess=worst.guess,
         method=method,
-        answer=answer,
-        by_people=by_people,
-        by_epsilon=_along_epsilon(simulation, settled, number),
-        rivals=tuple(_try(simulation, one, number) for one in choose_rivals(settled, mechanisms)),
-        ignorance=nothing,
+        answer=worst.answer,
+        by_people=worst.by_people,
+        by_epsilon=worst.by_epsilon,
+        rivals=tuple(_try(own, one, number) for one in choose_rivals(settled, mechanisms)),
+        ignorance=ignorance(measure, worst.guess.vector),
         seed=int(seed),
+        outlooks=outlooks if guess is None else (),
+        is_spanned=span is not None,
+        flattery=None if guess is None else find_flattery(own, settled, number, worst.prediction, worst.by_epsilon),
     )
+
+
+def _choose_guesses(guess: Any, mechanism: Mechanism, name: str, rejects: str | Path | None) -> tuple[Guess, ...]:
+    if guess is not None:
+        return (as_guess(guess, mechanism, name, rejects),)
+    if rejects is not None:
+        raise InvalidParameterError("rejects is for a guess that is a file of values, and there is no guess.")
+    return family_of(mechanism)
+
+
+def expected_surveys(
+    mechanism: Mechanism, guess: object, mechanisms: Sequence[str] | str | None, *, is_solved: bool, repeats: int | None
+) -> int:
+    """Return about how many surveys a plan simulates, so that its time can be told beforehand."""
+    shapes = len(family_of(mechanism)) if guess is None else 1
+    times = repeats or (SHAPE_REPEATS if guess is None else REPEATS)
+    settings = len(PEOPLE_FACTORS) + (0 if epsilon_of(mechanism) is None else len(EPSILON_FACTORS) - 1)
+    # A search looks at three to six settings; that for the two ends of a family at both, and at every shape in between.
+    searched = 0 if not is_solved else 5 if guess is not None else 8 + 2 * shapes
+    flattery = 0 if guess is None else FEWEST_REPEATS * (len(family_of(mechanism)) - 1)
+    rivals = len(choose_rivals(mechanism, mechanisms))
+    return times * (shapes * settings + searched + rivals) + flattery
 
 
 def _choose_target(
@@ -274,11 +345,18 @@ def _check_question(people: int | None, epsilon: float | None, target: float | N
         )
 
 
-def _refuse_idle_target(target: float | None, nothing: float | None, guess: Guess) -> None:
-    if target is not None and nothing is not None and not guess.is_uniform and target >= nothing:
+def _refuse_idle_target(target: float | None, measure: Measure, guesses: Sequence[Guess]) -> None:
+    """Refuse a target that the uniform distribution meets without any report, whatever the truth."""
+    if target is None:
+        return
+    unlike = [one for one in guesses if not one.is_uniform]
+    away = {one.name: nothing for one in unlike if (nothing := ignorance(measure, one.vector)) is not None}
+    if away and target >= max(away.values()):
+        name = max(away, key=lambda one: away[one])
+        what = f"the guess {name}" if len(guesses) == 1 else f"the farthest shape, {name}"
         raise InvalidParameterError(
-            f"A target of {target:.4g} takes no survey: the uniform distribution is only {nothing:.4g} away from the "
-            f"guess {guess.name}. Ask for less."
+            f"A target of {target:.4g} takes no survey: the uniform distribution is only {away[name]:.4g} away from "
+            f"{what}. Ask for less."
         )
 
 
@@ -301,50 +379,47 @@ def _choose_cache(cache: object) -> Cache | None:
     raise InvalidParameterError(f"cache must be True, False or a folder; got {cache!r}.")
 
 
-def _solve(simulation: Simulation, mechanism: Mechanism, people: int | None, target: float | None) -> Answer | None:
-    """Find the people or the epsilon that meets the target; None where there is none to meet."""
-    if target is None:
-        return None
-    return (
-        _solve_people(simulation, mechanism, target)
-        if people is None
-        else _solve_epsilon(simulation, mechanism, people, target)
-    )
-
-
-def _solve_people(simulation: Simulation, mechanism: Mechanism, target: float) -> Answer:
-    def predict(people: float) -> Prediction:
-        return simulation.predict(mechanism, int(people))
-
-    bounds = float(LEAST_PEOPLE), float(most_people(mechanism))
-    return Search("people", predict, target, bounds, simulation.measure.unit, whole=True).run(USUAL_PEOPLE)
-
-
-def _solve_epsilon(simulation: Simulation, mechanism: Mechanism, people: int, target: float) -> Answer:
-    def predict(epsilon: float) -> Prediction:
-        return simulation.predict(with_epsilon(mechanism, epsilon), people)
-
-    low, high = epsilon_bounds(mechanism)
-    return Search("epsilon", predict, target, (low, high), simulation.measure.unit).run(math.sqrt(low * high))
-
-
-def _along_people(simulation: Simulation, mechanism: Mechanism, people: int) -> Curve:
+def _along_people(simulations: Sequence[Simulation], mechanism: Mechanism, people: int) -> list[Curve]:
+    """Return the expected error of each guess around so many people."""
     most = max(people, most_people(mechanism))
     wanted = [people if factor == 1 else _rounded(factor * people) for factor in PEOPLE_FACTORS]
     places = sorted({many for many in wanted if 1 <= many <= most})
-    predictions = tuple(simulation.predict(mechanism, many) for many in places)
-    return Curve("people", tuple(map(float, places)), predictions)
+    table = [[one.predict(mechanism, many) for many in places] for one in simulations]
+    return [Curve("people", tuple(map(float, places)), tuple(row)) for row in table]
 
 
-def _along_epsilon(simulation: Simulation, mechanism: Mechanism, people: int) -> Curve | None:
+def _along_epsilon(simulations: Sequence[Simulation], mechanism: Mechanism, people: int) -> list[Curve | None]:
+    """Return the expected error of each guess around the mechanism's epsilon; None where it has none."""
     epsilon = epsilon_of(mechanism)
     if epsilon is None:
-        return None
+        return [None] * len(simulations)
     low, high = epsilon_bounds(mechanism)
     wanted = [epsilon if factor == 1 else float(f"{factor * epsilon:.3g}") for factor in EPSILON_FACTORS]
     places = sorted({one for one in wanted if one == epsilon or low <= one <= high})
-    predictions = tuple(simulation.predict(with_epsilon(mechanism, one), people) for one in places)
-    return Curve("epsilon", tuple(places), predictions)
+    # One mechanism a place, shared by all guesses: its channel is made once.
+    varied = [mechanism if one == epsilon else with_epsilon(mechanism, one) for one in places]
+    table = [[simulation.predict(one, people) for one in varied] for simulation in simulations]
+    return [Curve("epsilon", tuple(places), tuple(row)) for row in table]
+
+
+def _look_out(
+    simulations: Sequence[Simulation], mechanism: Mechanism, people: int, answers: dict[str, Answer]
+) -> tuple[Outlook, ...]:
+    """Return the outlook of every guess, the worst last: of those solved for the one that takes the most."""
+    curves = zip(
+        simulations,
+        _along_people(simulations, mechanism, people),
+        _along_epsilon(simulations, mechanism, people),
+        strict=True,
+    )
+    found = [
+        Outlook(one.guess, along.points[float(people)], along, by_epsilon, answers.get(one.guess.name))
+        for one, along, by_epsilon in curves
+    ]
+    most = max((one.value for one in answers.values()), default=None)
+    return tuple(
+        sorted(found, key=lambda one: (one.answer is not None and one.answer.value == most, one.prediction.mean))
+    )
 
 
 def _try(simulation: Simulation, mechanism: Mechanism, people: int) -> Rival:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,11 +12,12 @@ from confide.files import alphabet_record, csv_text
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
-from confide.plans.planning import Plan, Rival
+from confide.plans.planning import Outlook, Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise, with_epsilon
+from confide.plans.searches import Answer
 from confide.theory.identification import pool_identification
 from confide.theory.words import remark_on
-from confide.wording import counted, plural, with_unit
+from confide.wording import counted, listed, plural, with_unit
 
 OBSTACLES = {
     Obstacle.NO_ERROR: "nothing is left to halve",
@@ -27,6 +28,7 @@ OBSTACLES = {
 
 COLUMNS = (
     "part",
+    "guess",
     "mechanism",
     "people",
     "epsilon",
@@ -40,8 +42,11 @@ COLUMNS = (
 
 
 def headline(plan: Plan) -> str:
-    """Return the answer, and what it would take to halve the error."""
-    return f"{_answer(plan)}; {_halving(plan)}."
+    """Return the answer, what it would take to halve the error, and whether the guess flatters."""
+    if plan.outlooks:
+        return f"{_range(plan)}; {_halving(plan)}."
+    sentence = f"{_answer(plan)}; {_halving(plan)}."
+    return sentence if plan.flattery is None else f"{sentence} {flattery_in_words(plan)}"
 
 
 def remarks(plan: Plan) -> list[str]:
@@ -52,7 +57,8 @@ def remarks(plan: Plan) -> list[str]:
         _by_epsilon(plan),
         _comparison(plan),
         _different_promises(plan),
-        _flattery(plan),
+        _family(plan),
+        _span(plan),
         _idle(plan),
     ]
     return [one for one in found if one]
@@ -96,6 +102,62 @@ def _answer(plan: Plan) -> str:
     return f"With {counted(plan.people, 'person')}, {goal} takes about {said} ({between})"
 
 
+def _range(plan: Plan) -> str:
+    """Return the answer of a family: from the best shape to the worst, and that the worst is what to count on."""
+    said, what = promise(plan.mechanism), plan.measure.name
+    best, worst = plan.outlooks[0], plan.outlooks[-1]
+    if plan.answer is None:
+        return (
+            f"With {counted(plan.people, 'person')} and {said} you can expect {_article(what)} {what} between "
+            f"{range_of(plan, plan.outlooks)}, by the shape of the truth. Unless you know the shape, expect no better "
+            f"than {expected(plan.measure, worst.prediction)}"
+        )
+    goal = f"{_article(what)} {what} of {with_unit(plan.answer.target, plan.measure.unit)}"
+    if plan.answer.unknown == "people":
+        given, takes, low, high = said, counted(plan.people, "person"), *map(people_in_words, _ends(plan.answer))
+        least = people_in_words(best.answer.value) if best.answer else ""
+    else:
+        given, takes = counted(plan.people, "person"), said
+        low, high, least = (f"{one:.3g}" for one in (*_ends(plan.answer), best.answer.value if best.answer else 0.0))
+    fewer = " or less" if best.answer is not None and best.answer.is_least else ""
+    return (
+        f"With {given}, {goal} takes about {takes} ({low} to {high}) in the worst case, {worst.guess.name}, and "
+        f"{least}{fewer} in the best, {best.guess.name}; unless you know the shape, count on the worst"
+    )
+
+
+def _ends(answer: Answer) -> tuple[float, float]:
+    return answer.low, answer.high
+
+
+def range_of(plan: Plan, outlooks: Sequence[Outlook]) -> str:
+    """Return the least and the largest expected error, each with its shape."""
+    low, high = outlooks[0], outlooks[-1]
+    ends = f"{low.prediction.mean:.3g} ({low.guess.name}) and {high.prediction.mean:.3g} ({high.guess.name})"
+    return f"{ends} {plural(plan.measure.unit)}".rstrip()
+
+
+def range_cell(plan: Plan, along: str, place: float) -> tuple[str, str]:
+    """Return the least and the largest expected error at one place of the trade-off, and which shapes have them."""
+    found = {}
+    for one in plan.outlooks:
+        curve = one.by_people if along == "people" else one.by_epsilon
+        if curve is not None:
+            found[one.guess.name] = curve.points[place].mean
+    best, worst = min(found, key=lambda one: found[one]), max(found, key=lambda one: found[one])
+    ends = f"{found[best]:.3g} to {found[worst]:.3g} {plural(plan.measure.unit)}".rstrip()
+    return ends, f"{best} to {worst}"
+
+
+def solved_cell(outlook: Outlook) -> str:
+    """Return what the target takes for one shape: known for the two ends, and between these for the others."""
+    found = outlook.answer
+    if found is None:
+        return "between the two"
+    value = counted(int(found.value), "person") if found.unknown == "people" else f"epsilon {found.value:.3g}"
+    return f"{value} or less" if found.is_least else value
+
+
 def _article(name: str) -> str:
     return "an" if name.startswith("EMD") else "a"
 
@@ -104,7 +166,8 @@ def _halving(plan: Plan) -> str:
     halving, obstacle = plan.halving, plan.obstacle
     if obstacle is not None:
         return OBSTACLES[obstacle]
-    return "" if halving is None else f"halving it needs {_times(halving)} the people"
+    it = "that" if plan.outlooks else "it"
+    return "" if halving is None else f"halving {it} needs {_times(halving)} the people"
 
 
 def _times(halving: Halving) -> str:
@@ -131,9 +194,10 @@ def _rough(factor: float) -> str:
 
 def _own_error(plan: Plan) -> str:
     slope = plan.by_people.slope(float(plan.people)) if plan.prediction.margin > 1e-9 else None
+    truth = "each shape" if plan.outlooks else f"the guess {plan.guess.name!r}"
     simulated = (
-        f"Simulated {plan.prediction.repeats} times at each setting with {plan.method.name} and the guess "
-        f"{plan.guess.name!r}; what follows ± is the plan's own error, 95 %."
+        f"Simulated {plan.prediction.repeats} times at each setting with {plan.method.name} and {truth}; what follows "
+        f"± is the plan's own error, 95 %."
     )
     if slope is None:
         return simulated
@@ -182,22 +246,61 @@ def _different_promises(plan: Plan) -> str:
     return "" if not plan.rivals or isinstance(plan.mechanism.alphabet, Categories) else NOT_THE_SAME
 
 
-def _flattery(plan: Plan) -> str:
-    if not plan.guess.is_uniform:
+def flattery_in_words(plan: Plan) -> str:
+    """Return why the guess makes the survey look better than other truths would, and the cure."""
+    found = plan.flattery
+    if found is None:
+        return ""
+    signs = []
+    if found.is_backward:
+        signs.append("with it a stronger promise costs nothing, because the method is drawn to just such a truth")
+    elif found.is_uniform:
+        signs.append("it is uniform, or nearly so, which is what methods start from and are drawn to")
+    if found.is_low:
+        low, high = min(found.shapes.values(), key=_mean), max(found.shapes.values(), key=_mean)
+        names = {id(one): name for name, one in found.shapes.items()}
+        unit = plural(plan.measure.unit)
+        ends = f"{low.mean:.3g} ({names[id(low)]}) to {high.mean:.3g} ({names[id(high)]}) {unit}".rstrip()
+        signs.append(f"other shapes lead to {ends}")
+    return (
+        f"But the guess {plan.guess.name!r} flatters: {'; '.join(signs)}. Plan without a guess, or with one that looks "
+        f"like what you expect."
+    )
+
+
+def _mean(prediction: Prediction) -> float:
+    return prediction.mean
+
+
+def _span(plan: Plan) -> str:
+    if not plan.is_spanned:
         return ""
     return (
-        "The guess is uniform, which is also what methods start from or are drawn to, so that the error is understated "
-        "where noise is strong. Take a bundled histogram or a past estimate that looks like what you expect."
+        f"The values are taken to lie in {plan.mechanism.alphabet!r}, and the estimate to know it: state it in the "
+        f"survey that you estimate with, of which the reports need not be made again. Where it does not know, expect "
+        f"more."
+    )
+
+
+def _family(plan: Plan) -> str:
+    if not plan.outlooks:
+        return ""
+    names = listed([one.guess.name for one in plan.outlooks])
+    compared = " So is the comparison of mechanisms." if plan.rivals else ""
+    return (
+        f"No guess was given, so the plan is over {counted(len(plan.outlooks), 'unlike shape')}: {names}. What is said "
+        f"above of one number is about the worst of them, {plan.guess.name}.{compared} A guess that looks like what "
+        f"you expect narrows the range."
     )
 
 
 def _idle(plan: Plan) -> str:
     if plan.ignorance is None or plan.guess.is_uniform:
         return ""
-    known = with_unit(plan.ignorance, plan.measure.unit)
+    known, whose = with_unit(plan.ignorance, plan.measure.unit), f" from {plan.guess.name}" if plan.outlooks else ""
     if plan.prediction.mean < plan.ignorance:
-        return f"For comparison: the uniform distribution, which takes no report at all, is {known} away."
-    return f"This is no better than asking nobody: the uniform distribution is {known} away."
+        return f"For comparison: the uniform distribution, which takes no report at all, is {known} away{whose}."
+    return f"This is no better than asking nobody: the uniform distribution is {known} away{whose}."
 
 
 def kind_of_promise(plan: Plan) -> str:
@@ -232,7 +335,12 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "alphabet": alphabet_record(plan.mechanism.alphabet),
         "mechanism": {"kind": plan.mechanism.kind, "description": repr(plan.mechanism)},
         "guarantee": str(plan.mechanism.guarantee),
-        "guess": plan.guess.name,
+        "guess": None if plan.outlooks else plan.guess.name,
+        "rows": None if plan.guess.account is None else plan.guess.account.record,
+        "flattery": None if plan.flattery is None else _flattery_record(plan),
+        "best": plan.outlooks[0].guess.name if plan.outlooks else None,
+        "worst": plan.outlooks[-1].guess.name if plan.outlooks else None,
+        "shapes": [_outlook_record(one) for one in plan.outlooks],
         "method": plan.method.name,
         "settings": repr(plan.method),
         "seed": plan.seed,
@@ -259,6 +367,30 @@ def plan_record(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _outlook_record(outlook: Outlook) -> dict[str, Any]:
+    return {
+        "shape": outlook.guess.name,
+        "expected": prediction_record(outlook.prediction),
+        "solved": None if outlook.answer is None else asdict(outlook.answer),
+        "by_people": _curve_record(outlook.by_people),
+        "by_epsilon": None if outlook.by_epsilon is None else _curve_record(outlook.by_epsilon),
+    }
+
+
+def _flattery_record(plan: Plan) -> dict[str, Any]:
+    found = plan.flattery
+    if found is None:
+        return {}
+    return {
+        "sentence": flattery_in_words(plan),
+        "is_uniform": found.is_uniform,
+        "part_of_usual_error": found.low,
+        "rise": found.rise,
+        "usual_rise": found.usual_rise,
+        "shapes": {name: prediction_record(one) for name, one in found.shapes.items()},
+    }
+
+
 def prediction_record(prediction: Prediction) -> dict[str, Any]:
     """Return an expected error and how exactly it is known."""
     return {
@@ -280,15 +412,23 @@ def _curve_record(curve: Curve) -> list[dict[str, Any]]:
 
 def _rows(plan: Plan) -> Iterator[list[Any]]:
     kind, measure = plan.mechanism.kind, plan.measure
-    yield ["plan", kind, plan.people, plan.epsilon, *_cells(measure, plan.prediction)]
-    for people, one in plan.by_people.points.items():
-        yield ["by people", kind, int(people), plan.epsilon, *_cells(measure, one)]
-    for epsilon, one in ({} if plan.by_epsilon is None else plan.by_epsilon.points).items():
-        yield ["by epsilon", kind, plan.people, epsilon, *_cells(measure, one)]
+    yield ["plan", plan.guess.name, kind, plan.people, plan.epsilon, *_cells(measure, plan.prediction)]
+    for shape in plan.outlooks:
+        yield ["shape", shape.guess.name, kind, plan.people, plan.epsilon, *_cells(measure, shape.prediction)]
+    for one in plan.outlooks or (plan,):
+        yield from _curve_rows(plan, one)
     for rival in plan.rivals:
         if rival.prediction is not None:
-            other = rival.mechanism
-            yield ["mechanism", other.kind, plan.people, epsilon_of(other), *_cells(measure, rival.prediction)]
+            other, cells = rival.mechanism, _cells(measure, rival.prediction)
+            yield ["mechanism", plan.guess.name, other.kind, plan.people, epsilon_of(other), *cells]
+
+
+def _curve_rows(plan: Plan, outlook: Plan | Outlook) -> Iterator[list[Any]]:
+    kind, name = plan.mechanism.kind, outlook.guess.name
+    for people, one in outlook.by_people.points.items():
+        yield ["by people", name, kind, int(people), plan.epsilon, *_cells(plan.measure, one)]
+    for epsilon, one in ({} if outlook.by_epsilon is None else outlook.by_epsilon.points).items():
+        yield ["by epsilon", name, kind, plan.people, epsilon, *_cells(plan.measure, one)]
 
 
 def _cells(measure: Measure, one: Prediction) -> list[Any]:

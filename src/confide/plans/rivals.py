@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice
 from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -179,6 +179,33 @@ def with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
     return changed
 
 
+def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
+    """Return the same mechanism for people whose values lie in a span; as it is, where there is none.
+
+    Reports stay unbounded: only what the estimate knows of the values changes.
+
+    >>> from confide import Geometric
+    >>> within(Geometric(Integers(), epsilon=0.5), (0, 99))
+    Geometric(alphabet=Integers(0, 99), epsilon=0.5)
+    """
+    alphabet = mechanism.alphabet
+    if span is None:
+        return mechanism
+    if alphabet.is_finite:
+        raise InvalidParameterError(f"A span is for unbounded values, and {alphabet!r} is finite. Leave it out.")
+    if not isinstance(alphabet, Integers | Lattice) or not _has_field(mechanism, "alphabet"):
+        raise InvalidParameterError(
+            f"{mechanism!r} cannot be given a span. Plan with a mechanism over a finite alphabet instead."
+        )
+    known: Alphabet
+    if isinstance(alphabet, Lattice):
+        known = Grid(*span, spacing=alphabet.spacing, unit=alphabet.unit)
+    else:
+        known = replace(alphabet, low=span[0], high=span[1])
+    changed: Mechanism = replace(mechanism, alphabet=known)  # type: ignore[type-var]  # all are dataclasses
+    return changed
+
+
 def promise(mechanism: Mechanism) -> str:
     """Return the promise in a few words.
 
@@ -193,4 +220,8 @@ def promise(mechanism: Mechanism) -> str:
 
 
 def _takes_epsilon(mechanism: Mechanism) -> bool:
-    return is_dataclass(mechanism) and "epsilon" in {one.name for one in fields(mechanism)}
+    return _has_field(mechanism, "epsilon")
+
+
+def _has_field(mechanism: Mechanism, name: str) -> bool:
+    return is_dataclass(mechanism) and name in {one.name for one in fields(mechanism)}

@@ -29,6 +29,9 @@ from confide.plans.measures import Measure, Prediction
 from confide.plans.rivals import has_matrix, promise
 from confide.wording import counted, digest
 
+FEWEST_REPEATS = 4
+"""Fewest simulations of a setting; as many show whether a guess flatters, as a factor of two needs no more."""
+
 Follow = Callable[[str, int, int], None]
 """Called with what is being simulated, which repeat it is, and how many there are."""
 
@@ -86,7 +89,7 @@ class Simulation:
         return errors
 
     def _simulate(self, mechanism: Mechanism, people: int) -> FloatArray:
-        label = f"{mechanism.kind}, {counted(people, 'person')}, {promise(mechanism)}"
+        label = f"{self.guess.name}: {mechanism.kind}, {counted(people, 'person')}, {promise(mechanism)}"
         draw, errors = self._sampler(mechanism, people), np.empty(self.repeats)
         for repeat in range(self.repeats):
             if self.follow is not None:

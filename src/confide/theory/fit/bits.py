@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import BitVectors
+from confide.alphabets import BitVectors, Integers
 from confide.channels.base import FloatArray, Indices
 from confide.counts import Counts
 from confide.errors import InvalidCountsError
@@ -66,6 +66,25 @@ def check_bits(counts: Counts, mechanism: Mechanism, seed: int) -> Fit:
     causes = tuple(_other_epsilon(ones, mechanism) or _repeated(counts, mechanism))
     other = ("Likely causes: another mechanism, or bits that were changed after the blur.",)
     return replace(found, outliers=tuple(reversed(named) if single < chance else named), causes=causes or other)
+
+
+def ones_residuals(counts: Counts, mechanism: Mechanism) -> tuple[Integers, FloatArray]:
+    """Return by how many standard errors each number of ones was seen more or less than expected; NaN if next to never.
+
+    >>> import confide as cf
+    >>> numbers, residuals = ones_residuals(cf.tally([0, 1, 2, 3]), cf.Rappor(cf.Integers(0, 1), epsilon=1.0))
+    >>> numbers.size, bool(residuals[1] < 0)
+    (3, True)
+    """
+    keep, flip = rates_of(mechanism)
+    assert isinstance(mechanism.report_alphabet, BitVectors)  # noqa: S101 (for the type checker)
+    law = ones_law(mechanism.alphabet.size, keep, flip)
+    bits = mechanism.report_alphabet.unpack(counts.reports)
+    ones = np.bincount(bits.sum(axis=1), counts.counts, law.size)
+    expected = counts.total * law
+    spread = np.sqrt(np.maximum(expected * (1 - law), 1e-300))
+    residuals: FloatArray = np.where(expected >= 1, (ones - expected) / spread, np.nan)
+    return Integers(0, law.size - 1), residuals
 
 
 def has_bits(mechanism: Mechanism) -> bool:

@@ -27,12 +27,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.counts import Counts, merge
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
-from confide.theory.fit.bits import check_bits, has_bits
+from confide.theory.fit.bits import check_bits, has_bits, ones_residuals
 from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
 from confide.theory.fit.tables import LOUD, Group, Look, Tables, deviances_of, tail_of_ratio
 
@@ -245,6 +246,19 @@ class Examination:
     def is_louder_than(self, p_value: float) -> bool:
         """Do as :attr:`is_loud`, with another p-value of G2."""
         return (self.tables is not None and self.tables.first.is_louder_than(p_value)) or bool(self.bits)
+
+    @cached_property
+    def residuals(self) -> tuple[Alphabet, FloatArray] | None:
+        """The outputs of the first mechanism, and by how many standard errors each was seen more or less than expected.
+
+        Outputs that were merged share a residual; one that no value can produce has none, which is NaN. Of bit vectors
+        it is the number of ones that has them. None where outputs cannot be listed.
+        """
+        if self.tables is not None:
+            part, found = self.tables.parts[0], self.tables.first.residuals
+            spread: FloatArray = np.where(part.cells >= 0, found[np.maximum(part.cells, 0)], np.nan)
+            return part.mechanism.report_alphabet, spread
+        return ones_residuals(*self.bits[0]) if self.bits else None
 
     def test(self, seed: int = 0, level: float = LEVEL) -> Fit:
         """Run the whole test; parts are independent, so that the least p-value of several is as easily corrected.

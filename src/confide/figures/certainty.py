@@ -1,0 +1,143 @@
+"""Certainty in pictures: the shares of windows with their intervals, and how far reports are from what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Grid, Integers
+from confide.figures import style
+from confide.figures.panels import FloatArray
+from confide.intervals import Interval
+from confide.wording import label_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Residuals within this are nothing unusual; the scale of a map reaches this far at least.
+USUAL, LEAST_SCALE = 2.0, 4.0
+# Outputs without an order that get a bar: those that stand out most.
+MOST_BARS = 20
+LONGEST_LABEL = 26
+# Inches: on a telephone letters are then still half as large as the page's own.
+WIDTH = 5.6
+
+
+def draw_windows(answers: Sequence[Interval], noisy: FloatArray | None = None) -> Figure:
+    """Draw shares with their intervals, one line each, and beside them the shares of the reports where these are given.
+
+    >>> one = Interval("age in 0..9", 0.25, 0.2, 0.31, 0.95, "")
+    >>> draw_windows([one, one]).axes[0].get_xlabel()
+    'share of people'
+    """
+    with style.styled():
+        places = np.arange(len(answers))
+        figure = style.new_figure(WIDTH, 0.95 + 0.27 * max(3, places.size))
+        axes = figure.add_subplot()
+        shares, low, high = (np.array([getattr(one, name) for one in answers]) for name in ("estimate", "low", "high"))
+        if noisy is not None:
+            axes.barh(
+                places, noisy, height=0.7, color=style.NOISY, alpha=style.BAND_ALPHA, label="share of the reports"
+            )
+        ends = np.maximum([shares - low, high - shares], 0.0)
+        told = f"what they tell, with its interval at {100 * answers[0].level:g}%"
+        axes.errorbar(shares, places, xerr=ends, fmt="o", color=style.BLUE, capsize=3, markersize=4.5, label=told)
+        axes.set_yticks(places, [_shorten(one.question) for one in answers])
+        axes.set_ylim(places.size - 0.4, -0.6)
+        highest = max(float(high.max()), 0.0 if noisy is None else float(noisy.max()), 1e-9)
+        axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
+        axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+        axes.grid(visible=False, axis="y")
+        style.show_percent(axes.xaxis)
+        axes.set_xlabel("share of people")
+        figure.legend(loc="outside upper left", ncols=2, fontsize=9.5)
+    return figure
+
+
+def draw_residuals(outputs: Alphabet, residuals: FloatArray, name: str = "report") -> Figure:
+    """Draw by how many standard errors each output was seen more, or less, often than the best explanation expects.
+
+    An output that no value can produce has no residual, which is NaN.
+
+    >>> draw_residuals(Integers(0, 2), np.array([0.5, -1.0, 2.5])).axes[0].get_ylabel()
+    'standard errors'
+    """
+    with style.styled():
+        if isinstance(outputs, Grid):
+            return _residual_map(outputs, residuals)
+        figure = style.new_figure(WIDTH, 2.4) if isinstance(outputs, Integers) else None
+        if figure is not None and isinstance(outputs, Integers):
+            _residual_line(figure.add_subplot(), outputs, residuals, name)
+            return figure
+        return _residual_bars(outputs, residuals)
+
+
+def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    places = outputs.coordinates[:, 0]
+    heights = np.nan_to_num(residuals)
+    axes.axhspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
+    axes.axhline(0, color=style.TRUTH_EDGE, linewidth=0.8)
+    edges = np.append(places - 0.5, places[-1] + 0.5)
+    axes.stairs(np.where(heights > 0, heights, 0), edges, fill=True, color=style.NOISY, linewidth=0)
+    axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.BLUE, linewidth=0)
+    axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
+    reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
+    axes.set_ylim(-reach, reach)
+    axes.grid(visible=False, axis="x")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
+    axes.set_xlabel(name)
+    axes.set_ylabel("standard errors")
+
+
+def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
+
+    longer = max(grid.shape)
+    figure = style.new_figure(3.0 * max(grid.columns / longer, 0.35) + 1.6, 3.0 * max(grid.rows / longer, 0.35) + 0.7)
+    axes = figure.add_subplot()
+    axes.set_facecolor(style.HOLE)
+    colors = LinearSegmentedColormap.from_list("residuals", [style.BLUE, "#FFFFFF", style.NOISY])
+    reach = max(LEAST_SCALE, float(np.nanmax(np.abs(residuals), initial=0.0)))
+    west, south = grid.first_column - 0.5, grid.first_row - 0.5
+    extent = (west, west + grid.columns, south, south + grid.rows)
+    image = axes.imshow(grid.picture(residuals), origin="lower", extent=extent, interpolation="none", cmap=colors)
+    image.set_clim(-reach, reach)
+    axes.grid(visible=False)
+    for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
+        axis.set_major_locator(MaxNLocator(nbins=6, integer=True, steps=[1, 2, 5, 10]))
+        axis.set_label_text(label)
+    bar = figure.colorbar(image, ax=axes, shrink=0.9)
+    bar.outline.set_linewidth(0.5)
+    bar.set_label("standard errors")
+    return figure
+
+
+def _residual_bars(outputs: Alphabet, residuals: FloatArray) -> Figure:
+    heights = np.nan_to_num(residuals)
+    shown = np.sort(np.argsort(-np.abs(heights), kind="stable")[:MOST_BARS])
+    places = np.arange(shown.size)
+    figure = style.new_figure(WIDTH, 0.85 + 0.27 * max(3, shown.size))
+    axes = figure.add_subplot()
+    axes.axvspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
+    axes.axvline(0, color=style.TRUTH_EDGE, linewidth=0.8)
+    colors = [style.NOISY if heights[one] > 0 else style.BLUE for one in shown]
+    axes.barh(places, heights[shown], height=0.6, color=colors)
+    axes.set_yticks(places, [_shorten(label_value(value)) for value in outputs.decode(shown).tolist()])
+    axes.set_ylim(places.size - 0.4, -0.6)
+    reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
+    axes.set_xlim(-reach, reach)
+    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("standard errors")
+    return figure
+
+
+def _shorten(label: str) -> str:
+    words = " ".join(label.split())
+    return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"
