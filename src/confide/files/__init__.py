@@ -50,6 +50,7 @@ from confide.files.records import (
     groups_record,
     to_json,
 )
+from confide.files.report_files import report_sink, write_reports
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
 from confide.files.shuffling import shuffle
@@ -59,10 +60,8 @@ from confide.files.writing import (
     check_writable,
     csv_text,
     report_columns,
-    report_sink,
     whole_file,
     write_rejects,
-    write_reports,
     write_text,
     write_values,
 )
