@@ -224,10 +224,15 @@ class GroupAnswers:
     bands: Mapping[Key, Band] = field(default_factory=dict)
 
     @property
+    def ordered(self) -> list[str]:
+        """The questions, shares first: these were asked for by name."""
+        asked = [name for name, found in self.questions.items() if next(iter(found.values())).is_share]
+        return list(dict.fromkeys([*asked, *self.questions]))
+
+    @property
     def main(self) -> str | None:
-        """The question to show first: the first query, else the mean; None where there is none."""
-        asked = [name for name in self.questions if name not in ("mean", "median")]
-        return next(iter([*asked, *self.questions]), None)
+        """The question to show first; None where there is none."""
+        return next(iter(self.ordered), None)
 
 
 def estimate_file(
