@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -201,7 +203,7 @@ def test_long_strings_are_not_cut_to_fit() -> None:
         (Integers(0, 99), [float("nan"), 3], r"1 of 2 values lies outside .*first: nan at position 0", (0,)),
         (Integers(0, 99), [3, float("inf")], r"first: inf at position 1", (1,)),
         (Integers(0, 99), [3.5], r"first: 3.5 at position 0", (0,)),
-        (Integers(0, 99), ["30"], r"first: '30' at position 0", (0,)),
+        (Integers(0, 99), ["30"], r"must be numbers; got 1 text, such as '30' at position 0", (0,)),
         (Integers(0, 99), [True], r"first: True at position 0", (0,)),
         (Integers(0, 99), np.array([2**64 - 1], dtype=np.uint64), r"first: 18446744073709551615", (0,)),
         (Integers(), [2.0**60], r"1 of 1 values lies outside", (0,)),
@@ -567,3 +569,34 @@ def test_a_grid_without_holes_may_be_larger_than_any_array() -> None:
     assert small.decode(np.arange(63)).tolist() == [[row, column] for row in range(2, 9) for column in range(9)]
     assert (np.delete(small.decode(np.arange(63)), 13, axis=0) == holed.decode(np.arange(62))).all()
     assert Grid(100_000, 100_000, holes=[(0, 0)]).decode([0]).tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "values", "words", "positions"),
+    [
+        (
+            Integers(0, 99),
+            [1, None, 3],
+            "1 of 3 values lies outside Integers(0, 99); first: None at position 1",
+            (1,),
+        ),
+        (Integers(0, 99), np.array([1, "x", 200], dtype=object), "first: 'x' at position 1", (1, 2)),
+        (Integers(0, 99), [1, "x", 3], "must be numbers; got 3 texts, such as 'x' at position 1", (0, 1, 2)),
+        (Integers(0, 99), ["1", "2"], "must be numbers; got 2 texts, such as '1' at position 0", (0, 1)),
+        (Grid(3, 3), np.array([[0, 1], [None, 2]], dtype=object), "first: (None, 2) at position 1", (1,)),
+        (
+            Categories(["a", "b"]),
+            ["a", None],
+            "1 of 2 values lies outside Categories(['a', 'b']); first: None",
+            (1,),
+        ),
+        (Categories(["a", "b"]), ["a", "c"], "first: 'c' at position 1", (1,)),
+    ],
+    ids=str,
+)
+def test_the_entry_at_fault_is_named(alphabet: Alphabet, values: Any, words: str, positions: tuple[int, ...]) -> None:
+    """One entry of another kind makes objects, or texts, of all the others: these are not at fault."""
+    with pytest.raises(ValueOutsideAlphabetError) as refusal:
+        alphabet.encode(values)
+    assert words in str(refusal.value)
+    assert refusal.value.positions == positions

@@ -119,7 +119,10 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
 
 
 def merge(parts: Iterable[Counts]) -> Counts:
-    """Add up the counts of several days, servers or shards.
+    """Add up the counts of several towns, servers or shards.
+
+    They should be of different people. Reports of the same person are not independent, so that intervals come out too
+    narrow, and what is promised for each adds up: see :meth:`Guarantee.times`.
 
     >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
     array([1., 2.])

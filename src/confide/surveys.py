@@ -90,6 +90,17 @@ class Survey:
         """
         return digest("\n".join(self._tables()))
 
+    @property
+    def contract(self) -> str:
+        """Mechanism and limit, as two surveys are told apart in a message.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), most_reports=1).contract
+        "RandomizedResponse(alphabet=Categories(['yes', 'no']), epsilon=1.0), at most 1 report of one person"
+        """
+        most = "" if self.most_reports is None else f", at most {counted(self.most_reports, 'report')} of one person"
+        return f"{self.mechanism!r}{most}"
+
     def text(self, most_entries: int | None = None) -> str:
         """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
 

@@ -244,3 +244,17 @@ def test_endings_of_other_formats_are_refused(call: Call, folder: Path, name: st
 def test_values_in_other_formats_are_refused(call: Call, folder: Path) -> None:
     (folder / "v.jsonl").write_text('{"age": 3}\n')
     assert_refused(call("privatize", "survey.toml", "v.jsonl", "-o", "r.csv"), 2, "the ending names the format")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"PAR1\x15\x04\x15\xf0\x80\xff rest", "a Parquet file, which cannot be read from a pipe here"),
+        (b"\x1f\x8b\x08\x00\x00\xff\xff rest", "a gzip file: name a file that ends in .gz"),
+        (b"age\n\xff\xfe\n", "Save it as CSV in UTF-8"),
+    ],
+    ids=["parquet", "gzip", "other"],
+)
+def test_other_formats_through_a_pipe_are_named(call: Call, content: bytes, words: str) -> None:
+    """A pipe has no ending that tells what it holds."""
+    assert_refused(call("privatize", "survey.toml", "-", stdin=content), 4, "standard input is not UTF-8 text", words)

@@ -219,6 +219,16 @@ def test_counts_are_not_added_to_a_sum_that_has_them(counted: Call, folder: Path
     assert_refused(counted("merge", "ab.parquet", "copy.parquet", "-o", "out.parquet"), 4, "counts in common")
 
 
+def test_surveys_that_differ_in_limits_alone_are_told_apart(counted: Call, folder: Path) -> None:
+    (folder / "free.toml").write_text(SURVEY.replace("1.0", "0.05"))
+    assert counted("count", "free.toml", "a.csv", "-o", "free.parquet").code == 0
+    ending = counted("merge", "a.parquet", "free.parquet", "-o", "out.parquet")
+    assert_refused(
+        ending, 4, "different surveys", "epsilon=0.05), at most 2 reports of one person; TruncatedGeometric("
+    )
+    assert_refused(counted("estimate", "free.toml", "a.parquet"), 4, "at most 2 reports of one person; this one has")
+
+
 def test_a_pool_is_over_its_limit_only_by_files_of_one_survey(counted: Call, folder: Path) -> None:
     (folder / "once.toml").write_text(SURVEY + "[limits]\nreports = 1\n")
     assert counted("count", "once.toml", "a.csv", "-o", "other.parquet").code == 0
@@ -242,3 +252,15 @@ def test_a_file_is_counted_once_by_whatever_name(tmp_path: Path) -> None:
             cf.count([one, other], survey)
     (tmp_path / "other.csv").write_text("report\n3\n")
     assert cf.count([one, tmp_path / "other.csv"], survey).total == 2
+
+
+def test_a_copy_of_reports_is_said(call: Call, folder: Path) -> None:
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    for name in ("a", "b"):
+        assert call("privatize", "survey.toml", "values.csv", "-o", f"{name}.csv").code == 0
+    assert call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet").err == ""
+    for suffix in ("", "-metadata.json"):
+        (folder / f"b.csv{suffix}").write_bytes((folder / f"a.csv{suffix}").read_bytes())
+    ending = call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet")
+    told = "a.csv, b.csv hold the same bytes: if they are copies, their people are counted 2 times"
+    assert told in " ".join(ending.out.split())

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.checks import check_positive, check_text, refuse_masked
-from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.metrics import Euclidean, Metric, Value
+from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.metrics import Discrete, Euclidean, Metric, Value
+from confide.wording import counted
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -127,6 +128,7 @@ class Alphabet(ABC):
         indices = self.locate(array)
         outside = np.flatnonzero(indices < 0)
         if outside.size:
+            outside = _offenders(self, array, outside)
             raise ValueOutsideAlphabetError(_outside_message(self, array, outside), tuple(outside.tolist()))
         return indices
 
@@ -351,7 +353,36 @@ def _as_pair(left: Value, right: Value) -> ArrayLike:
     return pair
 
 
+def _offenders(alphabet: Alphabet, values: Values, outside: Indices) -> Indices:
+    """Return which values are at fault where one of another kind made objects of all: each is judged by itself."""
+    if values.dtype.kind != "O":
+        return outside
+    known: dict[str, bool] = {}
+
+    def is_outside(place: int) -> bool:
+        entry = as_value(values[place].tolist()) if values.ndim > 1 else values[place]
+        key = f"{type(entry).__name__} {entry!r}"
+        if key not in known:
+            try:
+                known[key] = bool(alphabet.locate(alphabet.as_array([entry]))[0] < 0)
+            except InvalidInputError:
+                known[key] = True
+        return known[key]
+
+    alone = np.array([place for place in outside.tolist() if is_outside(place)], dtype=np.int64)
+    return alone if alone.size else outside
+
+
 def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> str:
+    if values.dtype.kind == "U" and outside.size == values.shape[0] and alphabet.metric != Discrete():
+        # numpy makes texts of numbers beside a text: the one that is no number is the one to name.
+        texts = values.reshape(len(values), -1).tolist()
+        place = next((place for place, text in enumerate(texts) if alphabet.parse(text) is None), 0)
+        shown = texts[place][0] if len(texts[place]) == 1 else tuple(texts[place])
+        return (
+            f"Values of {alphabet!r} must be numbers; got {counted(values.shape[0], 'text')}, such as {shown!r} at "
+            f"position {place}. Convert them, and leave out those that are none."
+        )
     first = np.asarray(values[outside[0]]).tolist()
     shown = tuple(first) if isinstance(first, list) else first
     verb = "lies" if outside.size == 1 else "lie"

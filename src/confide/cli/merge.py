@@ -41,7 +41,8 @@ def merge(
     allow_copies: Annotated[
         bool,
         typer.Option(
-            "--allow-copies", help="Also add files that are byte for byte the same, if they count different people."
+            "--allow-copies",
+            help="Also add files that are byte for byte the same, or sums of the same, if they count different people.",
         ),
     ] = False,
     strict: Annotated[

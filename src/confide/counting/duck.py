@@ -441,7 +441,7 @@ def _marks(heading: Heading) -> set[str]:
 
 
 def _describe(heading: Heading) -> str:
-    return " and ".join(repr(survey.mechanism) for survey in heading.surveys)
+    return " and ".join(survey.contract for survey in heading.surveys)
 
 
 def _by(heading: Heading) -> str:

@@ -46,6 +46,12 @@ KEEP_CURE = "Name the ones to carry along, with --keep on the command line."
 BLOCK = 2**22
 """Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory."""
 
+BINARY = {
+    b"PAR1": "a Parquet file, which cannot be read from a pipe here: name the file itself, ending in .parquet.",
+    b"\x1f\x8b": "a gzip file: name a file that ends in .gz, or unpack it on the way, with gunzip -c.",
+}
+"""First bytes of files that are taken for CSV by mistake, as from a pipe, which has no ending; and the cure."""
+
 CHUNK_ROWS = 2**11
 """Rows at a time where they have to be taken one by one; with many more lists alive, Python keeps searching them."""
 
@@ -346,7 +352,9 @@ def explained(source: str) -> Iterator[None]:
     except FileNotFoundError:
         raise DataFileError(f"There is no file {source!r}.") from None
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{source} is not UTF-8 text ({error.reason}). Save it as CSV in UTF-8.") from None
+        kind = next((kind for mark, kind in BINARY.items() if error.object.startswith(mark)), None)
+        cure = "Save it as CSV in UTF-8." if kind is None else f"It begins as {kind}"
+        raise DataFileError(f"{source} is not UTF-8 text ({error.reason}). {cure}") from None
     except csv.Error as error:
         raise DataFileError(f"{source} is not valid CSV: {error}. Is a quotation mark left open?") from None
     except (EOFError, zlib.error) as error:
