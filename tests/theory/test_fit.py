@@ -408,6 +408,14 @@ def test_randomized_response_is_tested_on_blocks_of_values_and_loses_nothing() -
     assert fit(sharp, mechanism).is_bad
 
 
+def test_outputs_that_no_value_produces_have_no_cell() -> None:
+    mechanism = cf.FromMatrix(cf.Integers(0, 1), [[0.5, 0.0, 0.3, 0.2], [0.2, 0.0, 0.7, 0.1]])
+    tables = examine([(cf.tally([0, 2, 3], counts=[40, 50, 10]), mechanism)]).tables
+    assert tables is not None
+    assert tables.counts.tolist() == [40, 50, 10]
+    assert tables.parts[0].cells.tolist() == [0, -1, 1, 2]
+
+
 def test_where_the_explanation_takes_up_all_nothing_is_loud() -> None:
     mechanism = cf.RandomizedResponse(YEARS, 3.0)
     exam = examine([(mechanism.simulate_counts(np.full(100, 500), rng=1), mechanism)])
