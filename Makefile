@@ -39,7 +39,7 @@ contracts: $(VENV)/.installed-dev  ## Check that imports point one way
 
 check: lint types contracts test  ## All of the above: what CI runs
 
-bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, the default method, intervals, other packages, counting
+bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, the default method, intervals, other packages, counting, groups
 	@$(BIN)/python -m benchmarks.channels
 	@$(BIN)/python -m benchmarks.sampling
 	@$(BIN)/python -m benchmarks.mle
@@ -47,6 +47,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 	@$(BIN)/python -m benchmarks.coverage --repeats 10
 	@$(BIN)/python -m benchmarks.peers
 	@$(BIN)/python -m benchmarks.counting
+	@$(BIN)/python -m benchmarks.groups --groups 1000
 
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 

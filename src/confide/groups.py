@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -41,6 +42,53 @@ GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 SHAPES = ("lower", "higher"), ("less spread out", "more spread out"), ("skewed to low values", "skewed to high values")
 """How the values of a group differ, by the direction along which they do most, and its sign."""
+
+FEWEST = 10
+"""Reports below which none can be held out, and a group hardly says anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupReports:
+    """What the reports of groups tell before anything is estimated: sizes, fits, and differences.
+
+    Attributes
+    ----------
+    pools
+        The counts of each group with the mechanisms that they went through.
+    """
+
+    pools: Mapping[Any, Sequence[Group]]
+
+    @cached_property
+    def reports(self) -> dict[Any, float]:
+        """How many reports each group has."""
+        return {key: sum(counts.total for counts, _ in pool) for key, pool in self.pools.items()}
+
+    @cached_property
+    def fits(self) -> GroupFits:
+        """Whether the reports of the groups can come from their mechanisms at all."""
+        return fit_pools(self.pools)
+
+    @cached_property
+    def differences(self) -> Differences:
+        """Whether each group differs from all the others, at a controlled false discovery rate."""
+        return differences(self.pools)
+
+    @cached_property
+    def too_small(self) -> list[Any]:
+        """The groups that say next to nothing: a group with all its people at one end of the line would not stand out.
+
+        Off the line, those with fewer reports than can be split into folds.
+        """
+        alphabet = next(iter(self.pools.values()))[0][1].alphabet
+        span = alphabet.span if isinstance(alphabet, Integers) and alphabet.is_finite else None
+        reach = math.inf if span is None else float(span[1] - span[0]) / 2
+        visible = {key: one.visible for key, one in self.differences.items()}
+        return [
+            key
+            for key, reports in self.reports.items()
+            if reports < FEWEST or (visible[key] is not None and cast("float", visible[key]) > reach)
+        ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,9 +130,19 @@ class GroupEstimates(Mapping[Any, Estimate]):
         return next(iter(self.estimates.values()))
 
     @cached_property
+    def seen(self) -> GroupReports:
+        """What their reports tell before anything is estimated."""
+        return GroupReports(
+            {
+                key: [(counts, mechanism) for mechanism, counts in one.groups.items()]
+                for key, one in self.estimates.items()
+            }
+        )
+
+    @property
     def reports(self) -> dict[Any, float]:
         """How many reports each group has."""
-        return {key: sum(part.total for part in one.groups.values()) for key, one in self.estimates.items()}
+        return self.seen.reports
 
     @property
     def total(self) -> float:
@@ -114,23 +172,15 @@ class GroupEstimates(Mapping[Any, Estimate]):
         """Whether the values are numbers, which have a mean and quantiles."""
         return isinstance(self.first.alphabet, Integers) or self.first._inference.has_numbers
 
-    @cached_property
-    def pools(self) -> dict[Any, list[Group]]:
-        """The counts of each group with their mechanisms."""
-        return {
-            key: [(counts, mechanism) for mechanism, counts in one.groups.items()]
-            for key, one in self.estimates.items()
-        }
-
-    @cached_property
+    @property
     def fits(self) -> GroupFits:
         """Whether the reports of the groups can come from their mechanisms at all."""
-        return fit_pools(self.pools)
+        return self.seen.fits
 
-    @cached_property
+    @property
     def differences(self) -> Differences:
         """Whether each group differs from all the others, at a controlled false discovery rate."""
-        return differences(self.pools)
+        return self.seen.differences
 
     @property
     def overall(self) -> FloatArray:

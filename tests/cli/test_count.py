@@ -159,7 +159,7 @@ def test_an_estimate_for_each_group(call: Call, folder: Path) -> None:
     found = [float(row["probability"]) for row in table if row["town"] == "Oslo"]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     page = (folder / "e.html").read_text()
-    assert page.count("<svg ") == 3
+    assert page.count("<svg ") - page.count('<svg class="forest"') == 3
     assert "&lt;Bern&gt;" in page
     assert "<Bern>" not in page
     assert json.loads((folder / "e.json").read_text())["groups"][1]["group"] == {"town": "Oslo"}

@@ -23,7 +23,7 @@ from confide.counting import count, read_reports
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files import privatize_file, read_metadata, read_report_rows, read_values
 from confide.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
-from confide.files.writing import report_sink
+from confide.files.report_files import report_sink
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -14,7 +14,7 @@ import confide as cf
 from confide.errors import DataFileError
 from confide.files import privatize_file, read_values, sheets
 from confide.files.privatizing import LARGEST_PART
-from confide.files.writing import as_lines
+from confide.files.report_files import as_lines
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")
 """So sharp that hardly any value moves: what comes out is what went in."""

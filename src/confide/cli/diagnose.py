@@ -35,16 +35,28 @@ from confide.cli.usage import (
     take_reports,
 )
 from confide.counting import ReportInput
+from confide.counts import merge
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
-from confide.errors import InvalidParameterError
-from confide.files import diagnosis_record, is_counts_file, read_heading, to_json, write_text
+from confide.errors import DataFileError, InvalidParameterError
+from confide.files import (
+    CountsFile,
+    diagnosis_record,
+    group_reports_record,
+    is_counts_file,
+    read_counts,
+    read_heading,
+    to_json,
+    write_text,
+)
 from confide.intervals import check_level
 from confide.surveys import Survey, load_survey
 from confide.theory.verdicts import Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from confide.groups import GroupReports
 
 EXAMPLES = (
     "confide diagnose survey.toml",
@@ -115,6 +127,9 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     if contract.alphabet.is_finite:
         contract.alphabet.require_listable()
     check_queries(contract, query or [])
+    if reports is not None and is_counts_file(reports) and read_heading(reports).by:
+        _diagnose_groups(contract, reports, query or [], (near, interval), outputs, as_json=as_json, strict=strict)
+        return
     gathered = None if reports is None else _gather(reports, contract, column, rejects)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         diagnosis = _diagnose(contract, gathered, near, interval)
@@ -133,14 +148,68 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     end_strictly(diagnosis.fit, strict=strict)
 
 
+def _diagnose_groups(  # noqa: PLR0913 - what the command was given
+    survey: Survey,
+    path: Path,
+    queries: list[str],
+    asked: tuple[float, float],
+    outputs: list[Path],
+    *,
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Diagnose all groups together, then say of each how large it is, whether it fits and whether it differs."""
+    from confide.cli.groups import show_group_reports
+    from confide.groups import GroupReports
+
+    counts = read_counts(path)
+    counts.heading.require(survey, path)
+    pools = counts.pools
+    if counts.heading.is_pooled:
+        raise InvalidParameterError(f"{path} holds counts of several surveys; diagnose those of one at a time.")
+    if not pools:
+        raise DataFileError("The counts add up to 0; a diagnosis of groups needs at least one report.")
+    every = merge(part for pool in pools.values() for part, _ in pool).with_origin(counts.origin)
+    gathered = ReportInput([(every, survey.mechanism)], counts.heading.rows, str(counts.heading.rows))
+    seen = GroupReports(pools)
+    with progress("Looking at mechanism, reports and groups"):
+        diagnosis = _diagnose(survey, gathered, *asked)
+        answers = [diagnosis.query(one, survey.name) for one in queries]
+        record = _record(survey, gathered, diagnosis, answers) | group_reports_record(seen, counts.heading.by)
+        contents = [
+            to_json(record) + "\n"
+            if path.suffix.lower() == ".json"
+            else _groups_page(survey, diagnosis, answers, seen, counts)
+            for path in outputs
+        ]
+    for output, content in zip(outputs, contents, strict=True):
+        write_text(output, content)
+    if as_json:
+        show_json(record)
+        note_poor_fit(seen.fits, as_json=True)
+    else:
+        _show_in_words(survey, gathered, diagnosis, answers)
+        show_group_reports(seen, counts)
+        for output in outputs:
+            say_exactly(f"Wrote {output}")
+    end_strictly(diagnosis.fit, seen.fits, strict=strict)
+
+
+def _groups_page(
+    survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer], seen: GroupReports, counts: CountsFile
+) -> str:
+    from confide.pages import diagnosis_page
+    from confide.pages.groups import group_reports_section
+
+    return diagnosis_page(survey, diagnosis, answers, groups=group_reports_section(seen, counts.heading.by))
+
+
 def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:
     if is_counts_file(path):
         heading = read_heading(path)
         heading.require(survey, path)
-        if heading.by or heading.is_pooled:
-            raise InvalidParameterError(
-                f"{path} holds several groups or surveys; diagnose the counts of one at a time."
-            )
+        if heading.is_pooled:
+            raise InvalidParameterError(f"{path} holds counts of several surveys; diagnose those of one at a time.")
     return take_reports(path, survey, column or [], rejects)
 
 

@@ -37,6 +37,7 @@ from confide.files import (
     to_json,
     write_text,
 )
+from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
 from confide.surveys import Survey
@@ -108,9 +109,8 @@ def _say_how_long(groups: int, method: Method, wanted: Wanted) -> None:
     """Say beforehand what takes long, and which of it is left out."""
     seconds = groups * (SOLVED * isinstance(method, Stacked) + ASKED * wanted.is_asked(groups))
     if groups >= MANY and seconds > 0:
-        warn(
-            f"{groups:,} groups take about {_duration(seconds)} for a hundred values; --method ibu solves them in less."
-        )
+        faster = "; --method ibu takes all of them together, in less" if isinstance(method, Stacked) else ""
+        warn(f"{groups:,} groups take about {_duration(seconds)} for a hundred values{faster}.")
     if wanted.level is not None and not wanted.has_bands(groups):
         warn(
             f"mean, median and queries get intervals, single values do not: these would take about "
@@ -240,3 +240,37 @@ def _warn_of_endings(found: SurveyGroups, groups: int) -> None:
         warn(f"{early:,} of {len(found):,} groups ended before their goal. Raise --iteration-limit.")
     if groups > len(found):
         warn(f"{groups - len(found):,} groups have no reports, and no estimate.")
+
+
+def show_group_reports(seen: GroupReports, counts: CountsFile) -> None:
+    """Show of each group how large it is, whether its reports fit, and whether it differs; the largest first."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    note_poor_fit(seen.fits)
+    small, empty = set(seen.too_small), len(counts.groups) - len(seen.pools)
+    say()
+    say("The groups", style="bold")
+    show_pairs(
+        [
+            ("Groups", f"{len(seen.pools):,}, by {', '.join(counts.heading.by)}"),
+            ("Too small", f"{len(small):,} say next to nothing: a group with all its people at one end would not show"),
+            *([("Empty", f"{empty:,} have no reports")] if empty else []),
+            ("Differences", f"{len(seen.differences.different):,} differ from the others"),
+        ]
+    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(Text(", ".join(counts.heading.by)), max_width=40)
+    for heading in ("reports", "fit", "against the others"):
+        table.add_column(heading, justify="right" if heading == "reports" else "left")
+    order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
+    for key in order[:FEW]:
+        differs = "differs" if seen.differences[key].is_different else "no difference seen"
+        told = "too small" if key in small else differs
+        table.add_row(
+            *map(Text, (label_group(key), f"{seen.reports[key]:,.10g}", str(seen.fits.groups[key].verdict), told))
+        )
+    show(table)
+    if len(order) > FEW:
+        say(f"{FEW} of {len(order):,} groups: those that do not fit, then the largest; --json has all.", style="dim")

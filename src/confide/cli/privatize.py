@@ -14,7 +14,7 @@ from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_
 from confide.errors import InvalidParameterError, SimulatedReportsWarning
 from confide.files import Privatized, privatize_file
 from confide.files.privatizing import MOST_GROUPS
-from confide.files.writing import has_no_name, where_metadata_stand
+from confide.files.report_files import has_no_name, where_metadata_stand
 from confide.surveys import Survey, load_survey
 from confide.wording import counted, listed
 

@@ -22,8 +22,8 @@ from confide.counting.query import Kind, Query
 from confide.counting.sources import PathLike, format_of, look_at_all, note_empty, search, set_down
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts, split_groups
-from confide.files.groups import CountedReports, GroupedCounts, Pool
+from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
+from confide.files.groups import CountedReports, GroupedCounts, Pool, split_groups
 from confide.files.metadata import Traces
 from confide.files.reading import read_report_rows
 from confide.files.rows import Account, Reject, fields_of, first_few

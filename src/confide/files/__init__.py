@@ -45,10 +45,12 @@ from confide.files.records import (
     estimate_csv,
     estimate_record,
     finding_record,
+    group_reports_record,
     groups_csv,
     groups_record,
     to_json,
 )
+from confide.files.report_files import report_sink, write_reports
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
 from confide.files.shuffling import shuffle
@@ -58,10 +60,8 @@ from confide.files.writing import (
     check_writable,
     csv_text,
     report_columns,
-    report_sink,
     whole_file,
     write_rejects,
-    write_reports,
     write_text,
     write_values,
 )
@@ -94,6 +94,7 @@ __all__ = [
     "estimate_file",
     "estimate_record",
     "finding_record",
+    "group_reports_record",
     "groups_csv",
     "groups_record",
     "is_counts_file",

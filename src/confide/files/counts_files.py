@@ -11,7 +11,6 @@ import contextlib
 import csv
 import gzip
 import io
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,10 +19,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Pairs, Values
-from confide.counts import Counts, merge, tally
+from confide.counts import Counts, tally
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order
+from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
 from confide.files.reading import COUNT_LIMIT
 from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
@@ -390,66 +388,6 @@ def _find_batch_fault(batch: Any, heading: Heading) -> str:
         if not inside.all():
             return f"the report {reports[~inside][0].tolist()!r} lies outside {alphabet!r}"
     return ""
-
-
-def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
-    """Return the Arrow columns of reports as one array of the alphabet's shape."""
-    arrays = [_as_array(column) for column in columns]
-    if len(arrays) == 1:
-        return arrays[0]
-    if isinstance(alphabet, Pairs) and len({array.dtype.kind for array in arrays}) > 1:
-        arrays = [array.astype(object) for array in arrays]
-    return np.stack(arrays, axis=-1)
-
-
-def _as_array(column: Any) -> Values:
-    array: Values = column.to_numpy(zero_copy_only=False)
-    return array.astype(str) if array.dtype.kind == "O" else array
-
-
-def split_groups(table: Any, heading: Heading, path: object = "The source") -> dict[Key, dict[int, Counts]]:
-    """Cut a table into groups and surveys, where these change; a report that stands twice in one is refused."""
-    alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by)
-    columns = [table.column(place).combine_chunks() for place in range(table.num_columns)]
-    names = depth + heading.is_pooled
-    keys = [
-        column.fill_null("").to_pylist() if place < depth else column.to_pylist()
-        for place, column in enumerate(columns[:names])
-    ]
-    groups: dict[Key, dict[int, Counts]] = {}
-    distinct = 0
-    for start, end in _runs(keys, table.num_rows):
-        parts = [column.slice(start, end - start) for column in columns[names:]]
-        counts = tally_columns(parts[:-1], parts[-1], alphabet)
-        of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
-        number = keys[depth][start] if heading.is_pooled else 0
-        distinct -= 0 if number not in of_key else of_key[number].counts.size
-        of_key[number] = counts if number not in of_key else merge([of_key[number], counts])
-        distinct += of_key[number].counts.size
-    if distinct != table.num_rows:
-        raise DataFileError(
-            f"{path} holds {table.num_rows - distinct:,} of its {table.num_rows:,} counts more than once. Were files "
-            f"put behind one another? Add files of counts up with confide merge."
-        )
-    return groups
-
-
-def tally_columns(columns: list[Any], counts: Any, alphabet: Alphabet) -> Counts:
-    """Return columns that are in order as counts."""
-    reports, numbers = to_reports(columns, alphabet), counts.to_numpy().astype(np.float64)
-    # Parts of different types are put in an order of their own, which SQL does not know.
-    return tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
-
-
-def _runs(keys: list[list[Any]], rows: int) -> Iterator[tuple[int, int]]:
-    """Return where runs of rows with the same key start and end."""
-    changes = np.zeros(rows, dtype=bool)
-    changes[:1] = True
-    for column in keys:
-        array = np.array(column, dtype=object)
-        changes[1:] |= array[1:] != array[:-1]
-    starts = [*np.flatnonzero(changes).tolist(), rows]
-    return itertools.pairwise(starts)
 
 
 def _schema(path: str) -> Any:

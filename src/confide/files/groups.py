@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from confide.alphabets import Alphabet, Pairs, Values
 from confide.alphabets.numerals import parse_real
-from confide.counts import Counts, merge
+from confide.counts import Counts, merge, tally
 from confide.errors import DataFileError, InvalidCountsError
 from confide.files.rows import Account
 from confide.groups import GroupEstimates, recover_pools
@@ -21,7 +25,7 @@ from confide.surveys import Survey
 from confide.wording import counted
 
 if TYPE_CHECKING:
-    from confide.files.counts_files import CountsFile
+    from confide.files.counts_files import CountsFile, Heading
 
 Key = tuple[str, ...]
 """Name of a group: one text for each column, an empty one where the rows have none."""
@@ -96,6 +100,66 @@ class GroupedCounts(Mapping[Key, Counts]):
         return f"GroupedCounts({groups} by {', '.join(self.by)}, {rows})"
 
 
+def split_groups(table: Any, heading: Heading, path: object = "The source") -> dict[Key, dict[int, Counts]]:
+    """Cut a table into groups and surveys, where these change; a report that stands twice in one is refused."""
+    alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by)
+    columns = [table.column(place).combine_chunks() for place in range(table.num_columns)]
+    names = depth + heading.is_pooled
+    keys = [
+        column.fill_null("").to_pylist() if place < depth else column.to_pylist()
+        for place, column in enumerate(columns[:names])
+    ]
+    groups: dict[Key, dict[int, Counts]] = {}
+    distinct = 0
+    for start, end in _runs(keys, table.num_rows):
+        parts = [column.slice(start, end - start) for column in columns[names:]]
+        counts = tally_columns(parts[:-1], parts[-1], alphabet)
+        of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
+        number = keys[depth][start] if heading.is_pooled else 0
+        distinct -= 0 if number not in of_key else of_key[number].counts.size
+        of_key[number] = counts if number not in of_key else merge([of_key[number], counts])
+        distinct += of_key[number].counts.size
+    if distinct != table.num_rows:
+        raise DataFileError(
+            f"{path} holds {table.num_rows - distinct:,} of its {table.num_rows:,} counts more than once. Were files "
+            f"put behind one another? Add files of counts up with confide merge."
+        )
+    return groups
+
+
+def tally_columns(columns: list[Any], counts: Any, alphabet: Alphabet) -> Counts:
+    """Return columns that are in order as counts."""
+    reports, numbers = to_reports(columns, alphabet), counts.to_numpy().astype(np.float64)
+    # Parts of different types are put in an order of their own, which SQL does not know.
+    return tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
+
+
+def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
+    """Return the Arrow columns of reports as one array of the alphabet's shape."""
+    arrays = [_as_array(column) for column in columns]
+    if len(arrays) == 1:
+        return arrays[0]
+    if isinstance(alphabet, Pairs) and len({array.dtype.kind for array in arrays}) > 1:
+        arrays = [array.astype(object) for array in arrays]
+    return np.stack(arrays, axis=-1)
+
+
+def _as_array(column: Any) -> Values:
+    array: Values = column.to_numpy(zero_copy_only=False)
+    return array.astype(str) if array.dtype.kind == "O" else array
+
+
+def _runs(keys: list[list[Any]], rows: int) -> Iterator[tuple[int, int]]:
+    """Return where runs of rows with the same key start and end."""
+    changes = np.zeros(rows, dtype=bool)
+    changes[:1] = True
+    for column in keys:
+        array = np.array(column, dtype=object)
+        changes[1:] |= array[1:] != array[:-1]
+    starts = [*np.flatnonzero(changes).tolist(), rows]
+    return itertools.pairwise(starts)
+
+
 def label_group(key: Key) -> str:
     """Return a group's name in words.
 
@@ -160,10 +224,15 @@ class GroupAnswers:
     bands: Mapping[Key, Band] = field(default_factory=dict)
 
     @property
+    def ordered(self) -> list[str]:
+        """The questions, shares first: these were asked for by name."""
+        asked = [name for name, found in self.questions.items() if next(iter(found.values())).is_share]
+        return list(dict.fromkeys([*asked, *self.questions]))
+
+    @property
     def main(self) -> str | None:
-        """The question to show first: the first query, else the mean; None where there is none."""
-        asked = [name for name in self.questions if name not in ("mean", "median")]
-        return next(iter([*asked, *self.questions]), None)
+        """The question to show first; None where there is none."""
+        return next(iter(self.ordered), None)
 
 
 def estimate_file(

@@ -15,10 +15,11 @@ from confide.alphabets import Values
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.metadata import Order
 from confide.files.reading import Rows, read_value_batches
+from confide.files.report_files import ReportSink, report_sink
 from confide.files.rows import Account
 from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of
 from confide.files.shuffling import Columns, Shuffler, folder_beside
-from confide.files.writing import ReportSink, reject_file, report_columns, report_sink, warn_simulated
+from confide.files.writing import reject_file, report_columns, warn_simulated
 from confide.origins import Noise
 from confide.sampling import as_bits
 from confide.surveys import Survey

@@ -18,6 +18,7 @@ from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
 from confide.files.groups import GroupAnswers, Key, SurveyGroups
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
+from confide.groups import GroupReports
 from confide.intervals import Band, Interval, Resolution
 from confide.surveys import ALPHABETS, Survey
 from confide.theory.fit import Fit
@@ -225,6 +226,28 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         **({} if groups.survey.alphabet.is_finite else {"values": values}),
         "distribution": one.distribution.tolist(),
         **({} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}),
+    }
+
+
+def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any]:
+    """Return what the reports of groups tell before anything is estimated, ready for :func:`to_json`."""
+    return {
+        "by": list(by),
+        "groups_fit": fit_record(seen.fits.together),
+        "groups": [
+            {
+                "group": dict(zip(by, key, strict=True)),
+                "reports": reports,
+                "is_too_small": key in seen.too_small,
+                "fit": {"verdict": str(seen.fits.groups[key].verdict), "p_value": seen.fits.groups[key].p_value},
+                "difference": {
+                    "is_different": seen.differences[key].is_different,
+                    "p_value": seen.differences[key].p_value,
+                    "visible": seen.differences[key].visible,
+                },
+            }
+            for key, reports in seen.reports.items()
+        ],
     }
 
 

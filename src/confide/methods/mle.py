@@ -134,17 +134,18 @@ class MLE(Method):
         aims = np.maximum(self.tolerance / 2, 2 * resolutions)
         found = maxima(channel.dense(), counts, aims, channel.layout)
         solutions = []
-        for place, row in enumerate(counts):
-            part = replace(evidence, counts=row, log_offset=0.0)
-            theta, rounds = found.distributions[place], int(found.rounds[place])
-            # Next to what float64 resolves the certificate is proven once more, from the rounded answer.
-            is_far = self.tolerance > SURE * totals[place]
-            proven = float(found.certificates[place]) if is_far else part.certificate(theta)
+        for place, (theta, certificate) in enumerate(
+            zip(found.distributions, found.certificates.tolist(), strict=True)
+        ):
+            proven, rounds = certificate, int(found.rounds[place])
+            if self.tolerance <= SURE * totals[place]:
+                # Next to what float64 resolves the certificate is proven once more, from the rounded answer.
+                proven = replace(evidence, counts=counts[place], log_offset=0.0).certificate(theta)
             if proven <= self.tolerance and rounds <= self.iteration_limit:
                 words = _explain(Status.CERTIFIED, proven, rounds)
                 solutions.append(Solution(theta, rounds, Status.CERTIFIED, words))
             else:
-                solutions.append(self.solve(part))
+                solutions.append(self.solve(replace(evidence, counts=counts[place], log_offset=0.0)))
         if progress is not None:
             progress(counts.shape[0])
         return solutions

@@ -81,7 +81,12 @@ SHORT = {
 
 
 def diagnosis_page(
-    survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = (), notes: Sequence[str] = ()
+    survey: Survey,
+    diagnosis: Diagnosis,
+    answers: Sequence[QueryAnswer] = (),
+    notes: Sequence[str] = (),
+    *,
+    groups: str = "",
 ) -> str:
     """Return one self-contained HTML document that shows a diagnosis: the verdict, pictures, and what it rests on.
 
@@ -96,6 +101,7 @@ def diagnosis_page(
     parts = (
         section("What these reports tell", bullets(told[1:]), _windows(survey, diagnosis)) if told else "",
         _queries(answers),
+        groups,
         _residuals(diagnosis),
         section("What any number of reports would reveal", bullets(words if told else words[1:])),
         "" if told else _one_value(survey),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import confide
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.figures import Panel, Role, style
 from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group
+from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.pages.markup import (
     bullets,
@@ -98,8 +100,8 @@ def _facts(groups: SurveyGroups) -> str:
     facts = {
         "Groups": f"{len(sizes):,}",
         "Reports": f"{groups.total:,.10g}",
-        "Smallest group": f"{sizes[0]:,.10g} reports",
-        "Largest group": f"{sizes[-1]:,.10g} reports",
+        "Smallest group": _reports(sizes[0]),
+        "Largest group": _reports(sizes[-1]),
         "Noise": groups.origin.in_short,
         "Differ": "nothing to compare"
         if len(sizes) < 2
@@ -107,6 +109,10 @@ def _facts(groups: SurveyGroups) -> str:
         "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
     }
     return fact_list(facts)
+
+
+def _reports(number: float) -> str:
+    return f"{number:,.10g} report{'' if number == 1 else 's'}"
 
 
 def _differences(groups: SurveyGroups) -> str:
@@ -127,7 +133,8 @@ def _differences(groups: SurveyGroups) -> str:
     more = len(found.different) - len(named)
     if more:
         named.append(f"And {counted(more, 'more group')}; the table has all of them first.")
-    said = f"{counted(len(found.different), 'group')} of {len(groups):,} differ from all the others together:"
+    verb = "differs" if len(found.different) == 1 else "differ"
+    said = f"{counted(len(found.different), 'group')} of {len(groups):,} {verb} from the others:"
     return section("Do the groups differ?", paragraph(said), bullets(named), note(HOW_DIFFERENT))
 
 
@@ -142,7 +149,7 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> str:
         Panel(
             label_group(key),
             groups[key].distribution,
-            f"{groups.reports[key]:,.10g} reports",
+            _reports(groups.reports[key]),
             overall if has_reference else None,
             color=style.ESTIMATES[0],
             reference_role=Role.ESTIMATE,
@@ -160,10 +167,11 @@ def _numbers(groups: SurveyGroups, answers: GroupAnswers) -> str:
     """Return a table of the groups, those that differ first, with intervals drawn on one scale."""
     order = [*groups.differences.different]
     order += [key for key in groups.largest if not groups.differences[key].is_different]
-    names = [*groups.by, "Reports", *_question_names(answers), "Against the others", "Fit"]
+    first, *others = _question_names(answers)
+    names = [*groups.by, "Reports", *first, "Against the others", *(name for pair in others for name in pair), "Fit"]
     forest = _Forest.over(groups, answers)
     rows = [_row(groups, answers, forest, key) for key in order[:MOST_ROWS]]
-    words = (*range(len(groups.by)), len(names) - 2, len(names) - 1)
+    words = (*range(len(groups.by)), len(groups.by) + 3, len(names) - 1)
     remarks = [paragraph(_scale_words(answers, forest)), note(_level_words(answers))] if forest else []
     if len(groups) > MOST_ROWS:
         remarks.append(note(f"{MOST_ROWS:,} of {len(groups):,} groups: those that differ, then the largest."))
@@ -173,31 +181,40 @@ def _numbers(groups: SurveyGroups, answers: GroupAnswers) -> str:
     )
 
 
-def _question_names(answers: GroupAnswers) -> list[str]:
-    if not answers.questions:
-        return ["Most likely", "Its share"]
-    return [column for question in answers.questions for column in (question[:1].upper() + question[1:], "Interval")]
+def _question_names(answers: GroupAnswers) -> list[tuple[str, str]]:
+    """Return the headings of two columns for each question, the main one first."""
+    if answers.main is None:
+        return [("Most likely", "Its share")]
+    return [(question[:1].upper() + question[1:], "Interval") for question in answers.ordered]
 
 
 def _row(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[str]:
-    cells = [text(part or "(none)") for part in key]
-    cells.append(text(f"{groups.reports[key]:,.10g}"))
-    if not answers.questions:
+    first, *others = _cells(groups, answers, forest, key)
+    differs = groups.describe_difference(key).split(";")[0].replace("differs from the others", "differs")
+    is_different, fit = groups.differences[key].is_different, groups.fits.groups[key]
+    return [
+        *(text(part or "(none)") for part in key),
+        text(f"{groups.reports[key]:,.10g}"),
+        *first,
+        f"<strong>{text(differs)}</strong>" if is_different else text(differs),
+        *(cell for pair in others for cell in pair),
+        f"<strong>{text(fit.verdict)}</strong>" if fit.is_bad else text(fit.verdict),
+    ]
+
+
+def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[tuple[str, str]]:
+    """Return an answer and its interval for each question; without questions, the likeliest value and its share."""
+    if answers.main is None:
         one = groups[key]
         place = int(one.distribution.argmax())
         label = label_value(one.alphabet.decode([place]).tolist()[0])
-        cells += [text(label), text(f"{one.distribution[place]:.1%}")]
-    for question, by_group in answers.questions.items():
-        found = by_group[key]
+        return [(text(label), text(f"{one.distribution[place]:.1%}"))]
+    cells = []
+    for question in answers.ordered:
+        found = answers.questions[question][key]
         drawn = forest.draw(found) if forest is not None and question == answers.main else ""
-        cells += [
-            text(in_words(found, found.estimate)),
-            drawn + text(f"{in_words(found, found.low)} to {in_words(found, found.high)}"),
-        ]
-    differs = text(groups.describe_difference(key))
-    cells.append(f"<strong>{differs}</strong>" if groups.differences[key].is_different else differs)
-    fit = groups.fits.groups[key]
-    cells.append(f"<strong>{text(fit.verdict)}</strong>" if fit.is_bad else text(fit.verdict))
+        ends = text(f"{in_words(found, found.low)} to {in_words(found, found.high)}")
+        cells.append((text(in_words(found, found.estimate)), drawn + ends))
     return cells
 
 
@@ -216,11 +233,12 @@ class _Forest:
 
     @classmethod
     def over(cls, groups: SurveyGroups, answers: GroupAnswers) -> _Forest | None:
-        """Span all intervals of the main question."""
+        """Span the intervals of the main question, but of groups that are too small to say anything."""
         if answers.main is None:
             return None
-        found = answers.questions[answers.main]
-        low, high = min(one.low for one in found.values()), max(one.high for one in found.values())
+        found, small = answers.questions[answers.main], set(groups.seen.too_small)
+        told = [one for key, one in found.items() if key not in small] or list(found.values())
+        low, high = min(one.low for one in told), max(one.high for one in told)
         overall = sum(groups.reports[key] * one.estimate for key, one in found.items()) / groups.total
         return cls(low, high, overall) if high > low else None
 
@@ -234,7 +252,8 @@ class _Forest:
         return f'<svg class="forest" viewBox="-4 0 {WIDTH + 8} 16" aria-hidden="true">{"".join(parts)}</svg>'
 
     def _place(self, number: float) -> str:
-        return f"{WIDTH * (number - self.low) / (self.high - self.low):.1f}"
+        part = (number - self.low) / (self.high - self.low)
+        return f"{WIDTH * min(max(part, 0.0), 1.0):.1f}"
 
 
 def _scale_words(answers: GroupAnswers, forest: _Forest | None) -> str:
@@ -284,3 +303,20 @@ def _provenance(groups: SurveyGroups) -> str:
     method = groups.first.method
     made = f"Made by confide {confide.__version__} with {method!r}, each group on its own."
     return provenance(made, groups.survey, groups.origin)
+
+
+def group_reports_section(seen: GroupReports, by: Sequence[str]) -> str:
+    """Return what the reports of each group tell before anything is estimated, as a section of a diagnosis."""
+    small = set(seen.too_small)
+    order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
+    rows = []
+    for key in order[:MOST_ROWS]:
+        differs = "differs" if seen.differences[key].is_different else "no difference seen"
+        told = "too small to say anything" if key in small else differs
+        cells = (*(part or "(none)" for part in key), f"{seen.reports[key]:,.10g}", seen.fits.groups[key].verdict, told)
+        rows.append([text(cell) for cell in cells])
+    names = [*by, "Reports", "Fit", "Against the others"]
+    different = len(seen.differences.different)
+    said = f"{len(order):,} groups; {len(small):,} are too small to say anything; {different:,} differ from the others."
+    words = (*range(len(by)), len(names) - 2, len(names) - 1)
+    return section("The groups", paragraph(said), table(names, rows, words=words), note(HOW_DIFFERENT))
