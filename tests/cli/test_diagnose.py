@@ -143,13 +143,16 @@ def test_a_page_has_pictures_always(call: Call, folder: Path, name: str) -> None
 
 
 def test_output_as_json_and_other_settings(call: Call, folder: Path) -> None:
-    ending = call("diagnose", "survey.toml", "reports.csv", "--error", "30%", "--interval", "0.8", "-o", "d.json")
+    mechanism = cf.load_survey(folder / "survey.toml").mechanism
+    reports = mechanism.privatize([2, 3, 3, 4] * 100, rng=1).tolist()
+    (folder / "good.csv").write_text("report\n" + "".join(f"{one}\n" for one in reports))
+    ending = call("diagnose", "survey.toml", "good.csv", "--error", "30%", "--interval", "0.8", "-o", "d.json")
     assert ending.out.endswith("Wrote d.json\n")
     record = json.loads((folder / "d.json").read_text())
     assert (record["resolution"]["error"], record["resolution"]["level"]) == (0.3, 0.8)
-    assert record["resolution"]["windows"] == "windows of 2 years"
-    assert record["resolution"]["width"] == 2
-    assert any("windows of 2 years within" in words for words in record["words"])
+    assert (record["resolution"]["width"], record["resolution"]["windows"]) == (1, "single years")
+    assert record["words"][1].startswith("These reports tell the shares of single years within ")
+    assert record["resolution"]["least_known"]["low"] <= record["resolution"]["least_known"]["estimate"]
     assert_refused(call("diagnose", "survey.toml", "-o", "d.txt"), 2, "should end in .html, .json")
     assert_refused(call("diagnose", "survey.toml", "--interval", "95"), 2, "--interval must lie between 0 and 1")
 

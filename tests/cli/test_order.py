@@ -217,13 +217,13 @@ def test_a_full_disk_ends_with_four(call: Call, folder: Path, monkeypatch: pytes
 KILLED = """
 import sys, time
 import confide as cf
-from confide.files import privatize_file, sheets, shuffling, writing
+from confide.files import privatize_file, report_files, sheets, shuffling
 shuffling.MEMORY, shuffling.PIECE, sheets.BLOCK = 100, 50, 100
 survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), name="age")
 def wait(*_):
     print("writing", flush=True)
     time.sleep(60)
-writing.ReportSink.write = wait
+report_files.ReportSink.write = wait
 privatize_file("v.csv", "r.csv", survey)
 """
 

@@ -56,6 +56,8 @@ def test_without_a_guess_the_range_over_unlike_shapes(call: Call, folder: Path) 
         assert words in ending.out
     page = (folder / "f.html").read_text()
     assert "By the shape of the truth" in page
+    assert f"<strong>{worst} (the worst)</strong>" in page
+    assert page.count("(the worst)") == 1
     assert "The band holds all shapes" in page
     rows = list(csv.DictReader(io.StringIO((folder / "f.csv").read_text())))
     assert {row["guess"]: float(row["expected"]) for row in rows if row["part"] == "shape"} == shapes

@@ -103,6 +103,8 @@ def test_every_output_says_what_is_proven_and_no_more(counts: Call, folder: Path
     check_words(kind, shown.out)
     check_page(kind, folder / "page.html")
     check_record(kind, succeeded(counts("diagnose", "survey.toml", one, "--json")).record["origin"])
+    check_words(kind, succeeded(counts("diagnose", "survey.toml", groups, "--html", "page.html")).out)
+    check_page(kind, folder / "page.html")
 
 
 def test_counting_and_merging_carry_it_on(counts: Call) -> None:
@@ -156,6 +158,15 @@ def test_missing_metadata_are_said_once(call: Call, folder: Path, command: str) 
     assert call(command, "survey.toml", "reports.csv", *options, "--json").record["origin"]["notes"] == [said]
     counted = succeeded(call("count", "survey.toml", "reports.csv", "-o", "c.parquet"))
     assert counted.out.count(said) == 1
+
+
+def test_nothing_else_is_written_where_metadata_stand(call: Call, folder: Path) -> None:
+    (folder / "values.csv").write_text("age\n3\nx\n")
+    command = ("privatize", "survey.toml", "values.csv", "-o", "known.csv", "--rejects", "known.csv-metadata.json")
+    ending = call(*command)
+    assert ending.code == 2
+    assert "known.csv-metadata.json is where the metadata of known.csv stand" in ending.err
+    assert not (folder / "known.csv").exists()
 
 
 def test_standard_input_carries_no_metadata(call: Call, folder: Path) -> None:

@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from tests.counting.conftest import AGES, COLOURS, Save, rows_of
 
 import confide as cf
 from confide.counting import Request, open_ledger, origin_of
+from confide.counting.spark import quiet_start
 from confide.errors import DataFileError
 from confide.files import report_columns
 
@@ -191,3 +194,11 @@ def check_frames(spark: Any) -> None:
     frame.createOrReplaceTempView("reports")
     assert cf.count(frame, AGES, by="town")[("Oslo",)] == cf.tally([3, 3])
     assert [view.name for view in spark.catalog.listTables()] == ["reports"], "what is the session's is left alone"
+
+
+def test_what_java_says_when_it_starts_stays_off_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    """A program that is started inherits standard error by its number, whatever Python makes of it."""
+    with quiet_start():
+        subprocess.run([sys.executable, "-c", "import os; os.write(2, b'26/11/16 WARN Utils')"], check=True)
+    subprocess.run([sys.executable, "-c", "import os; os.write(2, b'heard')"], check=True)
+    assert capfd.readouterr().err == "heard"

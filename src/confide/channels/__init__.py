@@ -2,10 +2,11 @@
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
 from confide.channels.bits import BitChannel
+from confide.channels.clamped_planar import ClampedPlanarConvolution
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
 from confide.channels.kronecker import Kronecker
-from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution
+from confide.channels.planar import PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
 from confide.channels.scattered import ScatteredExponential
 from confide.channels.stacks import ColumnStack, VerticalStack

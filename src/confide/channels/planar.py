@@ -1,9 +1,6 @@
 """A planar kernel as an operator, in O(k log k) by FFT.
 
-Without a border this is a plain convolution. With clamping, everything that leaves the grid is reported as the nearest
-cell of it, so border cells collect infinite tails of the kernel. That is exact and needs no padding to infinity: the
-first and the last row are two rows of one more convolution, with the kernel's row tails; so are the columns, and the
-four corners. Two rows of a convolution are far cheaper than all of it, and reuse the transforms.
+Without a border this is a plain convolution; :mod:`confide.channels.clamped_planar` has the border.
 
 Tables are transformed along their rows, as a whole, and then down their columns, a block of frequencies at a time: a
 block is turned, so that what is transformed lies together in memory, and stays in the processor's cache until done.
@@ -25,14 +22,8 @@ from confide.kernels import PlanarKernel
 
 Spectrum = NDArray[np.complex128]
 
-ENDS = [0, -1]
-"""The first and the last of something."""
-
 NEGLIGIBLE = 1e-25
 """Left out of transforms, whose own rounding is far larger; so a steep kernel needs little padding."""
-
-NEGLIGIBLE_TAIL = 1000 * NEGLIGIBLE
-"""Share of a tail left out: where the cut falls inside a plane of 10,000 rows, a cell fades by 1 in 200 or more."""
 
 CACHED = 2**16
 """Complex numbers in one block: 1 MB, which a core's own cache holds."""
@@ -45,7 +36,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Convolution(Channel):
+class PlaneConvolution(Channel):
     """Base of both planar channels: the grid, the kernel's transform and the transforms along each axis."""
 
     kernel: PlanarKernel
@@ -78,8 +69,8 @@ class _Convolution(Channel):
         """The lengths of the transforms: what the kernel reaches beyond one end must not come in at the other."""
         (height, width), (down, along) = self.grid, self._reach
         return (
-            _fft().next_fast_len(height + down - 1, real=False),
-            _fft().next_fast_len(width + along - 1, real=True),
+            fft_module().next_fast_len(height + down - 1, real=False),
+            fft_module().next_fast_len(width + along - 1, real=True),
         )
 
     @cached_property
@@ -89,27 +80,27 @@ class _Convolution(Channel):
     def _even_spectrum(self, quadrant: FloatArray) -> FloatArray:
         """Return the transform of an even table, one row a frequency along the rows; real, because it is even."""
         (down, along), (rows, columns) = self._padded, self._reach
-        turned = _even(_even(quadrant[:rows, :columns], down, 0), along, 1).T
-        return np.ascontiguousarray(_fft().fft(_fft().rfft(turned, axis=0), axis=1).real)
+        turned = even_table(even_table(quadrant[:rows, :columns], down, 0), along, 1).T
+        return np.ascontiguousarray(fft_module().fft(fft_module().rfft(turned, axis=0), axis=1).real)
 
     def _along(self, tables: FloatArray) -> Spectrum:
         """Transform along the rows."""
-        spectra: Spectrum = _fft().rfft(tables, self._padded[1], axis=-1)
+        spectra: Spectrum = fft_module().rfft(tables, self._padded[1], axis=-1)
         return spectra
 
     def _back(self, spectra: Spectrum) -> FloatArray:
         """Undo the transform along the rows, and cut off the padding."""
-        tables: FloatArray = _fft().irfft(spectra, self._padded[1], axis=-1, overwrite_x=True)
+        tables: FloatArray = fft_module().irfft(spectra, self._padded[1], axis=-1, overwrite_x=True)
         return tables[..., : self.grid[1]]
 
     def _down(self, columns: Spectrum | FloatArray) -> Spectrum:
         """Transform columns that lie along the last axis."""
-        spectra: Spectrum = _fft().fft(columns, self._padded[0], axis=-1)
+        spectra: Spectrum = fft_module().fft(columns, self._padded[0], axis=-1)
         return spectra
 
     def _up(self, spectra: Spectrum) -> Spectrum:
         """Undo the transform of columns, and cut off the padding."""
-        columns: Spectrum = _fft().ifft(spectra, axis=-1, overwrite_x=True)
+        columns: Spectrum = fft_module().ifft(spectra, axis=-1, overwrite_x=True)
         return columns[..., : self.grid[0]]
 
     def _blocks(self, spectra: Spectrum) -> list[slice]:
@@ -133,8 +124,8 @@ class _Convolution(Channel):
         every cell as at most r |K| |v| each (Cauchy and Schwarz, Parseval); the way back adds r times the norm of what
         comes out, which is at most |v| times the sum of K, and at most |K| times the sum of v.
         """
-        norm, total = _norms(vectors)
-        kernel, mass = _norm_of_even(self.kernel.cells), 4 * float(self.kernel.cells.sum())
+        norm, total = norms_of(vectors)
+        kernel, mass = norm_of_even(self.kernel.cells), 4 * float(self.kernel.cells.sum())
         back = np.minimum(mass * norm, kernel * total)
         return self._transform_error * (2 * kernel * norm + back) + NEGLIGIBLE * total
 
@@ -179,7 +170,7 @@ class _Convolution(Channel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlanarConvolution(_Convolution):
+class PlanarConvolution(PlaneConvolution):
     """M_xz = row(x) kernel(z - x): what leaves the grid is not reported at all.
 
     With `rows` one over the mass that stays inside, this is the exponential mechanism on a grid.
@@ -228,264 +219,33 @@ class PlanarConvolution(_Convolution):
     def _smear(self, vectors: FloatArray) -> FloatArray:
         spectra = self._along(self._as_tables(vectors))
         for block in self._blocks(spectra):
-            both = self._down(_turned(spectra[..., block]))
+            both = self._down(swap_axes(spectra[..., block]))
             both *= self._cells[block]
             spectra[..., block] = np.swapaxes(self._up(both), -1, -2)
-        return _unsigned(self._back(spectra), vectors).reshape(vectors.shape)
+        return drop_signs(self._back(spectra), vectors).reshape(vectors.shape)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ClampedPlanarConvolution(_Convolution):
-    """M_xz = the kernel's probability of every displacement from x whose nearest cell of the grid is z."""
-
-    def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
-        self.check_length(distribution, 0)
-        atoms, rest = self._split(distribution)
-        if not atoms.size:
-            return self._push(distribution)
-        one_by_one = distribution[..., atoms] @ self.select(atoms)
-        return one_by_one if rest is None else self._push(rest) + one_by_one
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
-        self.check_length(weights, 1)
-        atoms, rest = self._split(weights)
-        if not atoms.size:
-            return self._pull(weights)
-        one_by_one = weights[..., atoms] @ self._columns(atoms)
-        return one_by_one if rest is None else self._pull(rest) + one_by_one
-
-    def _push(self, distribution: FloatArray) -> FloatArray:
-        spectra = self._along(self._as_tables(distribution))
-        columns = np.zeros((*spectra.shape[:-2], 2, self._padded[0]), dtype=np.complex128)
-        corners = np.zeros((*spectra.shape[:-2], 2, 2), dtype=np.complex128)
-        for block in self._blocks(spectra):
-            inner = _turned(spectra[..., block])
-            rows = _as_complex(self._row_tails[block] @ _as_real(inner))
-            corners += self._first_and_last[:, block] @ rows[..., 2:]
-            both = self._down(inner)
-            columns += self._first_and_last[:, block] @ (both * self._column_tails[block])
-            both *= self._cells[block]
-            smeared = self._up(both)
-            smeared[..., ENDS] = rows[..., :2]
-            spectra[..., block] = np.swapaxes(smeared, -1, -2)
-        result = self._back(spectra)
-        border = self._up(columns).real
-        border[..., ENDS] = corners.real
-        result[..., ENDS] = np.swapaxes(border, -1, -2)
-        return _unsigned(result, distribution).reshape(distribution.shape)
-
-    def _pull(self, weights: FloatArray) -> FloatArray:
-        """Run a push's steps transposed."""
-        tables = self._as_tables(weights)
-        border = _turned(tables[..., ENDS])
-        corners = self._phases @ border[..., ENDS]
-        rows = _turned(self._along(_without_ends(tables[..., ENDS, :])))
-        rows = np.concatenate([rows, corners], axis=-1)
-        columns = self._down(_without_ends(border))
-        spectra = self._along(_without_rim(tables))
-        for block in self._blocks(spectra):
-            both = self._down(_turned(spectra[..., block]))
-            both *= self._cells[block]
-            both += (self._phases[block] @ columns) * self._column_tails[block]
-            smeared = self._up(both)
-            smeared += _as_complex(np.swapaxes(self._row_tails[block], -1, -2) @ _as_real(rows[..., block, :]))
-            spectra[..., block] = np.swapaxes(smeared, -1, -2)
-        return _unsigned(self._back(spectra), weights).reshape(weights.shape)
-
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`: what the border collects goes through sums besides transforms."""
-        atoms, rest = self._split(distribution)
-        one_by_one = (atoms.size + 4) * UNIT * pushed
-        if rest is None:
-            return one_by_one
-        norm, total = _norms(rest)
-        error = np.empty(self._as_tables(pushed).shape)
-        error[...] = self._smear_error(rest)[..., None]
-        # As inside, but for the sums; what comes out of a way back is at most the map's own norm.
-        cut, border = NEGLIGIBLE_TAIL * total, self._border_error * norm
-        edge = (border * (3 * self._edge_norm + self._edge_map_norm) + cut)[..., None]
-        error[..., ENDS, :], error[..., ENDS] = edge, edge
-        for row in ENDS:
-            error[..., row, ENDS] = border * 4 * self._corner_norm + cut
-        return error.reshape(pushed.shape) + one_by_one
-
-    def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
-        """See :meth:`Channel.weighted_push_error`, by Cauchy and Schwarz: the errors of transforms have a norm."""
-        atoms, rest = self._split(distribution)
-        one_by_one = (atoms.size + 4) * UNIT * float(weights @ pushed)
-        if rest is None:
-            return one_by_one
-        norm, total = (float(one[0]) for one in _norms(rest))
-        inner, rim, corners = (float(np.linalg.norm(part)) for part in self._inner_rim_corners(weights))
-        mass, kernel = 4 * float(self.kernel.cells.sum()), _norm_of_even(self.kernel.cells)
-        inside = self._transform_error * (2 * mass * norm + kernel * total)
-        edges = self._border_error * (3 * self._edge_map_norm * norm + 2 * self._edge_norm * total)
-        corner = self._border_error * 8 * self._corner_norm * norm
-        cut = NEGLIGIBLE_TAIL * total * float(np.abs(weights).sum())
-        return inner * inside + rim * edges + corners * corner + cut + one_by_one
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        atoms, rest = self._split(weights)
-        one_by_one = (atoms.size + 4) * UNIT * pulled
-        if rest is None:
-            return one_by_one
-        inner, rim, corners = self._inner_rim_corners(rest)
-        (edge, edge_total), (corner, _) = _norms(rim), _norms(corners)
-        # No sums here are longer than four; all else are transforms.
-        border = (3 * self._edge_norm + self._edge_map_norm) * edge + 8 * self._corner_norm * corner
-        error = self._smear_error(inner) + self._transform_error * border + NEGLIGIBLE_TAIL * edge_total
-        return error + one_by_one
-
-    def _inner_rim_corners(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what lies inside, on the rim with its corners, and in the corners."""
-        tables, stack = self._as_tables(vectors), vectors.shape[:-1]
-        inner, corners = _without_rim(tables), tables[..., ENDS, :][..., ENDS]
-        return inner.reshape(*stack, -1), (tables - inner).reshape(*stack, -1), corners.reshape(*stack, -1)
-
-    @cached_property
-    def _border_error(self) -> float:
-        """Relative error of a push to the border: of transforms, and of sums over rows and blocks of frequencies."""
-        blocks = CACHED // self._padded[0] + self._padded[1] * self._padded[0] // CACHED + 2
-        return self._transform_error + UNIT * (self.grid[0] + 2 * blocks)
-
-    @cached_property
-    def _edge_norm(self) -> float:
-        """The larger Euclidean norm of the tails of an edge."""
-        return max(_norm_of_even(self.kernel.rows), _norm_of_even(self.kernel.columns))
-
-    @cached_property
-    def _edge_map_norm(self) -> float:
-        """Bound on the norm of the map to all four edges: at each distance a convolution, of the norm of its sum."""
-        sums = (2 * self.kernel.rows.sum(axis=1), 2 * self.kernel.columns.sum(axis=0))
-        return 2 * max(float(np.linalg.norm(one)) for one in sums)
-
-    @cached_property
-    def _corner_norm(self) -> float:
-        return _norm_of_even(self.kernel.corners)
-
-    def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
-        down, along = (part[:, :, None] if axis == 0 else part[:, None, :] for axis, part in _numbered(self, values))
-        tables = self.kernel.cells[down, along]
-        tables[:, [0, -1], :] = self.kernel.rows[down[:, [0, -1]], along]
-        tables[:, :, [0, -1]] = self.kernel.columns[down, along[:, :, [0, -1]]]
-        for row in (0, -1):
-            for column in (0, -1):
-                tables[:, row, column] = self.kernel.corners[down[:, row, 0], along[:, 0, column]]
-        return tables.reshape(values.size, self.shape[1])
-
-    def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
-        entries = np.empty((values.size, outputs.size))
-        for table, where in self._tables(outputs):
-            entries[:, where] = table[self._between(values, outputs[where])]
-        return entries
-
-    def _columns(self, outputs: Indices) -> FloatArray:
-        """Return these columns of M, one a row."""
-        result = np.empty((outputs.size, self.shape[0]))
-        for table, where in self._tables(outputs):
-            result[where] = self._around(outputs[where], table)
-        return result
-
-    def _tables(self, outputs: Indices) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
-        """Pair each of the kernel's tables with the outputs that it holds for: inside, on an edge or in a corner."""
-        (rows, columns), (height, width) = np.divmod(outputs, self.grid[1]), self.grid
-        in_end_row, in_end_column = (rows == 0) | (rows == height - 1), (columns == 0) | (columns == width - 1)
-        return [
-            (self.kernel.cells, ~in_end_row & ~in_end_column),
-            (self.kernel.rows, in_end_row & ~in_end_column),
-            (self.kernel.columns, in_end_column & ~in_end_row),
-            (self.kernel.corners, in_end_row & in_end_column),
-        ]
-
-    @cached_property
-    def _row_tails(self) -> FloatArray:
-        """Tails that the first row, the last row and the corners in each collect: frequency along, which, from row."""
-        tables = (self.kernel.rows, self.kernel.rows[::-1], self.kernel.corners, self.kernel.corners[::-1])
-        reached = (table[:, : self._reach[1]] for table in tables)
-        tails = [_fft().rfft(_even(table, self._padded[1], 1), axis=1).real.T for table in reached]
-        return np.stack(tails, axis=1)
-
-    @cached_property
-    def _column_tails(self) -> FloatArray:
-        return self._even_spectrum(self.kernel.columns)
-
-    @cached_property
-    def _phases(self) -> Spectrum:
-        """Per frequency along the rows, what moving to the first column and to the last multiplies a transform by."""
-        along = self._padded[1]
-        places = np.array([0, self.grid[1] - 1])
-        # Reduced before the exponential, whose argument then stays accurate.
-        turns = np.arange(along // 2 + 1)[:, None] * places % along / along
-        phases: Spectrum = np.exp(-2j * np.pi * turns)
-        return phases
-
-    @cached_property
-    def _first_and_last(self) -> Spectrum:
-        """The first and the last column of the inverse transform along the rows, as a product with two rows.
-
-        The frequencies left out of a real transform mirror the others, hence the factor 2 for those that have a mirror
-        image, and the real part in the end.
-        """
-        along = self._padded[1]
-        mirrored = np.full(along // 2 + 1, 2.0)
-        mirrored[0] = 1.0
-        if along % 2 == 0:
-            mirrored[-1] = 1.0
-        return np.ascontiguousarray(self._phases.conj().T * (mirrored / along))
-
-
-def _numbered(channel: _Convolution, values: Indices) -> list[tuple[int, Indices]]:
-    return list(enumerate(channel._displacements(values)))
-
-
-def _turned(tables: NDArray[Any]) -> NDArray[Any]:
+def swap_axes(tables: NDArray[Any]) -> NDArray[Any]:
     """Swap the last two axes, in memory too."""
     return np.ascontiguousarray(np.swapaxes(tables, -1, -2))
 
 
-def _as_real(spectra: Spectrum) -> FloatArray:
-    """Show complex numbers as pairs of real ones, along a new last axis: products with real tables then stay real."""
-    return spectra.view(np.float64).reshape(*spectra.shape, 2)
-
-
-def _as_complex(pairs: FloatArray) -> Spectrum:
-    return pairs.view(np.complex128)[..., 0]
-
-
-def _without_rim(tables: FloatArray) -> FloatArray:
-    inner = np.zeros_like(tables)
-    inner[..., 1:-1, 1:-1] = tables[..., 1:-1, 1:-1]
-    return inner
-
-
-def _without_ends(vectors: FloatArray) -> FloatArray:
-    """Return border rows, or columns, without the corners."""
-    inner = np.zeros_like(vectors)
-    inner[..., 1:-1] = vectors[..., 1:-1]
-    return inner
-
-
-def _norms(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+def norms_of(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the Euclidean norm and the sum of absolute values, along a last axis of one."""
     return np.linalg.norm(vectors, axis=-1, keepdims=True), np.abs(vectors).sum(axis=-1, keepdims=True)
 
 
-def _norm_of_even(quadrant: FloatArray) -> float:
+def norm_of_even(quadrant: FloatArray) -> float:
     """Bound the Euclidean norm of an even table from its quadrant of 0, 1, ...: four copies of it."""
     return 2 * float(np.linalg.norm(quadrant))
 
 
-def _unsigned(products: FloatArray, vectors: FloatArray) -> FloatArray:
+def drop_signs(products: FloatArray, vectors: FloatArray) -> FloatArray:
     """Lift to zero what rounding has left at -1e-17, where all that went in was non-negative; else it stays linear."""
     return products if vectors.min(initial=0.0) < 0 else np.maximum(products, 0.0)
 
 
-def _even(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
+def even_table(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
     """Lay an even function, known for 0, 1, ..., around a circle of the given length."""
     count = quadrant.shape[axis]
     shape = list(quadrant.shape)
@@ -497,8 +257,8 @@ def _even(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
     return circle
 
 
-def _fft() -> Any:
-    # scipy.fft takes a while to import, and only planes need it.
+def fft_module() -> Any:
+    """Return scipy.fft, which takes a while to import and only planes need."""
     import scipy.fft
 
     module: ModuleType = scipy.fft

@@ -6,6 +6,8 @@ import contextlib
 import csv
 import os
 import secrets
+import sys
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +43,9 @@ LOCAL = {
     "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
 }
 """A session of our own listens on this machine alone."""
+
+STANDARD_ERROR = 2
+"""Its number, by which a program that is started inherits it."""
 
 CLUSTER = "Spark"
 """Place of rejected rows: on a cluster they have no order, and hence no line."""
@@ -238,7 +243,8 @@ def _session() -> Iterator[Any]:
     for key, value in LOCAL.items():
         making = making.config(key, value)
     try:
-        session = making.getOrCreate()
+        with quiet_start():
+            session = making.getOrCreate()
     except Exception as error:  # what is raised where Java is missing is not one type
         raise InvalidParameterError(
             f"Spark could not be started ({str(error).splitlines()[0]}). It needs Java 17; or use --engine duckdb."
@@ -247,6 +253,24 @@ def _session() -> Iterator[Any]:
         yield session
     finally:
         session.stop()
+
+
+@contextlib.contextmanager
+def quiet_start() -> Iterator[None]:
+    """Start Java with a file for its standard error, which it keeps, so that its warnings stay off the terminal.
+
+    They come before any log level can be set. What is wrong is raised as an error all the same.
+    """
+    with tempfile.TemporaryFile() as aside, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of the pandas that happens to be installed
+        sys.stderr.flush()
+        terminal = os.dup(STANDARD_ERROR)
+        try:
+            os.dup2(aside.fileno(), STANDARD_ERROR)
+            yield
+        finally:
+            os.dup2(terminal, STANDARD_ERROR)
+            os.close(terminal)
 
 
 def _require_pyspark() -> Any:
