@@ -103,6 +103,11 @@ def _prepare(folder: Path, divisor: int, only: str) -> list[Run]:
         ),
         Run("privatize CSV", ("privatize", "survey.toml", "values.csv", "-o", "7.csv"), small, rate=1e6),
         Run("privatize Parquet", ("privatize", "survey.toml", "values.parquet", "-o", "7.parquet"), small, rate=1e6),
+        Run(
+            "privatize CSV, two kept",
+            ("privatize", "survey.toml", "kept.csv", "--keep", "city,week", "-o", "8.csv"),
+            small,
+        ),
     ]
     for run in runs:
         if only in run.name:
@@ -116,6 +121,7 @@ def _make(folder: Path, run: Run, large: int, middle: int, small: int) -> None:
     number = "CAST(floor(100 * random()) AS BIGINT)"
     word = "CAST(floor(random() * 4611686018427387904) AS BIGINT) * 2 + CAST(floor(random() * 2) AS BIGINT)"
     queries = {
+        "kept.csv": f"SELECT {number} AS age, 'town ' || range % 500 AS city, range % 52 AS week FROM range({small})",
         "middle.csv": f"SELECT {number} AS report FROM range({middle})",
         "three.csv": f"SELECT 'person ' || range AS name, {number} AS report, 'Oslo' AS town FROM range({middle})",
         "bits.parquet": f"SELECT {word} AS report FROM range({small})",

@@ -111,6 +111,8 @@ def test_words_claim_what_is_proven_of_all(origin: cf.Origin, noise: Noise | Non
     assert ("simulated" in str(origin)) is origin.is_simulated is (origin.simulated > 0)
     assert ("not known" in str(origin)) is (origin.unknown > 0 or not origin.total)
     assert json.loads(json.dumps(origin.record))["words"] == str(origin)
+    assert '"unknown": 2,' in json.dumps(cf.Origin(unknown=2.0).record)
+    assert cf.Origin(unknown=2.5).record["unknown"] == 2.5
 
 
 def test_counts_in_words_say_that_they_are_simulated() -> None:

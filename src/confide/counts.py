@@ -19,14 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets.base import plain_array
 from confide.checks import refuse_masked
 from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.limits import MOST_REPORTS
 from confide.origins import Origin, noise_of
 
 Reports = NDArray[Any]
 
 # Random draws and histograms hold counts as int64. Above 2**53 a float64, in which counts add up, skips numbers; up to
 # here that is at most a part in 2**53 of a count, far below any noise.
-LARGEST_TOTAL = 2**63
-
 # Batches that wait to be added up: below this many entries a sort takes about as long as a call.
 LEAST_PENDING = 2**16
 
@@ -318,7 +317,7 @@ def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
         )
     with np.errstate(over="ignore"):  # a sum that overflows is infinite, and refused
         total = float(array.sum())
-    if total >= LARGEST_TOTAL:
+    if total >= MOST_REPORTS:
         raise InvalidCountsError(
             f"Counts must add up to less than 2**63; got {total:g}. Are they counts? Divide them by a common factor."
         )

@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets import Alphabet, Categories, Grid, Integers
 from confide.checks import as_distribution, size_of
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
-
-LARGEST_PLANAR = 4096
-"""Cells up to which a planar EMD is computed: the cost matrix then takes 128 MB."""
+from confide.limits import LARGEST_SQUARE
 
 
 def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
@@ -47,7 +45,7 @@ def has_emd(alphabet: Alphabet) -> bool:
     (True, False)
     """
     if isinstance(alphabet, Grid):
-        return alphabet.size <= LARGEST_PLANAR
+        return alphabet.size <= LARGEST_SQUARE
     return isinstance(alphabet, Integers | Categories)
 
 
@@ -98,9 +96,9 @@ def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Grid) -
     sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
     if sources.size == 0 or sinks.size == 0:
         return 0.0
-    if alphabet.size > LARGEST_PLANAR:
+    if alphabet.size > LARGEST_SQUARE:
         raise InvalidParameterError(
-            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_PLANAR:,}. Merge cells first."
+            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_SQUARE:,}. Merge cells first."
         )
     points = alphabet.coordinates
     cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])

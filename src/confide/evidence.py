@@ -15,9 +15,7 @@ from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
-
-MOST_REPORTS = 2.0**63
-"""Reports that whole numbers of 64 bits can count; sums and products of far more would overflow to infinity."""
+from confide.limits import MOST_REPORTS
 
 
 @dataclass(frozen=True, eq=False)

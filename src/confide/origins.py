@@ -92,9 +92,9 @@ class Origin:
         return {
             "noise": MIXED if self.noise is None else str(self.noise),
             "is_simulated": self.is_simulated,
-            "secure": self.secure,
-            "simulated": self.simulated,
-            "unknown": self.unknown,
+            "secure": _whole(self.secure),
+            "simulated": _whole(self.simulated),
+            "unknown": _whole(self.unknown),
             "words": str(self),
         }
 
@@ -116,6 +116,11 @@ class Origin:
         parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
         protected = " Simulated reports protect nobody." if self.simulated else ""
         return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
+
+
+def _whole(number: float) -> float:
+    """Return a number of reports as a whole number; of expectations there may be fractions."""
+    return int(number) if number == int(number) else number
 
 
 def _are(number: float) -> str:

@@ -30,7 +30,7 @@ from confide.files import (
     write_rejects,
     write_text,
 )
-from confide.files.privatizing import MOST_PEOPLE
+from confide.limits import MOST_PEOPLE
 from confide.plans.guesses import as_guess
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")

@@ -154,6 +154,6 @@ def test_too_many_cells_are_not_added_and_that_is_said(monkeypatch: pytest.Monke
     assert "may be too narrow" in around.explain()
     assert surround(Grid(200, 200), 0.01, 10).alphabet == Grid(200, 200)
     assert surround(Integers(0, 10**6), 0.01, 10).steps == 0
-    monkeypatch.setattr(surroundings, "LARGEST_STORED", 2000)
+    monkeypatch.setattr(surroundings, "MOST_STORED", 2000)
     assert surround(Grid(2, 2), 0.5, 10).alphabet.size <= 200
     assert surround(Integers(0, 9), None, 10).alphabet == Integers(0, 9)

@@ -28,7 +28,7 @@ from confide import (
     TruncatedGeometric,
     TruncatedTaxicab,
 )
-from confide.mechanisms.base import LARGEST_SIMULATED
+from confide.limits import MOST_STORED
 from confide.mechanisms.line import LARGEST_TABLE
 
 PEOPLE = 120_000
@@ -91,7 +91,7 @@ def test_simulated_counts_and_reports_are_alike(kind: str) -> None:
 def test_people_too_many_for_a_matrix_are_simulated_one_by_one() -> None:
     mechanism = TruncatedGeometric(Integers(0, 9999), 0.5)
     histogram = np.ones(10_000, dtype=np.int64)
-    assert histogram.sum() * 10_000 > LARGEST_SIMULATED
+    assert histogram.sum() * 10_000 > MOST_STORED
     counts = mechanism.simulate_counts(histogram, rng=1)
     assert counts.total == 10_000
 

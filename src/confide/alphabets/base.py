@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
 from confide.wording import counted
 
@@ -18,9 +19,6 @@ Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
 
 Indices = NDArray[np.int64]
-
-LARGEST_INTEGER = 2**53
-"""Beyond it neighbouring integers are one and the same float64, so distances would be wrong."""
 
 LARGEST_LISTED = 2**26
 """Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import (
-    LARGEST_INTEGER,
     Indices,
     LineAlphabet,
     UnboundedAlphabet,
@@ -26,6 +25,7 @@ from confide.alphabets.base import (
 from confide.alphabets.numerals import parse_integer, parse_real
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
+from confide.limits import LARGEST_INTEGER
 from confide.metrics import Value
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.errors import InvalidDistributionError, NotInvertibleError
+from confide.limits import LARGEST_SQUARE
 from confide.wording import counted
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ UNIT = 2.0**-53
 
 LARGEST_CONDITION = 1e12
 """Condition number past which an inverse has fewer than four correct digits: it would return noise."""
-
-LARGEST_SOLVE = 4096
-"""Values up to which a channel without a closed form is inverted: the matrix then takes 128 MB."""
 
 LARGEST_INVERSE = 1500
 """Values up to which all rows of an inverse without structure are computed: a few seconds."""
@@ -154,9 +152,9 @@ class Channel(ABC):
             If the matrix is not square, is singular, or is too large to solve.
         """
         require_square(self.shape)
-        if self.shape[0] > LARGEST_SOLVE:
+        if self.shape[0] > LARGEST_SQUARE:
             raise NotInvertibleError(
-                f"Inverting a matrix of {self.shape[0]:,} values does not fit; at most {LARGEST_SOLVE:,}. "
+                f"Inverting a matrix of {self.shape[0]:,} values does not fit; at most {LARGEST_SQUARE:,}. "
                 f"Use IBU(), which needs no inverse."
             )
         return frequencies @ self._inverse

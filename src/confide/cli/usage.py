@@ -30,6 +30,7 @@ from confide.errors import (
 )
 from confide.estimates import Estimate
 from confide.files import REPORT_COLUMN, Reject, check_writable
+from confide.files.metadata import SUFFIX
 from confide.intervals import Interval
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import as_weights
@@ -218,6 +219,12 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
             raise InvalidParameterError(f"{output} is named twice, and can hold one of the two. Name another output.")
         written.add(place)
         check_writable(output)
+    for companion in (place.with_name(place.name + SUFFIX) for place in written):
+        if companion in read | written:
+            raise InvalidParameterError(
+                f"{companion.name} is where the metadata of {companion.name.removesuffix(SUFFIX)} stand. Name another "
+                f"file."
+            )
 
 
 class ExitCode(IntEnum):

@@ -18,9 +18,9 @@ from typing import Literal
 
 from confide.alphabets import Alphabet, Grid, Pairs
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
-from confide.files.reading import COUNT_LIMIT
 from confide.files.rows import Field, Reason, fields_of
 from confide.files.sheets import REPORT_COLUMN
+from confide.limits import COUNT_LIMIT
 
 Kind = Literal["text", "integer", "real"]
 """Kind of content of a column of the source: anything else is handed over as text."""

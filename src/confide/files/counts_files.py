@@ -22,10 +22,10 @@ import numpy as np
 from confide.counts import Counts, tally
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
-from confide.files.reading import COUNT_LIMIT
 from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
 from confide.files.writing import report_columns, warn_simulated, whole_file
+from confide.limits import COUNT_LIMIT
 from confide.origins import Noise, Origin
 from confide.surveys import Survey, parse_survey
 from confide.wording import digest

@@ -20,16 +20,13 @@ from confide.files.rows import Account
 from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of
 from confide.files.shuffling import Columns, Shuffler, folder_beside
 from confide.files.writing import reject_file, report_columns, warn_simulated
+from confide.limits import MOST_PEOPLE
 from confide.origins import Noise
 from confide.sampling import as_bits
 from confide.surveys import Survey
 
 LARGEST_PART = 2**20
 """People that are blurred at a time."""
-
-MOST_PEOPLE = 10**9
-"""People that one file may stand for: their reports take some gigabytes and minutes. A count beyond it is an error in
-the file more often than a population, and would fill the disk before anybody looks."""
 
 MOST_GROUPS = 2**18
 """Groups by kept columns that are counted; whoever keeps columns with more contents has other worries."""

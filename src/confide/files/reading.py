@@ -32,10 +32,8 @@ from confide.files.sheets import (
     parquet_explained,
     require,
 )
+from confide.limits import COUNT_LIMIT
 from confide.surveys import Survey
-
-COUNT_LIMIT = 2**53
-"""Counts lie below it: from here on a float64, which counts are added up in, skips numbers."""
 
 PARQUET_ROWS = 2**20
 """Rows of a Parquet file that are read at a time."""

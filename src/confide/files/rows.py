@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Line, Pairs, Plane
-from confide.alphabets.base import LARGEST_INTEGER
 from confide.errors import DataFileError, InvalidParameterError
+from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
 
 SHOWN_REJECTS = 10

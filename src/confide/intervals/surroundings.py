@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers, Selection
-from confide.alphabets.base import LARGEST_INTEGER
 from confide.alphabets.planes import LARGEST_LATTICE
 from confide.channels.base import FloatArray
+from confide.limits import LARGEST_INTEGER, MOST_STORED
 
 NATS = 10.0
 """A value is left out if it explains each report by more nats less than the nearest likely value does."""
@@ -27,9 +27,6 @@ LONGEST_LINE = 100_000
 
 LARGEST_PLANE = 20_000
 """Cells of a plane up to which they are."""
-
-LARGEST_STORED = 20_000_000
-"""Cells times different reports up to which each is stored against each: 160 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +100,7 @@ def _around_range(likely: Integers, wanted: int) -> Surroundings:
 
 
 def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:
-    largest = min(LARGEST_PLANE, LARGEST_STORED // reports)
+    largest = min(LARGEST_PLANE, MOST_STORED // reports)
 
     def fits(steps: int) -> bool:
         return (likely.rows + 2 * steps) * (likely.columns + 2 * steps) <= largest

@@ -16,12 +16,10 @@ from confide.counts import Counts, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
+from confide.limits import MOST_STORED
 from confide.mechanisms.facts import Facts
 from confide.origins import Noise, Origin, mark
 from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
-
-LARGEST_SIMULATED = 20_000_000
-"""Entries of the channel up to which counts are simulated by multinomials: 160 MB."""
 
 
 class Mechanism(ABC):
@@ -135,7 +133,7 @@ class Mechanism(ABC):
     def _simulate(self, people: Indices, generator: np.random.Generator) -> Counts:
         """Draw multinomials where rows of the channel fit, and reports one by one where they do not."""
         present = np.flatnonzero(people)
-        if not self.has_channel or present.size * self.report_alphabet.size > LARGEST_SIMULATED:
+        if not self.has_channel or present.size * self.report_alphabet.size > MOST_STORED:
             return tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
         rows = self.channel.select(present)
         drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)

@@ -11,6 +11,7 @@ from confide.alphabets import Alphabet
 from confide.checks import check_count, check_positive
 from confide.distances import has_emd
 from confide.errors import ConfideError, InvalidParameterError
+from confide.limits import MOST_PEOPLE
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Stacked
 from confide.plans.curves import Curve, Halving, Obstacle
@@ -18,7 +19,6 @@ from confide.plans.flattery import Flattery, find_flattery
 from confide.plans.guesses import Guess, as_guess, family_of
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
 from confide.plans.rivals import (
-    MOST_PEOPLE,
     choose_rivals,
     epsilon_bounds,
     epsilon_of,

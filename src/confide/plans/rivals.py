@@ -16,6 +16,7 @@ from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice
 from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.limits import MOST_PEOPLE
 from confide.mechanisms import (
     MECHANISMS,
     Mechanism,
@@ -31,9 +32,6 @@ NOT_THE_SAME = (
     "Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values, "
     "however far apart) are different promises, so mechanisms of the two kinds are not compared."
 )
-
-MOST_PEOPLE = 1_000_000_000
-"""More people than anyone will ask."""
 
 MOST_DRAWN = 20_000_000
 """Most people times values that a plan looks at by itself where reports have to be drawn one by one."""

@@ -27,12 +27,10 @@ from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray, Indices
 from confide.evidence import Evidence
+from confide.limits import MOST_STORED
 
 LARGE_PLANE = 4000
 """Cells past which the model of a plane pays."""
-
-MOST_STORED = 20_000_000
-"""Entries of rows that are stored where bits give them as quickly: 160 MB."""
 
 BLOCK_OF_OUTPUTS = 8192
 """Outputs whose entries are computed at a time where rows are not stored."""
