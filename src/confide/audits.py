@@ -23,7 +23,7 @@ from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.draws import SEED, Draws, count_draws
-from confide.mechanisms.facts import Premise
+from confide.mechanisms.facts import LatticeNoise, Premise
 from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
 from confide.metrics import Bracket, Euclidean, Manhattan
 from confide.sampling import log_of
