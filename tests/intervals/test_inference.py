@@ -30,6 +30,7 @@ from confide import (
 from confide.errors import InvalidParameterError
 from confide.intervals import percent
 from confide.intervals.bases import allowed_fall
+from confide.intervals.region import Region, finish
 from confide.theory.maximum_set import maximum_set
 
 MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)
@@ -302,3 +303,14 @@ def test_an_end_by_the_likelihood_lies_twice_the_bias_of_the_best_explanation_fa
         moved = 2 * float(weights @ bias)
         assert low == pytest.approx(nearest[0] - max(0.0, moved), abs=1e-12)
         assert high == pytest.approx(nearest[1] + max(0.0, -moved), abs=1e-12)
+
+
+def test_a_search_that_may_end_early_decides_as_the_whole_one_does() -> None:
+    mechanism = TruncatedGeometric(Integers(0, 19), epsilon=0.4)
+    region = Region.of(mechanism.observe(mechanism.simulate_counts([20] * 20, rng=1)))
+    for last in (3, 9, 15):
+        weights = (np.arange(20) <= last).astype(np.float64)
+        lowest = region.lowest(weights, 1.92)
+        for enough in (0.2 * lowest, 0.9 * lowest, 0.999 * lowest, 1.001 * lowest, 1.1 * lowest, 2 * lowest):
+            found = finish(region.search(weights, 1.92, enough=enough))
+            assert (found >= enough) == (lowest >= enough)

@@ -9,6 +9,7 @@ import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
+from confide.methods import stacked
 from confide.methods.ibu import Folds
 from confide.methods.stacked import HEAD_START, Candidate, _main_shares, weigh
 
@@ -212,3 +213,23 @@ def test_candidates_with_a_tiny_share_are_left_out_of_replicates_and_the_others_
         cf.Choice("d", 0.0, None, "too large"),
     ]
     assert _main_shares(choices) == {cf.Smooth(): pytest.approx(0.485 / 0.985), cf.MLE(): pytest.approx(0.5 / 0.985)}
+
+
+def test_each_row_takes_its_own_number_of_held_out_steps() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 29), 0.3)
+    rng = np.random.default_rng(2)
+    truths = [np.full(30, 1 / 30), np.eye(30)[[5, 25]].mean(axis=0), rng.dirichlet(np.full(30, 0.1))]
+    counts = [
+        mechanism.simulate_counts(rng.multinomial(people, truth), rng=3)
+        for truth, people in zip(truths, (50, 5000, 800), strict=True)
+    ]
+    evidence = [mechanism.observe(one) for one in counts]
+    folds = [Folds.of(one, 5, 0) for one in evidence]
+    steps = stacked._held_out_steps(evidence, folds)
+    assert len(set(steps)) == 3
+    together = stacked._held_out_candidates(evidence, folds)
+    for one, part, number, found in zip(evidence, folds, steps, together, strict=True):
+        assert [number] == stacked._held_out_steps([one], [part])
+        alone = stacked._held_out_candidates([one], [part])[0]
+        np.testing.assert_allclose(found.distribution, alone.distribution, atol=1e-12)
+        np.testing.assert_allclose(found.without_fold, alone.without_fold, atol=1e-12)

@@ -166,8 +166,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     ended, whether the reports fit the survey and, of a method that climbs to the maximum of the likelihood, how far
     below it the answer can be. An iteration limit that is reached is a warning, not an error. A column called 'count'
     says how often a row's report was seen.
-    From counts by groups, every group gets an estimate of its own; --method ibu takes thousands of them through the
-    channel together.
+    From counts by groups, every group gets an estimate of its own, mean, median and queries with intervals, and whether
+    it differs from the others.
     """
     # --delta and --iteration-limit alone ask for ibu, whose they are.
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")

@@ -221,7 +221,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         },
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
-        "certificate": one.certificate,
+        "certificate": one.certificate if one.method.seeks_maximum else None,
         "answers": [_answer_record(by_group[key]) for by_group in answers.questions.values()],
         **({} if groups.survey.alphabet.is_finite else {"values": values}),
         "distribution": one.distribution.tolist(),
