@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,3 +107,10 @@ match m:
 """
     found = {name for _, name in classes_asked_for(ast.parse(code))}
     assert {"Rappor", "Product", "Taxicab", "Laplace", "Geometric", "Exponential"} <= found
+
+
+def test_no_class_name_stands_for_two_things() -> None:
+    files = Path(confide.__file__).parent.rglob("*.py")
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [name for name, number in names.items() if number > 1] == []

@@ -23,7 +23,7 @@ from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.draws import SEED, Draws, count_draws
-from confide.mechanisms.facts import Noise, Premise
+from confide.mechanisms.facts import LatticeNoise, Premise
 from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
 from confide.metrics import Bracket, Euclidean, Manhattan
 from confide.sampling import log_of
@@ -229,7 +229,7 @@ def _compare_all(mechanism: Mechanism) -> Comparison:
     return worst, Extent.ALL_PAIRS, compared, rows
 
 
-def _compare_noise(mechanism: Mechanism, noise: Noise) -> Comparison:
+def _compare_noise(mechanism: Mechanism, noise: LatticeNoise) -> Comparison:
     """Compare the noise with the promise for neighbours, from which all other pairs follow.
 
     A sum of value and noise has P(z | x) = c r^(steps from x to z). From another value it takes at most as many steps

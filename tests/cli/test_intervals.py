@@ -91,7 +91,8 @@ def test_a_column_called_low_is_not_written_twice(call: Call, folder: Path) -> N
 
 @pytest.mark.parametrize("level", ["0", "1", "95", "-0.5", "nan"])
 def test_a_level_that_is_none_is_refused(call: Call, level: str) -> None:
-    assert_refused(call(*ESTIMATE, f"--interval={level}"), 2, "--interval must lie between 0 and 1")
+    words = "'nan': a number is needed" if level == "nan" else "--interval must lie between 0 and 1"
+    assert_refused(call(*ESTIMATE, f"--interval={level}"), 2, words)
 
 
 @pytest.mark.parametrize("query", ["agee > 3", "age >", "age > 100", "age == yes"])

@@ -13,7 +13,7 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import FINITE, UNBOUNDED
 
 import confide as cf
-from confide.cli.plan import Clock
+from confide.cli.plan import SurveyClock
 from confide.surveys import load_survey
 
 GUESS = "value,probability\n" + "".join(
@@ -112,12 +112,12 @@ def test_the_time_is_told_beforehand(monkeypatch: pytest.MonkeyPatch, capsys: py
     moments = iter([0.0, 9.0, 9.5, 10.0])
     monkeypatch.setattr("confide.cli.plan.time.perf_counter", lambda: next(moments))
     told: list[str] = []
-    clock = Clock(lambda: 240, told.append)
+    clock = SurveyClock(lambda: 240, told.append)
     for repeat in range(1, 7):
         clock.follow("peaked", repeat, 6)
     assert len(told) == 6
     assert capsys.readouterr().err == "This takes about 2 minutes: 240 simulated surveys.\n"
-    quick = Clock(lambda: 20, told.append)
+    quick = SurveyClock(lambda: 20, told.append)
     moments = iter([0.0, 9.0, 9.5, 10.0])
     for repeat in range(1, 5):
         quick.follow("peaked", repeat, 4)

@@ -408,6 +408,32 @@ def test_randomized_response_is_tested_on_blocks_of_values_and_loses_nothing() -
     assert fit(sharp, mechanism).is_bad
 
 
+def test_what_chance_may_explain_is_called_poor_and_what_it_cannot_is_not_a_fit() -> None:
+    found = Fit(
+        FitVerdict.CANNOT_BE_TESTED, 0.04, outliers=(Outlier("94", 140, 99),), causes=("A likely cause is bots.",)
+    )
+    poor, bad = found.judged(), replace(found, p_value=1e-4).judged()
+    assert (poor.verdict, bad.verdict) == (FitVerdict.FITS_POORLY, FitVerdict.DOES_NOT_FIT)
+    assert poor.is_bad
+    assert bad.is_bad
+    assert str(poor) == (
+        "These reports fit this mechanism poorly: 94 was reported 41 times too often (seen 140, at most about 99 "
+        "expected). A fit as bad comes by chance in 4 of 100 surveys. With more reports, or other ones, chance goes "
+        "away and a fault stays. If it is not chance: a likely cause is bots."
+    )
+    assert str(bad).startswith("These reports do not come from this mechanism: 94 was reported 41 times too often")
+    assert not replace(found, p_value=0.06).judged().is_bad
+    assert poor.forgiven().verdict is FitVerdict.CANNOT_BE_TESTED
+
+
+def test_outputs_that_no_value_produces_have_no_cell() -> None:
+    mechanism = cf.FromMatrix(cf.Integers(0, 1), [[0.5, 0.0, 0.3, 0.2], [0.2, 0.0, 0.7, 0.1]])
+    tables = examine([(cf.tally([0, 2, 3], counts=[40, 50, 10]), mechanism)]).tables
+    assert tables is not None
+    assert tables.counts.tolist() == [40, 50, 10]
+    assert tables.parts[0].cells.tolist() == [0, -1, 1, 2]
+
+
 def test_where_the_explanation_takes_up_all_nothing_is_loud() -> None:
     mechanism = cf.RandomizedResponse(YEARS, 3.0)
     exam = examine([(mechanism.simulate_counts(np.full(100, 500), rng=1), mechanism)])

@@ -175,7 +175,7 @@ def plan(  # noqa: PLR0913 - one argument an option
     with ticker("Simulating") as tell:
         mechanism = within(contract.mechanism, limits)
         surveys = partial(expected_surveys, mechanism, guess, kinds, is_solved=is_solved, repeats=repeats)
-        clock = Clock(surveys, tell)
+        clock = SurveyClock(surveys, tell)
         made = make_plan(
             contract.mechanism,
             guess,
@@ -215,7 +215,7 @@ def as_span(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-class Clock:
+class SurveyClock:
     """Tells on standard error what is simulated and, once a few surveys were, about how long all of it takes."""
 
     def __init__(self, surveys: Callable[[], int], tell: Callable[[str], None]) -> None:

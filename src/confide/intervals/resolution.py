@@ -159,11 +159,11 @@ def resolve(
             f"{inference.alphabet.size:,}. Ask query(...) for the windows that matter."
         )
     chosen = check_basis(basis, Likelihood())
-    return _Search(inference, error, level, chosen, windows_over(inference.alphabet, name)).run()
+    return _WindowSearch(inference, error, level, chosen, windows_over(inference.alphabet, name)).run()
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _WindowSearch:
     """The search for the narrowest windows that are told."""
 
     inference: Inference

@@ -3,7 +3,7 @@
 from confide.mechanisms.base import Mechanism, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
-from confide.mechanisms.facts import Bound, Facts, Noise, Premise, Proof
+from confide.mechanisms.facts import Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.from_matrix import FromMatrix
 from confide.mechanisms.geometric import Geometric, TruncatedGeometric
 from confide.mechanisms.laplace import Laplace, TruncatedLaplace
@@ -48,8 +48,8 @@ __all__ = [
     "FromMatrix",
     "Geometric",
     "Laplace",
+    "LatticeNoise",
     "Mechanism",
-    "Noise",
     "PlanarGeometric",
     "PlanarLaplace",
     "Premise",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from confide.alphabets import BitVectors, Indices
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
-from confide.mechanisms.facts import Noise
+from confide.mechanisms.facts import LatticeNoise
 from confide.sampling import log_of
 
 FloatArray = NDArray[np.float64]
@@ -126,7 +126,7 @@ def _row(mechanism: Mechanism, value: int) -> FloatArray:
     return probabilities
 
 
-def _is_inside(mechanism: Mechanism, value: int, noise: Noise) -> bool:
+def _is_inside(mechanism: Mechanism, value: int, noise: LatticeNoise) -> bool:
     """Whether noise added to a value practically never leaves the alphabet, so that its ends change nothing."""
     reach = math.ceil(80 / -log_of(noise.ratio)) if noise.ratio is not None else 0
     values, start = mechanism.alphabet, mechanism.alphabet.decode([value])
@@ -184,7 +184,7 @@ def _test_bits(bits: NDArray[np.bool_], own: int, keep: float, flip: float) -> l
     return [single, chi_square(np.bincount(others + length * bits[:, own], minlength=both.size), both / both.sum())]
 
 
-def _test_noise(noise: Noise, moves: FloatArray) -> list[float]:
+def _test_noise(noise: LatticeNoise, moves: FloatArray) -> list[float]:
     """Test displacements, one row a report, in lattice points."""
     if noise.ratio is not None:
         return _test_axes(-log_of(noise.ratio), noise.stay, moves)

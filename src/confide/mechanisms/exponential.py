@@ -24,7 +24,7 @@ from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
-from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
+from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import power_weights
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
@@ -73,7 +73,7 @@ class Exponential(Mechanism):
             is_positive=True,
             independence=rescaled if is_known else None,
             premise=self._premise(),
-            noise=Noise(self._ratio, is_redrawn=True) if is_line else None,
+            noise=LatticeNoise(self._ratio, is_redrawn=True) if is_line else None,
         )
 
     def _premise(self) -> Premise:

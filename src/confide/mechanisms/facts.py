@@ -107,7 +107,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Noise:
+class LatticeNoise:
     """Noise on a lattice, the same for every value, in the exact numbers that it is drawn from.
 
     Attributes
@@ -182,7 +182,7 @@ class Facts:
     corollary: str = ""
     inversion_bound: Bound | None = None
     is_rounded: bool = False
-    noise: Noise | None = None
+    noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
     parts: tuple[Mechanism, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None

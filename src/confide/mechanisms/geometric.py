@@ -15,7 +15,7 @@ from confide.alphabets import Alphabet, Indices, Integers
 from confide.channels import TwoSidedExponential
 from confide.counts import Counts, tally
 from confide.evidence import Evidence
-from confide.mechanisms.facts import FOURIER, Bound, Facts, Noise, Premise, Proof
+from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
 from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
 
@@ -59,7 +59,7 @@ class Geometric(UnboundedLineMechanism):
             independence=at_values if self.alphabet.is_finite else FOURIER,
             premise=Premise.LINE,
             decay=self.decay,
-            noise=Noise(self._ratio),
+            noise=LatticeNoise(self._ratio),
             dominance=self._dominance() if self.alphabet.is_finite else None,
         )
 
@@ -142,7 +142,7 @@ class TruncatedGeometric(TruncatedLineMechanism):
         rate, size = float(self._rate), self.alphabet.size
         known = replace(
             super().facts,
-            noise=Noise(self._ratio, is_clamped=True),
+            noise=LatticeNoise(self._ratio, is_clamped=True),
             corollary="corollary consistency1",
             inversion_bound=geometric_bound(rate, size, is_square=self._is_plain),
         )

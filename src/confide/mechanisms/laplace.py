@@ -16,7 +16,7 @@ from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
-from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE, TruncatedLineMechanism, UnboundedLineMechanism
 from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
 
@@ -68,7 +68,7 @@ class Laplace(UnboundedLineMechanism):
             independence=at_values if self.alphabet.is_finite else FOURIER,
             premise=Premise.LINE,
             decay=self.decay,
-            noise=Noise(self._fine_ratio, resolution=Line.RESOLUTION),
+            noise=LatticeNoise(self._fine_ratio, resolution=Line.RESOLUTION),
             dominance=DISTANCE_DOMINANCE if self.alphabet.is_finite else None,
         )
 
@@ -136,7 +136,7 @@ class TruncatedLaplace(TruncatedLineMechanism):
         """See :attr:`Mechanism.facts`."""
         at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
-        noise = Noise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
+        noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
         return replace(super().facts, noise=noise, independence=at_values if self.reports_every_value else None)
 
     def _box_channel(self, size: int) -> TwoSidedExponential:

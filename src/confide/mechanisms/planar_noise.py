@@ -25,7 +25,7 @@ from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
-from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, Noise, Premise, Proof
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE
 from confide.mechanisms.planar import (
     LARGEST_SCATTER,
@@ -59,7 +59,7 @@ class EuclideanNoise(UnboundedPlaneMechanism):
             independence=at_values if self.alphabet.is_finite else FOURIER,
             premise=Premise.DISTANCE,
             decay=self.decay,
-            noise=Noise(rate=self._rate / self._resolution, resolution=self._resolution),
+            noise=LatticeNoise(rate=self._rate / self._resolution, resolution=self._resolution),
             dominance=DISTANCE_DOMINANCE if self.alphabet.is_finite else None,
         )
 

@@ -15,7 +15,7 @@ from confide.alphabets import Grid, Indices, Lattice, Selection
 from confide.channels import Embedded, Kronecker, ScatteredExponential
 from confide.counts import Counts, tally
 from confide.evidence import Evidence
-from confide.mechanisms.facts import FOURIER, Bound, Facts, Noise, Premise, Proof
+from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import (
     FEWEST_CELLS,
     clamped_channel,
@@ -59,7 +59,7 @@ class Taxicab(UnboundedPlaneMechanism):
             independence=at_values if self.alphabet.is_finite else FOURIER,
             premise=Premise.COORDINATES,
             decay=self.decay,
-            noise=Noise(self._ratio),
+            noise=LatticeNoise(self._ratio),
             dominance=self._dominance(self.alphabet) if isinstance(self.alphabet, Grid) else None,
         )
 
@@ -167,7 +167,7 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
         grid, rate = self.alphabet, self.epsilon / math.sqrt(2) * self.alphabet.spacing
         known = replace(
             super().facts,
-            noise=Noise(self._ratio, is_clamped=True),
+            noise=LatticeNoise(self._ratio, is_clamped=True),
             corollary="corollary consistency1",
             inversion_bound=taxicab_bound(rate, grid.shape, is_square=self._is_plain),
         )

@@ -18,7 +18,7 @@ from confide.explanations import (
 from confide.guarantees import LocalDP
 from confide.origins import Noise, Origin
 from confide.surveys import Survey
-from confide.theory.fit import Fit
+from confide.theory.fit import Fit, FitVerdict
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 
@@ -121,7 +121,10 @@ def warn_not_identified(
 
 def warn_poor_fit(found: Fit | None) -> str:
     """Return a box where the reports do not come from the mechanism; nothing elsewhere."""
-    return callout("These reports do not fit the survey", str(found)) if found is not None and found.is_bad else ""
+    if found is None or not found.is_bad:
+        return ""
+    heading = "fit the survey poorly" if found.verdict is FitVerdict.FITS_POORLY else "do not fit the survey"
+    return callout(f"These reports {heading}", str(found))
 
 
 def mark_simulated(origin: Origin) -> str:

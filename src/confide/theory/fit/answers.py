@@ -13,16 +13,22 @@ from confide.wording import counted
 LEVEL = 0.05
 """The share of surveys in which all is well that are called a bad fit."""
 
+SURE = 1e-3
+"""The p-value below which chance is no explanation any more; above it, one good survey of twenty is called poor."""
+
 ENOUGH = 0.8
 """The power against bots and another epsilon from which on a survey is called tested."""
+
+CHANCE = "With more reports, or other ones, chance goes away and a fault stays."
 
 SUMMED = ("statistic", "degrees", "reports")
 
 
 class FitVerdict(StrEnum):
-    """Verdict on reports: they can come from the mechanism, they cannot, or nobody can tell."""
+    """Verdict on reports: they can come from the mechanism, hardly, or not at all; or nobody can tell."""
 
     FITS = "fits"
+    FITS_POORLY = "fits poorly"
     DOES_NOT_FIT = "does not fit"
     CANNOT_BE_TESTED = "cannot be tested here"
 
@@ -83,7 +89,8 @@ class Fit:
     Attributes
     ----------
     verdict
-        Fits, does not fit, or cannot be tested here: nothing speaks against the reports, and nothing could.
+        Fits, fits poorly (which chance explains in fewer than one survey of twenty), does not fit (fewer than one of a
+        thousand), or cannot be tested here: nothing speaks against the reports, and nothing could.
     p_value
         How often reports of this mechanism fit as badly; 1 where nothing can be tested.
     statistic, degrees
@@ -113,14 +120,16 @@ class Fit:
 
     @property
     def is_bad(self) -> bool:
-        """Whether the reports do not come from the mechanism."""
-        return self.verdict is FitVerdict.DOES_NOT_FIT
+        """Whether the reports fit poorly, or not at all."""
+        return self.verdict in (FitVerdict.FITS_POORLY, FitVerdict.DOES_NOT_FIT)
 
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
         if self.is_bad:
             worst = f": {self.outliers[0]}" if self.outliers else ""
+            if self.verdict is FitVerdict.FITS_POORLY:
+                return f"These reports fit this mechanism poorly{worst}."
             return f"These reports do not come from this mechanism{worst}."
         if self.verdict is FitVerdict.FITS:
             return f"These reports fit the mechanism (p = {self.p_value:.2g})."
@@ -129,6 +138,9 @@ class Fit:
     @property
     def details(self) -> tuple[str, ...]:
         """The sentences after the headline: likely causes, or what would have shown."""
+        if self.verdict is FitVerdict.FITS_POORLY:
+            doubted = (f"If it is not chance: {cause[0].lower()}{cause[1:]}" for cause in self.causes)
+            return (*self._remarks(), CHANCE, *doubted)
         return (*self.causes, *self._remarks())
 
     def __str__(self) -> str:
@@ -137,7 +149,8 @@ class Fit:
     def judged(self, level: float = LEVEL) -> Fit:
         """Return the same with the verdict that the p-value has at a level."""
         if self.p_value <= level:
-            return replace(self, verdict=FitVerdict.DOES_NOT_FIT, sights=())
+            verdict = FitVerdict.DOES_NOT_FIT if self.p_value < SURE else FitVerdict.FITS_POORLY
+            return replace(self, verdict=verdict, sights=())
         return self.forgiven() if self.is_bad else self
 
     def forgiven(self) -> Fit:
