@@ -1,7 +1,7 @@
 """Plans against fresh surveys: whether the range that a plan states without a guess holds what unlike truths give.
 
-    python -m benchmarks.plans                 # 30 fresh surveys a row: about five minutes of one core
-    python -m benchmarks.plans --repeats 6     # a minute and a half
+    python -m benchmarks.plans                 # 30 fresh surveys a row: two to three minutes of one core
+    python -m benchmarks.plans --repeats 8     # a minute
 
 A plan over the family of shapes is made for each mechanism, at one setting. Then truths that it knows nothing of (real
 data, a rough one drawn from a Dirichlet distribution, plateaus, a few points) are surveyed by the public road: people

@@ -48,15 +48,15 @@ def alone(groups: dict[int, cf.Counts], mechanism: cf.Mechanism) -> dict[int, li
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_groups_drawn_at_random_do_not_differ(name: str) -> None:
-    """Of 20 surveys, at 3 % each, more than 3 have a false alarm by chance once in 400 times."""
+    """Of 12 surveys, at 3 % each, more than 2 have a false alarm by chance once in 200 times."""
     mechanism = MECHANISMS[name]()
     sizes = [1, 1, 2, 5, 12, 40, 90, 90, 200]
     false, p_values = 0, []
-    for seed in range(20):
+    for seed in range(12):
         found = differences(alone(at_random(mechanism, sizes, seed), mechanism))
         false += bool(found.different)
         p_values += [one.p_value for one in found.values()]
-    assert false <= 3
+    assert false <= 2
     # p-values are as they should be: not too small, and not useless either.
     assert 0.3 < np.mean(np.array(p_values) <= 0.5) < 0.6
     assert np.mean(np.array(p_values) <= 0.05) < 0.09
@@ -73,13 +73,13 @@ def test_random_groups_of_a_pool_do_not_differ() -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_random_groups_do_not_differ() -> None:
-    """The tail is what matters here: one of 2,000 p-values below 1.5e-5 would do."""
+def test_hundreds_of_random_groups_do_not_differ() -> None:
+    """The tail is what matters here: of 500 p-values the least must be below 6e-5 to count."""
     false = 0
-    for seed in range(12):
-        sizes = np.random.default_rng(seed).integers(1, 60, size=2000).tolist()
+    for seed in range(2):
+        sizes = np.random.default_rng(seed).integers(1, 60, size=500).tolist()
         false += bool(differences(alone(at_random(AGES, sizes, seed), AGES)).different)
-    assert false <= 2
+    assert false == 0
 
 
 @pytest.mark.parametrize(("size", "shift"), [(2000, 10), (2000, -5), (100, 15)])

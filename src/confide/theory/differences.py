@@ -59,7 +59,7 @@ INDEPENDENT = 1e-9
 FEWEST, RESOLUTION = 2000, 20
 """Simulated groups at the least; and how many of them should lie beyond the smallest p-value that can matter."""
 
-MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 300_000_000, 300_000
+MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 120_000_000, 300_000
 """Reports that are drawn for groups of one size, at most; for all sizes together; and at a time."""
 
 MOST_NUMBERED = 4_000_000
