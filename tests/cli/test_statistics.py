@@ -36,10 +36,15 @@ def test_they_are_shown_in_words_and_on_the_page(call: Call, folder: Path) -> No
     assert f"median     {answer.quantile(0.5)}" in out
     assert "Intervals  of queries and mean and quantiles rest on" in out or "rest on the likelihood" in out
     pytest.importorskip("matplotlib")
-    assert call(*ESTIMATE, "-o", "plain.html").code == 0
-    page = (folder / "plain.html").read_text()
+    reports = cf.load_survey(folder / "survey.toml").mechanism.privatize([2, 3, 3, 4] * 50, rng=1)
+    (folder / "good.csv").write_text("report\n" + "".join(f"{one}\n" for one in reports.tolist()))
+    assert call("estimate", "survey.toml", "good.csv", "-o", "good.html").code == 0
+    page = (folder / "good.html").read_text()
     for words in ("the mean", "the median", "the quantile 0.25", "the quantile 0.75", "Median, at 95%"):
         assert words in page
+    # Reports that certainly do not fit get no more than was asked for.
+    assert call(*ESTIMATE, "-o", "bad.html").code == 0
+    assert "the quantile 0.25" not in (folder / "bad.html").read_text()
 
 
 @pytest.mark.parametrize(

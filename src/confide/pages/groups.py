@@ -214,7 +214,9 @@ def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, 
         found = answers.questions[question][key]
         drawn = forest.draw(found) if forest is not None and question == answers.main else ""
         ends = text(f"{in_words(found, found.low)} to {in_words(found, found.high)}")
-        cells.append((text(in_words(found, found.estimate)), drawn + ends))
+        # Ranges of one width, so that the bars beside them stand on one scale.
+        shown = f'{drawn}<span class="range">{ends}</span>' if drawn else ends
+        cells.append((text(in_words(found, found.estimate)), shown))
     return cells
 
 
