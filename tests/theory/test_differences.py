@@ -120,6 +120,19 @@ def test_a_large_group_that_differs_does_not_make_the_others_differ() -> None:
     assert differences(alone(groups, AGES)).different == [99]
 
 
+def test_many_small_groups_that_differ_do_not_make_the_others_differ() -> None:
+    """One in five is 25 years older: against all the others, the rest would be 5 years younger, and often named."""
+    rng = np.random.default_rng(21)
+    groups = at_random(AGES, [120] * 160, 22)
+    for place in range(0, 160, 5):
+        older = np.clip(people(AGES, 120, rng) + 25, 0, 99)
+        groups[place] = cf.tally(AGES.privatize(older, rng=rng))
+    named = differences(alone(groups, AGES)).different
+    right = [key for key in named if key % 5 == 0]
+    assert len(right) == 32
+    assert len(named) - len(right) <= 3
+
+
 def test_two_groups_have_one_test_and_one_group_has_none() -> None:
     groups = at_random(AGES, [300, 500], 1)
     found = differences(alone(groups, AGES))

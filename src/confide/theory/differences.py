@@ -24,7 +24,7 @@ are compared, so that these do not differ on its account.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -176,15 +176,32 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
         sizes = {key: sum(counts.total for counts, _ in pool) for key, pool in left.items()}
         heavy = [key for key in left if judged[key].is_different and sizes[key] >= LARGE_PART * total]
         if len(left) <= 2 or not heavy:
-            return Differences(judged, level)
+            break
         del left[max(heavy, key=lambda key: judged[key].statistic)]
+    # Many small ones together do move the others: all are compared once more with those that are left, without the
+    # most different ones, which may be a quarter of all people.
+    small = sorted((key for key in left if judged[key].is_different), key=lambda key: -judged[key].statistic)
+    together = np.cumsum([sizes[key] for key in small])
+    small = small[: int(np.searchsorted(together, total / 4))]
+    if small and together[len(small) - 1] >= LARGE_PART * total and len(left) - len(small) > 2:
+        found |= _judge_all(left, len(pools), level, seed, apart=set(small))
+        rejected = benjamini_hochberg(np.array([found[key].p_value for key in pools]), level).tolist()
+        judged = {key: replace(found[key], is_different=yes == 1) for key, yes in zip(pools, rejected, strict=True)}
+    return Differences(judged, level)
 
 
 def _judge_all(
-    pools: Mapping[GroupKey, Sequence[Part]], groups: int, level: float, seed: int
+    pools: Mapping[GroupKey, Sequence[Part]],
+    groups: int,
+    level: float,
+    seed: int,
+    apart: Collection[GroupKey] = (),
 ) -> dict[GroupKey, Difference]:
-    """Compare each of these groups with the others among them; of how many in all decides how fine p-values must be."""
-    comparison = _Comparison(_layers(pools), groups, level, np.random.default_rng(seed))
+    """Compare each of these groups with the others, but with none of those that are to be kept apart.
+
+    Of how many groups in all decides how fine p-values must be.
+    """
+    comparison = _Comparison(_layers(pools, apart), groups, level, np.random.default_rng(seed))
     return {key: comparison.judge(place) for place, key in enumerate(pools)}
 
 
@@ -397,8 +414,8 @@ def _whitening(covariance: FloatArray) -> FloatArray:
     return whitening
 
 
-def _layers(pools: Mapping[GroupKey, Sequence[Part]]) -> list[_Layer]:
-    """Lay the reports of each mechanism out by their scores."""
+def _layers(pools: Mapping[GroupKey, Sequence[Part]], apart: Collection[GroupKey] = ()) -> list[_Layer]:
+    """Lay the reports of each mechanism out by their scores; those of groups apart are scored, and not drawn from."""
     members: dict[Mechanism, dict[int, Counts]] = {}
     for place, pool in enumerate(pools.values()):
         for counts, mechanism in pool:
@@ -409,7 +426,9 @@ def _layers(pools: Mapping[GroupKey, Sequence[Part]]) -> list[_Layer]:
     part = None if alphabet.is_finite else likely_subset_of(everybody).alphabet
     values = alphabet if part is None else part
     directions = Directions.over(values, _everybody(everybody, part, values.size))
-    return [_layer(mechanism, groups, part, directions, len(pools)) for mechanism, groups in members.items()]
+    away = {place for place, key in enumerate(pools) if key in apart}
+    layers = [_layer(mechanism, groups, part, directions, (len(pools), away)) for mechanism, groups in members.items()]
+    return [layer for layer in layers if layer is not None]
 
 
 def _everybody(everybody: Mapping[Mechanism, Counts], part: Alphabet | None, size: int) -> FloatArray:
@@ -426,9 +445,14 @@ def _observe(mechanism: Mechanism, counts: Counts, part: Alphabet | None) -> Evi
 
 
 def _layer(
-    mechanism: Mechanism, groups: Mapping[int, Counts], part: Alphabet | None, directions: Directions, number: int
-) -> _Layer:
+    mechanism: Mechanism,
+    groups: Mapping[int, Counts],
+    part: Alphabet | None,
+    directions: Directions,
+    rest: tuple[int, set[int]],
+) -> _Layer | None:
     """Score the reports of one mechanism: those of all groups at once where they share a channel."""
+    number, apart = rest
     blocks: dict[int, tuple[Channel, FloatArray, FloatArray]] = {}  # with the channel, so that its id stays its own
     sums, sizes = np.zeros((number, directions.weights.size)), np.zeros(number)
     for place, own in groups.items():
@@ -437,10 +461,13 @@ def _layer(
         if id(channel) not in blocks:
             blocks[id(channel)] = channel, directions.scores(channel), np.zeros(channel.shape[1])
         _, scores, counts = blocks[id(channel)]
-        counts += evidence.counts
+        if place not in apart:
+            counts += evidence.counts
         sums[place], sizes[place] = evidence.counts @ scores, evidence.total
     every = np.concatenate([scores for _, scores, _ in blocks.values()])
     counts = np.concatenate([counts for _, _, counts in blocks.values()])
+    if not counts.sum() > 0:  # nobody to compare with went through this mechanism
+        return None
     mean, seen = counts @ every / counts.sum(), counts > 0
     return _Layer((every - mean)[seen], counts[seen], sums - sizes[:, None] * mean, sizes, directions)
 
