@@ -343,12 +343,12 @@ def _add_origins(headings: dict[str, Heading], marks: list[str]) -> tuple[Origin
 
 
 @contextlib.contextmanager
-def _merging_explained() -> Iterator[None]:
+def _merging_explained(what: str = "The counts") -> Iterator[None]:
     try:
         yield
     except require("duckdb").Error as error:
         sentence = str(error).strip().partition("\n")[0].removesuffix(".")
-        raise DataFileError(f"The counts cannot be added up: {sentence}.") from None
+        raise DataFileError(f"{what} cannot be added up: {sentence}.") from None
 
 
 def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
@@ -357,7 +357,9 @@ def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
         pass
     names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
     repeated = f"SELECT COUNT(*) FROM {_read(file)} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
-    if _execute(connection, repeated).fetchone() is not None:
+    with _merging_explained(file):
+        is_repeated = _execute(connection, repeated).fetchone() is not None
+    if is_repeated:
         raise DataFileError(f"{file} holds a report more than once. {AGAIN}")
 
 
