@@ -339,7 +339,7 @@ def test_groups_and_pools_are_checked_too(tmp_path: Path) -> None:
     edit(lambda table: table.take([2, 0, 1]))(path)
     assert dict(load_counts(path, AGES)) == dict(TOWNS)  # type: ignore[arg-type]
     edit(lambda table: table.take([0, 1, 2, 0]))(path)
-    with pytest.raises(DataFileError, match="not those that it says were counted.*put behind one another"):
+    with pytest.raises(DataFileError, match=r"not those that it says were counted.*put behind one another"):
         load_counts(path)
     careful = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.2), name="age")
     for name, contract in (("a", AGES), ("b", careful)):
