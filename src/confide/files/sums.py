@@ -51,8 +51,9 @@ def _words(column: Any) -> NDArray[np.uint64]:
     if not require("pyarrow").types.is_string(column.type):
         return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
     coded = column.fill_null("").dictionary_encode()
-    words = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
-    return np.array(words, dtype=np.uint64)[coded.indices.to_numpy()]
+    known = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
+    words: NDArray[np.uint64] = np.array(known, dtype=np.uint64)[coded.indices.to_numpy()]
+    return words
 
 
 def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
