@@ -189,4 +189,17 @@ def test_groups_in_a_file_are_tested_and_end_strictly(tmp_path: Path, files: tup
 
 
 def test_the_exit_code_is_listed() -> None:
-    assert "8  with --strict: the reports do not come from this mechanism" in CliRunner().invoke(app, ["--help"]).output
+    assert "8  with --strict: the reports fit this mechanism poorly" in CliRunner().invoke(app, ["--help"]).output
+
+
+def test_answers_of_a_bad_fit_are_marked_in_the_terminal_and_on_the_page(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
+    path, bad, good = files
+    doubt = "hold only as far as the reports come from this mechanism"
+    for reports, is_doubted in ((bad, True), (good, False)):
+        page = tmp_path / "e.html"
+        options = ["--method", "mle", "--query", "age >= 65", "-o", str(page)]
+        shown = CliRunner().invoke(app, ["estimate", path, reports, *options])
+        assert (doubt in " ".join(shown.output.split())) is is_doubted
+        assert (doubt in page.read_text()) is is_doubted

@@ -15,7 +15,8 @@ import confide as cf
 from confide.counting import merge_files, read_reports
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.files import load_counts, read_counts, save_counts
-from confide.files.counts_files import METADATA, Sums
+from confide.files.counts_files import METADATA, SUMS
+from confide.files.sums import Sums
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -29,14 +30,19 @@ TOWNS = cf.files.GroupedCounts(
 Tampering = tuple[str, Callable[[Path], None]]
 
 
-def edit(change: Callable[[Any], Any]) -> Callable[[Path], None]:
+def edit(change: Callable[[Any], Any], *, is_kept: bool = True) -> Callable[[Path], None]:
     """Return what rewrites a file with its table changed and its metadata kept."""
 
     def tamper(path: Path) -> None:
         table = parquet.read_table(path)
-        parquet.write_table(change(table).replace_schema_metadata(table.schema.metadata), path)
+        changed = change(table)
+        parquet.write_table(changed.replace_schema_metadata(table.schema.metadata) if is_kept else changed, path)
 
     return tamper
+
+
+def _without_sums(table: Any) -> dict[bytes, bytes]:
+    return {key: value for key, value in table.schema.metadata.items() if key != SUMS}
 
 
 def column(name: str, values: list[Any], kind: Any) -> Callable[[Path], None]:
@@ -55,7 +61,7 @@ def heading(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
         record = json.loads(table.schema.metadata[METADATA])
         changed = change(record)
         text = changed if isinstance(changed, bytes) else json.dumps(changed).encode()
-        parquet.write_table(table.replace_schema_metadata({METADATA: text}), path)
+        parquet.write_table(table.replace_schema_metadata(table.schema.metadata | {METADATA: text}), path)
 
     return tamper
 
@@ -108,6 +114,10 @@ BY_HAND: dict[str, Callable[[Path], None]] = {
     "another order": edit(lambda table: table.select(["count", "report"])),
     "one column less": edit(lambda table: table.select(["report"])),
     "one column more": edit(lambda table: table.append_column("town", pyarrow.array(["x"] * 5))),
+    "other counts of the same sum": column("count", [2, 7, 30, 1, 4], INT),
+    "more counts than were counted": column("count", [4, 1, 1030, 7, 2], INT),
+    "other reports": column("report", [0, 2, 3, 5, 8], INT),
+    "no sums": edit(lambda table: table.replace_schema_metadata(_without_sums(table)), is_kept=False),
     "put behind itself": edit(lambda table: pyarrow.concat_tables([table, table])),
     "a fingerprint of nothing": heading(set_survey(fingerprint="0" * 16)),
     "another epsilon": heading(
@@ -219,8 +229,8 @@ def test_an_edited_file_is_refused(path: Path, tmp_path: Path, name: str) -> Non
 
 
 def test_rows_that_got_lost_in_another_program_are_missed(path: Path) -> None:
-    parquet.write_table(parquet.read_table(path).slice(0, 1), path)  # which leaves our sums out
-    with pytest.raises(DataFileError, match="its counts do not add up to what it says"):
+    parquet.write_table(parquet.read_table(path).slice(0, 1), path)
+    with pytest.raises(DataFileError, match="its counts are not those that it says were counted"):
         read_counts(path)
 
 
@@ -251,6 +261,27 @@ def test_no_single_bit_changes_the_answer(path: Path) -> None:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 2]) + whole[place + 1 :])
         found, told = outcome(lambda: read_counts(path).groups.get((), {}).get(0, cf.tally([])))
         assert found == COUNTS or (found is None and str(path) in told), place
+
+
+def test_the_digest_is_of_the_rows_and_not_of_their_order_or_batches() -> None:
+    """A report swapped between two groups, or with its count, changes it."""
+
+    def text(*batches: tuple[list[str | None], list[int], list[int]]) -> bytes:
+        sums = Sums()
+        for towns, reports, counts in batches:
+            columns = [pyarrow.array(towns, TEXT), pyarrow.array(reports, INT), pyarrow.array(counts, INT)]
+            sums.add(pyarrow.record_batch(columns, names=["town", "report", "count"]))
+        return sums.text
+
+    whole = text((["Oslo", "Rome", None], [3, 5, 7], [5, 3, 9]))
+    assert whole == text((["", "Oslo"], [7, 3], [9, 5]), (["Rome"], [5], [3]))
+    for towns, reports, counts in (
+        (["Rome", "Oslo", None], [3, 5, 7], [5, 3, 9]),
+        (["Oslo", "Rome", None], [5, 3, 7], [5, 3, 9]),
+        (["Oslo", "Rome", None], [5, 3, 7], [3, 5, 9]),
+        (["Oslo", "Rome", None], [3, 5, 7], [9, 3, 5]),
+    ):
+        assert whole != text((towns, reports, counts))
 
 
 def test_sums_of_large_counts_are_exact() -> None:
@@ -308,7 +339,7 @@ def test_groups_and_pools_are_checked_too(tmp_path: Path) -> None:
     edit(lambda table: table.take([2, 0, 1]))(path)
     assert dict(load_counts(path, AGES)) == dict(TOWNS)  # type: ignore[arg-type]
     edit(lambda table: table.take([0, 1, 2, 0]))(path)
-    with pytest.raises(DataFileError, match="1 of its 4 counts more than once"):
+    with pytest.raises(DataFileError, match=r"not those that it says were counted.*put behind one another"):
         load_counts(path)
     careful = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.2), name="age")
     for name, contract in (("a", AGES), ("b", careful)):
@@ -351,7 +382,7 @@ def test_every_kind_of_report_is_saved_and_loaded(tmp_path: Path) -> None:
 def test_a_copy_is_not_merged_without_a_word(path: Path, tmp_path: Path) -> None:
     copy, target = tmp_path / "copy.parquet", tmp_path / "out.parquet"
     copy.write_bytes(path.read_bytes())
-    with pytest.raises(DataFileError, match=r"copy\.parquet is byte for byte the same as .*c\.parquet"):
+    with pytest.raises(DataFileError, match=r"copy\.parquet holds the same counts as .*c\.parquet"):
         merge_files([path, copy], target)
     (tmp_path / "link.parquet").symlink_to(path)
     with pytest.raises(DataFileError, match="named 2 times"):

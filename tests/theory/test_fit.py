@@ -228,6 +228,43 @@ def test_bots_are_named_with_their_output_and_their_number() -> None:
     assert "73" in answer.causes[0]
 
 
+def test_bots_where_noise_piles_up_are_not_said_to_show() -> None:
+    found = fit(survey(LINE, 48_842), LINE)
+    assert found.verdict is FitVerdict.FITS
+    assert [(one.alternative, one.is_seen) for one in found.sights[:2]] == [
+        ("1% of bots at most values", True),
+        ("1% of bots at 0 or 99", False),
+    ]
+    assert "1% of bots at 0 or 99 and 5% of devices that send the truth would not show." in str(found)
+
+
+def test_what_could_be_seen_of_few_reports_is_said() -> None:
+    found = fit(survey(LINE, 4000), LINE)
+    assert found.verdict is FitVerdict.CANNOT_BE_TESTED
+    assert str(found).startswith("Nothing speaks against these reports (p = ")
+    assert "cannot be tested here in full" in found.headline
+    assert "Devices at 1.2 times the epsilon would have shown" in str(found)
+    response = cf.RandomizedResponse(YEARS, 3.0)
+    assert fit(survey(response, truth=np.full(100, 0.01)), response).headline == (
+        "Whether these reports come from this mechanism cannot be tested here."
+    )
+
+
+def test_rounding_is_named_with_its_step() -> None:
+    counts = survey(LINE)
+    for step in (2, 10):
+        answer = fit(cf.tally(counts.reports // step * step, counts.counts), LINE)
+        assert answer.causes == (f"100% of the reports are multiples of {step}: a likely cause is rounding.",)
+
+
+def test_reports_that_were_filtered_out_are_not_called_clipped() -> None:
+    counts = survey(LINE)
+    inside = (counts.reports > 4) & (counts.reports < 95)
+    answer = fit(cf.tally(counts.reports[inside], counts.counts[inside]), LINE)
+    assert answer.is_bad
+    assert not any("clip" in cause for cause in answer.causes)
+
+
 def test_clipping_is_named_with_its_end() -> None:
     answer = fit(clip_reports(survey(LINE), 0, 89), LINE)
     assert any("above 89" in cause and "clip" in cause for cause in answer.causes)

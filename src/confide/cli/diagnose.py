@@ -115,8 +115,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     within --error, and what they know best and worst. Then whether infinitely many would reveal the truth. Below it
     stands what it rests on, by the name of the theorem or the number that was measured. Where the reports have many
     best explanations, the lowest and highest share of each value among all of them is listed. Doubt is no error: the
-    exit code is 0 whatever the verdict, unless --strict asks for another where the reports cannot come from the
-    mechanism.
+    exit code is 0 whatever the verdict, unless --strict asks for another where the reports fit the mechanism
+    poorly or not at all.
     """
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)

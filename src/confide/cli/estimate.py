@@ -72,6 +72,7 @@ from confide.files import (
 from confide.intervals import Band, Interval, check_level, percent
 from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
+from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
 
 WHEN_NOT_ASKED = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
@@ -357,7 +358,7 @@ def _show_in_words(
     note_not_identified(answer.identification)
     lines = None if asked.band is None else LineIntervals(answer, asked.band)
     show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
-    _show_asked(asked, lines)
+    _show_asked(asked, lines, is_doubted=outcome.estimate.fit.is_bad)
 
 
 def _certificate(answer: Estimate) -> list[tuple[str, str]]:
@@ -390,7 +391,7 @@ class LineIntervals:
         return found.low, found.high
 
 
-def _show_asked(asked: Asked, lines: LineIntervals | None) -> None:
+def _show_asked(asked: Asked, lines: LineIntervals | None, *, is_doubted: bool) -> None:
     """Print the answers to queries, and what all intervals rest on."""
     bases: dict[str, list[str]] = {}
     shown = [] if lines is None else list(lines.bases.items())
@@ -398,6 +399,7 @@ def _show_asked(asked: Asked, lines: LineIntervals | None) -> None:
         bases.setdefault(basis, []).append(what)
     pairs = [(one.question, _in_percent(one) if one.is_share else str(one)) for one in asked.answers]
     pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
+    pairs += [("But", IN_DOUBT)] if pairs and is_doubted else []
     if pairs:
         say()
         show_pairs(pairs)

@@ -78,7 +78,7 @@ MethodName = Annotated[
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="End with exit code 8 if the reports do not fit the survey; see the line Fit."),
+    typer.Option("--strict", help="End with exit code 8 if the reports fit the survey poorly or not at all."),
 ]
 Mean = Annotated[bool, typer.Option("--mean", help="Also give the mean of the values, with its interval.")]
 Median = Annotated[bool, typer.Option("--median", help="Also give the median, with its interval; as --quantile 0.5.")]
@@ -261,7 +261,7 @@ MEANINGS = {
     ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
-    ExitCode.POOR_FIT: "with --strict: the reports do not come from this mechanism",
+    ExitCode.POOR_FIT: "with --strict: the reports fit this mechanism poorly (1 good survey of 20 does) or not at all",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
 }
 """Meaning of each exit code, as `confide --help` lists it."""

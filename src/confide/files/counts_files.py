@@ -24,6 +24,7 @@ from confide.errors import DataFileError, InvalidParameterError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
 from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
+from confide.files.sums import Sums
 from confide.files.writing import report_columns, warn_simulated, whole_file
 from confide.limits import COUNT_LIMIT
 from confide.origins import Noise, Origin
@@ -34,7 +35,7 @@ METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""
 
 SUMS = b"confide.sums"
-"""Under which name it carries how many rows it has, and to what its counts add up."""
+"""Under which name it carries how many rows it has, to what its counts add up, and a digest of the rows."""
 
 SURVEY_COLUMN = "survey"
 
@@ -60,6 +61,10 @@ class Heading:
     origins
         Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
         is not known; how many these are, the counts say.
+    files
+        How many files of reports there are behind it. One person may have reported in each of them.
+    sources
+        Their SHA-256, as far as it is known: of those that carry metadata at least.
     """
 
     surveys: tuple[Survey, ...]
@@ -67,6 +72,8 @@ class Heading:
     rows: Account
     parts: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
+    files: int = 1
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         known = self.origins or (Origin(),) * len(self.surveys)
@@ -87,17 +94,12 @@ class Heading:
         return len(self.surveys) > 1
 
     @property
-    def merged(self) -> int:
-        """How many files of counts there are behind it. One person may have reported in each of them."""
-        return max(1, len(self.parts))
-
-    @property
     def most_reports(self) -> int:
-        """How many reports of one person there may be under one survey: one from each file that was added up.
+        """How many reports of one person there may be under one survey: one from each file of reports.
 
         Of counts of several surveys, each has a file of its own at least.
         """
-        return max(1, self.merged - (len(self.surveys) - 1))
+        return max(1, self.files - (len(self.surveys) - 1))
 
     @property
     def limit(self) -> int | None:
@@ -106,7 +108,7 @@ class Heading:
 
     @property
     def is_over_limit(self) -> bool:
-        """Whether a limit is broken, unless the files that were added up are of different people."""
+        """Whether a limit is broken, unless the files of reports are of different people."""
         return self.limit is not None and self.most_reports > self.limit
 
     @property
@@ -157,7 +159,7 @@ class Heading:
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
         origins = [[int(one.secure), int(one.simulated)] for one in self.origins]
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
-        record["origins"] = origins
+        record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
         record |= {"parts": list(self.parts)} if self.parts else {}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
@@ -173,13 +175,14 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
         raise ValueError("its surveys do not fit together")
     rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
     by = tuple(record["by"])
-    parts = tuple(record.get("parts", ()))
-    if not all(isinstance(part, str) for part in (*by, *parts)):
+    parts, sources = tuple(record.get("parts", ())), tuple(record["sources"])
+    if not all(isinstance(part, str) for part in (*by, *parts, *sources)):
         raise ValueError("a group or a part is not named by a text")
     origins = tuple(Origin(_whole(secure), _whole(simulated)) for secure, simulated in record["origins"])
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
-    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), parts, origins)
+    rows = Account(_whole(record["accepted"]), rejected, source=str(path))
+    return Heading(surveys, by, rows, parts, origins, max(1, _whole(record["files"])), sources)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -266,6 +269,12 @@ def read_heading(path: str | Path) -> Heading:
     return Heading.from_json(metadata[METADATA], path)
 
 
+def content_mark(path: str | Path, heading: Heading) -> str:
+    """Return by what counts are known again: their surveys and the digest of their rows, whoever wrote the file."""
+    said = (_schema(str(path)).metadata or {}).get(SUMS, b"")
+    return digest(*(one.fingerprint for one in heading.surveys), said)
+
+
 def read_counts(path: str | Path) -> CountsFile:
     """Read a whole file of counts."""
     heading = read_heading(path)
@@ -339,12 +348,13 @@ def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> 
     name = str(path).lower()
     if not name.endswith(FORMATS):
         raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
-    sums = Sums()
+    sums, schema = Sums(), heading.schema
+    ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with whole_file(path) as stream:
         if name.endswith(".parquet"):
-            _write_parquet(stream, sums.watch(batches), heading, sums)
+            _write_parquet(stream, ready, heading, sums)
         else:
-            _write_csv(stream, sums.watch(batches), heading, is_packed=name.endswith(".gz"))
+            _write_csv(stream, ready, heading, is_packed=name.endswith(".gz"))
     return sums
 
 
@@ -362,10 +372,12 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
                 raise DataFileError(f"{path} cannot be used: {fault}. {AGAIN}")
             sums.add(batch)
             yield batch
-        said = (file.metadata.metadata or {}).get(SUMS)
-        # Another program that wrote the file again may have left the sums out; a row stands for a report at least.
-        if sums.people < heading.rows.accepted if said is None else said != sums.text:
-            raise DataFileError(f"{path} cannot be used: its counts do not add up to what it says. {AGAIN}")
+        # A row stands for a report at least. What another program left out cannot be checked, and may be anything.
+        if sums.people < heading.rows.accepted or (file.metadata.metadata or {}).get(SUMS) != sums.text:
+            raise DataFileError(
+                f"{path} cannot be used: its counts are not those that it says were counted. Was it edited or damaged? "
+                f"Count the reports again. Were files put behind one another? Add them up with confide merge."
+            )
 
 
 def _find_batch_fault(batch: Any, heading: Heading) -> str:
@@ -395,40 +407,15 @@ def _schema(path: str) -> Any:
         return require("pyarrow.parquet").read_schema(path)
 
 
-class Sums:
-    """The number of rows of a file of counts and the sum of its counts, taken while batches go by."""
-
-    def __init__(self) -> None:
-        self.rows, self.people = 0, 0
-
-    def add(self, batch: Any) -> None:
-        """Take a batch into account."""
-        counts = batch.column(batch.num_columns - 1).to_numpy()
-        self.rows += counts.size
-        # By halves, for a sum of many large counts could overflow int64.
-        self.people += (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-
-    def watch(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Take batches into account on their way into a file, and refuse what the file could not hold."""
-        for batch in batches:
-            self.add(batch)
-            if self.people >= COUNT_LIMIT:
-                raise DataFileError("The counts add up to 2**53 or more, which cannot be. Correct the counts.")
-            yield batch
-
-    @property
-    def text(self) -> bytes:
-        """The sums as the file carries them."""
-        return f"{self.rows} {self.people}".encode()
-
-
 def _write_parquet(stream: BinaryIO, batches: Iterable[Any], heading: Heading, sums: Sums) -> None:
     parquet, schema = require("pyarrow.parquet"), heading.schema
-    # With a checksum a page that was damaged on its way is an error and not another number.
-    with parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
+    # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores its
+    # schema, the sums are no part of it, and whoever writes the table again would lose them.
+    checked = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
+    with parquet.ParquetWriter(stream, schema, **checked) as writer:
         for batch in batches:
-            writer.write_batch(batch.rename_columns(list(heading.columns)).cast(schema))
-        writer.add_key_value_metadata({SUMS: sums.text})
+            writer.write_batch(batch)
+        writer.add_key_value_metadata({**schema.metadata, SUMS: sums.text})
 
 
 def _write_csv(stream: BinaryIO, batches: Iterable[Any], heading: Heading, *, is_packed: bool) -> None:

@@ -48,6 +48,7 @@ from confide.pages.story import (
     summarise,
 )
 from confide.surveys import Survey
+from confide.theory.fit import IN_DOUBT
 from confide.wording import listed, plural
 
 # Rows up to which a page stays quick to open.
@@ -208,7 +209,8 @@ def _show_certainty(story: Story) -> str:
     ]
     shown = table(headings, rows) if rows else ""
     bases = describe_bases(story.band, story.answers)
-    return section("How sure it is", shown, *map(paragraph, bases), note(LEVEL_MEANING) if bases else "")
+    doubt = [IN_DOUBT] if bases and story.outcomes[0].estimate.fit.is_bad else []
+    return section("How sure it is", shown, *map(paragraph, doubt + bases), note(LEVEL_MEANING) if bases else "")
 
 
 def _show_shares(story: Story) -> str:

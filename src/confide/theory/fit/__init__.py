@@ -1,10 +1,11 @@
 """Goodness of fit: whether counted reports can come from a mechanism at all, whoever the people are."""
 
-from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits, Outlier, Sight
+from confide.theory.fit.answers import IN_DOUBT, LEVEL, Fit, FitVerdict, GroupFits, Outlier, Sight
 from confide.theory.fit.tables import TOLERANCE
 from confide.theory.fit.testing import Examination, examine, fit, fit_groups, fit_pool, fit_pools, misfits
 
 __all__ = [
+    "IN_DOUBT",
     "LEVEL",
     "TOLERANCE",
     "Examination",

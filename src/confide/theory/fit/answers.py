@@ -19,6 +19,9 @@ SURE = 1e-3
 ENOUGH = 0.8
 """The power against bots and another epsilon from which on a survey is called tested."""
 
+IN_DOUBT = "These answers hold only as far as the reports come from this mechanism, and the fit speaks against it."
+"""Remark beside intervals of reports whose fit is bad."""
+
 CHANCE = "With more reports, or other ones, chance goes away and a fault stays."
 
 SUMMED = ("statistic", "degrees", "reports")
@@ -133,7 +136,10 @@ class Fit:
             return f"These reports do not come from this mechanism{worst}."
         if self.verdict is FitVerdict.FITS:
             return f"These reports fit the mechanism (p = {self.p_value:.2g})."
-        return "Whether these reports come from this mechanism cannot be tested here."
+        unknown = "hether these reports come from this mechanism cannot be tested here"
+        if any(one.is_seen for one in self.sights):
+            return f"Nothing speaks against these reports (p = {self.p_value:.2g}), but w{unknown} in full."
+        return f"W{unknown}."
 
     @property
     def details(self) -> tuple[str, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from confide.alphabets import Integers
 from confide.channels import Channel, ColumnStack, Dense
 from confide.channels.base import FloatArray
-from confide.theory.fit.answers import LEVEL, Outlier, Sight
+from confide.theory.fit.answers import ENOUGH, LEVEL, Outlier, Sight
 from confide.theory.fit.cells import LARGEST_TESTED
 from confide.theory.fit.tables import Look, Tables, solve
 
@@ -35,6 +36,9 @@ FINEST = 0.02
 FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0)
 """Multiples of epsilon, or parts of it, at which a bad fit is tried again."""
 
+ROUNDED = 0.95
+"""The share of multiples of 2, 5 or 10 from which on reports were rounded: noise leaves about a half at most."""
+
 NEARLY_NONE = 8.0
 """Multiples of epsilon from which on nearly no noise is left."""
 
@@ -51,7 +55,7 @@ def outliers_of(tables: Tables, look: Look, most: int = 3) -> tuple[Outlier, ...
 
 def causes_of(tables: Tables, look: Look) -> tuple[str, ...]:
     """Return likely causes of a bad fit, each one tried."""
-    found = (*_clipping(tables, look), *_bots(tables, look))
+    found = tuple(_rounding(tables)) or (*_clipping(tables, look), *_bots(tables, look))
     found = found or tuple(_other_epsilon(tables, look))
     if found:
         return found
@@ -79,14 +83,24 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
     population = _smooth(tables)
     usual = tables.people * tables.channel.push(population)
     ladder = np.cumsum(usual)
-    bots = []
-    for place in dict.fromkeys(np.searchsorted(ladder, np.array([0.2, 0.5, 0.8]) * ladder[-1]).tolist()):
-        start, end = tables.part_of(place)
-        counts = usual.copy()
-        counts[start:end] *= 1 - BOTS
-        counts[place] += BOTS * tables.people[place]
-        bots.append(_power(tables.look(counts), look, spread))
-    sights = [Sight(f"{BOTS:.0%} of bots at one value", min(bots))]
+    ordinary = np.searchsorted(ladder, np.array([0.2, 0.5, 0.8]) * ladder[-1]).tolist()
+    bots = {place: _power(tables.look(_with_bots(tables, usual, place)), look, spread) for place in ordinary}
+    sights = [Sight(f"{BOTS:.0%} of bots at one value", min(bots.values()))]
+    if sights[0].is_seen:
+        # Where noise piles up, at the ends of a line and in the corners of a map, people and bots look alike.
+        ends = {
+            place
+            for start, end, _ in tables.spans
+            for place in (start, end - 1, start + int(usual[start:end].argmax()))
+        }
+        tried = {one: _power(tables.look(_with_bots(tables, usual, one)), look, spread) for one in ends - bots.keys()}
+        hidden = sorted(one for one, power in tried.items() if power < ENOUGH)
+        if hidden:
+            named = " or ".join(tables.label(one) for one in hidden)
+            sights = [
+                replace(sights[0], alternative=f"{BOTS:.0%} of bots at most values"),
+                Sight(f"{BOTS:.0%} of bots at {named}", min(tried[one] for one in hidden), is_needed=False),
+            ]
     changed = channel_at(tables, FACTOR)
     if changed is not None:
         counts = tables.people * changed.push(population)
@@ -96,6 +110,15 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
         power = _power(tables.look((1 - HONEST) * usual + HONEST * truth), look, spread)
         sights.append(Sight(f"{HONEST:.0%} of devices that send the truth", power, is_needed=False))
     return sights
+
+
+def _with_bots(tables: Tables, usual: FloatArray, place: int) -> FloatArray:
+    """Return the usual counts with some of the reports of one part moved to one cell."""
+    start, end = tables.part_of(place)
+    counts = usual.copy()
+    counts[start:end] *= 1 - BOTS
+    counts[place] += BOTS * tables.people[place]
+    return counts
 
 
 def channel_at(tables: Tables, factor: float) -> Channel | None:
@@ -153,6 +176,20 @@ def _bots(tables: Tables, look: Look) -> Iterable[str]:
         yield f"A likely cause is bots, or a broken device, that send {tables.label(worst)} again and again."
 
 
+def _rounding(tables: Tables) -> Iterable[str]:
+    """Name reports that are nearly all multiples of one number."""
+    for part in tables.parts:
+        outputs = part.mechanism.report_alphabet
+        if isinstance(outputs, Integers) and not part.layout.is_merged:
+            values = np.arange(outputs.size) + outputs.span[0]
+            for step in (10, 5, 2):
+                multiples = part.counts[values % step == 0].sum()
+                if outputs.size > 2 * step and multiples > ROUNDED * part.total:
+                    share = f"{multiples / part.total:.0%} of the reports"
+                    yield f"{share} are multiples of {step}: a likely cause is rounding."
+                    break
+
+
 def _clipping(tables: Tables, look: Look) -> Iterable[str]:
     """Name reports that end where the outputs go on."""
     for start, end, part in tables.spans:
@@ -167,9 +204,12 @@ def _clipping(tables: Tables, look: Look) -> Iterable[str]:
         ):
             missing = float(expected[beyond].sum())
             if missing > 20 and look.residuals[start + edge] > STANDS_OUT:
+                # What is clipped piles up at the edge; what is filtered out does not.
+                is_piled = part.counts[edge] - expected[edge] > missing / 2
+                cause = "devices that clip what they report" if is_piled else "reports that were filtered out"
                 yield (
                     f"No report lies {side} {part.layout.label(edge)}, where {missing:,.0f} are expected: "
-                    f"a likely cause is devices that clip what they report."
+                    f"a likely cause is {cause}."
                 )
 
 
@@ -189,7 +229,10 @@ def _other_epsilon(tables: Tables, look: Look) -> Iterable[str]:
         chances.append(_chance_at(tables, channel))
     # At many times the epsilon nearly anything fits, for hardly any noise is left that could speak against it.
     if factors[len(chances) - 1] >= NEARLY_NONE:
-        yield "A likely cause is devices that hardly blur, or not at all; or it was another mechanism altogether."
+        yield (
+            "Likely causes: devices that hardly blur, or not at all; reports that came more than once; or another "
+            "mechanism altogether."
+        )
     if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
         return
     right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
