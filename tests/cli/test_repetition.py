@@ -198,7 +198,7 @@ def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, 
     assert ending.record["repetition"]["is_over_limit"] is True
     assert "limit is broken" in " ".join(ending.err.split())
     ending = counted("merge", "ab.parquet", "c.parquet", "-o", "strict.parquet", "--strict")
-    assert_refused(ending, 4, "3 files of counts", "allows 2", "without --strict if they are of different people")
+    assert_refused(ending, 4, "3 files of reports", "allows 2", "without --strict if they are of different people")
     assert not (folder / "strict.parquet").exists()
 
 
@@ -250,17 +250,53 @@ def test_a_file_is_counted_once_by_whatever_name(tmp_path: Path) -> None:
     for other in (one, one.parent, tmp_path / "soft.csv", tmp_path / "hard.csv", tmp_path / "in" / "*.csv"):
         with pytest.raises(DataFileError, match=r"r\.csv is named 2 times.*Name it once"):
             cf.count([one, other], survey)
-    (tmp_path / "other.csv").write_text("report\n3\n")
+    (tmp_path / "other.csv").write_text("report\n4\n")
     assert cf.count([one, tmp_path / "other.csv"], survey).total == 2
 
 
-def test_a_copy_of_reports_is_said(call: Call, folder: Path) -> None:
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "csv.gz"])
+@pytest.mark.parametrize("has_metadata", [True, False])
+def test_a_copy_of_reports_is_refused(call: Call, folder: Path, ending: str, has_metadata: bool) -> None:
     pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
     for name in ("a", "b"):
+        assert call("privatize", "survey.toml", "values.csv", "-o", f"{name}.{ending}").code == 0
+    files = ("count", "survey.toml", f"a.{ending}", f"b.{ending}", "-o", "c.parquet")
+    assert call(*files).err == ""
+    (folder / "c.parquet").unlink()
+    (folder / f"b.{ending}").write_bytes((folder / f"a.{ending}").read_bytes())
+    if ending != "parquet":
+        companion, other = folder / f"b.{ending}-metadata.json", folder / f"a.{ending}-metadata.json"
+        companion.write_bytes(other.read_bytes()) if has_metadata else companion.unlink()
+    told = (f"b.{ending} is byte for byte the same as a.{ending}", "counted twice", "--allow-copies")
+    assert_refused(call(*files), 4, *told)
+    assert not (folder / "c.parquet").exists()
+    assert "Counted 400 reports" in call(*files, "--allow-copies").out
+
+
+def test_files_without_a_row_are_no_copies(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    for name, text in (("a", "report\n"), ("b", "report\n"), ("c", "report\n3\n"), ("d", ""), ("e", "")):
+        (tmp_path / f"{name}.csv").write_text(text)
+    assert cf.count(tmp_path, cf.Survey(YEARS)).total == 1
+    (tmp_path / "a.csv").write_text("report\n3\n")
+    with pytest.raises(DataFileError, match=r"c\.csv is byte for byte the same as .*a\.csv"):
+        cf.count(tmp_path, cf.Survey(YEARS))
+    assert cf.count(tmp_path, cf.Survey(YEARS), allow_copies=True).total == 2
+
+
+def test_reports_are_not_merged_twice_by_way_of_other_counts(call: Call, folder: Path) -> None:
+    """Counts of a copy hold the same rows; counts of one file and of two have a report file in common."""
+    pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+    for name in ("s", "p"):
         assert call("privatize", "survey.toml", "values.csv", "-o", f"{name}.csv").code == 0
-    assert call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet").err == ""
-    for suffix in ("", "-metadata.json"):
-        (folder / f"b.csv{suffix}").write_bytes((folder / f"a.csv{suffix}").read_bytes())
-    ending = call("count", "survey.toml", "a.csv", "b.csv", "-o", "c.parquet")
-    told = "a.csv, b.csv hold the same bytes: if they are copies, their people are counted 2 times"
-    assert told in " ".join(ending.out.split())
+    (folder / "copy.csv").write_bytes((folder / "s.csv").read_bytes())
+    for target, files in (("s", ["s.csv"]), ("copy", ["copy.csv"]), ("sp", ["s.csv", "p.csv"]), ("p", ["p.csv"])):
+        assert call("count", "survey.toml", *files, "-o", f"{target}.parquet").code == 0
+    ending = call("merge", "s.parquet", "copy.parquet", "-o", "out.parquet")
+    assert_refused(ending, 4, "copy.parquet holds the same counts as s.parquet", "--allow-copies")
+    assert call("merge", "s.parquet", "p.parquet", "-o", "sum.parquet").code == 0
+    for one, other in (("sp", "s"), ("s", "sp"), ("sp", "sum")):
+        ending = call("merge", f"{one}.parquet", f"{other}.parquet", "-o", "out.parquet")
+        assert_refused(ending, 4, f"{other}.parquet and {one}.parquet have reports in common", "counted twice")
+    assert not (folder / "out.parquet").exists()
+    assert call("merge", "sp.parquet", "s.parquet", "--allow-copies", "-o", "out.parquet").code == 0

@@ -18,7 +18,7 @@ pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]
 
 def test_only_reports_are_taken_from_a_folder(save: Save, tmp_path: Path) -> None:
     for name in ("a.csv", "b.tsv", "notes.txt", "README.md", "_SUCCESS", "_part.csv"):
-        save("report\n3\n", f"in/{name}")
+        save(f"report\n{len(name)}\n", f"in/{name}")
     found = search([tmp_path / "in"])
     assert [Path(file).name for file in found.files] == ["a.csv", "b.tsv"]
     assert found.notes[0].startswith("skipped 4 files: ")
@@ -83,8 +83,8 @@ def test_a_category_never_stands_for_a_line_that_is_no_json(save: Save) -> None:
 
 def test_the_damaged_one_of_several_parquet_files_is_named(tmp_path: Path) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    for name in ("a", "b", "c"):
-        table = pyarrow.table({"report": [(place * place) % 10 for place in range(20_000)]})
+    for shift, name in enumerate(("a", "b", "c")):
+        table = pyarrow.table({"report": [(place * place + shift) % 10 for place in range(20_000)]})
         parquet.write_table(table, tmp_path / f"{name}.parquet", compression="zstd", use_dictionary=False)
     content = bytearray((tmp_path / "b.parquet").read_bytes())
     content[100:400] = b"x" * 300

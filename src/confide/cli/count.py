@@ -90,6 +90,12 @@ def count(  # noqa: PLR0913 - one argument an option
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first row that cannot be used.")] = False,
+    allow_copies: Annotated[
+        bool,
+        typer.Option(
+            "--allow-copies", help="Also count files that are byte for byte the same, if they are of different people."
+        ),
+    ] = False,
     show_sql: Annotated[bool, typer.Option("--show-sql", help="Print the SQL that counts, and do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -99,6 +105,7 @@ def count(  # noqa: PLR0913 - one argument an option
     --strict they are an error. Only the report, its count and the columns of --by get into the output. A column called
     'count' says how often a row's report was seen. Metadata of the reports are read first: files of another survey, or
     that were changed since, are refused; of files without any it is not known how they were made, and that is said.
+    A file that is byte for byte another one is refused too.
     """
     contract, paths = load_survey(survey), reports or []
     request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names(by))
@@ -109,7 +116,8 @@ def count(  # noqa: PLR0913 - one argument an option
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *(Path(path) for path in paths)])
     Heading((contract,), request.by, Account())  # refuses names that groups cannot have, before any work is done
-    with console(stderr=True).status("Counting ..."), open_ledger(paths, request, engine, contract) as ledger:
+    ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
+    with console(stderr=True).status("Counting ..."), ledgers as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(paths))
@@ -117,7 +125,7 @@ def count(  # noqa: PLR0913 - one argument an option
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
         known, unknown = origin_of(ledger), ledger.traces.notes(ledger.report_names)
-        heading = Heading((contract,), request.by, account, origins=(known,))
+        heading = Heading((contract,), request.by, account, (), (known,), ledger.files, ledger.sources)
         groups = set[tuple[Any, ...]]()
         sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
         columns, notes = ledger.report_names, ledger.notes

@@ -42,7 +42,7 @@ def merge(
         bool,
         typer.Option(
             "--allow-copies",
-            help="Also add files that are byte for byte the same, or sums of the same, if they count different people.",
+            help="Also add files that hold the same counts, or have reports in common, if they count different people.",
         ),
     ] = False,
     strict: Annotated[
@@ -86,13 +86,13 @@ def merge(
 def describe_merged(heading: Heading) -> str:
     """Return what is promised to a person who reported in each of the files that were added up."""
     terms = list(dict.fromkeys(one.mechanism.guarantee.terms for one in heading.surveys))
-    if heading.merged == 1:
+    if heading.files == 1:
         return f"{terms[0]}, for one report of each person"
     if heading.is_pooled:
-        return f"{listed(terms)}; to a person who reported in several of the {heading.merged:,} files, their sum"
-    several = heading.survey.mechanism.guarantee.times(heading.merged).terms
+        return f"{listed(terms)}; to a person who reported in several of the {heading.files:,} files, their sum"
+    several = heading.survey.mechanism.guarantee.times(heading.files).terms
     return (
-        f"{terms[0]} to a person who reported once; if one person reported in each of the {heading.merged:,} files, "
+        f"{terms[0]} to a person who reported once; if one person reported in each of the {heading.files:,} files, "
         f"the promise to that person is {several}, and such reports are not independent"
     )
 
@@ -107,9 +107,9 @@ def _over_limit(heading: Heading) -> str:
 def _repetition_record(heading: Heading) -> dict[str, Any]:
     promise = heading.survey.mechanism.guarantee
     return {
-        "files": heading.merged,
+        "files": heading.files,
         "guarantee_of_one_report": [str(one.mechanism.guarantee) for one in heading.surveys],
-        "guarantee_if_in_each_file": None if heading.is_pooled else str(promise.times(heading.merged)),
+        "guarantee_if_in_each_file": None if heading.is_pooled else str(promise.times(heading.files)),
         "words": describe_merged(heading),
         "limit": heading.limit,
         "is_over_limit": heading.is_over_limit,

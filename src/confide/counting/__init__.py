@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, overload
 from confide.checks import check_choice
 from confide.counting.duck import DuckLedger, merge_files
 from confide.counting.query import Kind, Query
-from confide.counting.sources import PathLike, format_of, look_at_all, note_empty, search, set_down
+from confide.counting.sources import PathLike, digest_sources, format_of, look_at_all, note_empty, search, set_down
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
@@ -60,6 +60,10 @@ class Ledger(Protocol):
     """Remarks on files that were left alone, or that gave nothing."""
     traces: Traces
     """Metadata of the files."""
+    files: int
+    """How many files held rows; one of a table."""
+    sources: tuple[str, ...]
+    """The SHA-256 of the files, as far as it is known."""
 
     @property
     def report_names(self) -> tuple[str, ...]:
@@ -85,6 +89,7 @@ def count(
     by: tuple[()] = ...,
     engine: Engine = ...,
     strict: bool = ...,
+    allow_copies: bool = ...,
 ) -> CountedReports: ...
 
 
@@ -97,10 +102,11 @@ def count(
     by: str | Sequence[str],
     engine: Engine = ...,
     strict: bool = ...,
+    allow_copies: bool = ...,
 ) -> GroupedCounts: ...
 
 
-def count(
+def count(  # noqa: PLR0913 - one argument an option
     source: Any,
     survey: Survey | Mechanism | PathLike,
     *,
@@ -108,6 +114,7 @@ def count(
     by: str | Sequence[str] = (),
     engine: Engine = "duckdb",
     strict: bool = False,
+    allow_copies: bool = False,
 ) -> CountedReports | GroupedCounts:
     """Count reports in files or tables of any size; nothing but the counts comes into memory.
 
@@ -127,6 +134,8 @@ def count(
         ``"duckdb"``, on this machine, or ``"spark"``: a running Spark session, or a local one.
     strict
         Whether a row that cannot be used is an error, rather than counted as rejected.
+    allow_copies
+        Whether files may be byte for byte the same, of different people; else one is taken for a copy and refused.
 
     >>> import pyarrow
     >>> from confide import Integers, TruncatedGeometric
@@ -139,7 +148,8 @@ def count(
     """
     contract = _as_survey(survey)
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
-    with open_ledger(source, request, engine, survey if isinstance(survey, Mechanism) else contract) as ledger:
+    known = survey if isinstance(survey, Mechanism) else contract
+    with open_ledger(source, request, engine, known, allow_copies=allow_copies) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
@@ -293,18 +303,23 @@ def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | No
 
 @contextlib.contextmanager
 def open_ledger(
-    source: Any, request: Request, engine: str = "duckdb", survey: Survey | Mechanism | None = None
+    source: Any,
+    request: Request,
+    engine: str = "duckdb",
+    survey: Survey | Mechanism | None = None,
+    *,
+    allow_copies: bool = False,
 ) -> Iterator[Ledger]:
     """Count on an engine, and keep it open for what is to be asked of it.
 
     With a survey or its mechanism, the metadata of files are read first, and files that do not belong to it are
-    refused.
+    refused; so are copies of others, unless they are allowed.
     """
     check_choice("engine", engine, ENGINES)
     if engine == "spark" or _is_spark(source):
         from confide.counting.spark import SparkLedger
 
-        with SparkLedger(request, survey) as ledger:
+        with SparkLedger(request, survey, allow_copies=allow_copies) as ledger:
             ledger.count(source)
             yield ledger
         return
@@ -315,6 +330,7 @@ def open_ledger(
                 found = search(paths)
                 duck.traces = Traces() if survey is None else Traces.of(found.files, survey, titles)
                 shards = look_at_all(found.files, request, titles)
+                duck.sources = digest_sources(found.files, titles, duck.traces, request, allow_copies=allow_copies)
                 duck.notes += [*found.notes, *note_empty(found.files, shards)]
                 duck.count_files(shards)
                 yield duck

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import tempfile
 from collections import Counter
@@ -34,6 +33,7 @@ from confide.files.counts_files import (
     SURVEY_COLUMN,
     Heading,
     checked_batches,
+    content_mark,
     read_heading,
     shape_of,
     write_counts,
@@ -75,6 +75,7 @@ class DuckLedger:
         self._frame: Relation | None = None
         self.notes: list[str] = []
         self.traces = Traces()
+        self.files, self.sources = 1, tuple[str, ...]()
         self.report_names: tuple[str, ...] = ()
 
     def __enter__(self) -> DuckLedger:
@@ -86,6 +87,7 @@ class DuckLedger:
     def count_files(self, shards: Sequence[Shard]) -> None:
         """Count files. Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care."""
         self._shards, self.report_names = list(shards), shards[0].places.names
+        self.files = max(1, sum(shard.rows != 0 for shard in shards))
         try:
             self._count(self._relations())
         except DataFileError as error:
@@ -295,7 +297,7 @@ def merge_files(
     is_pool
         Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
     allow_copies
-        Whether files may be byte for byte the same, or sums of the same; else they are taken for one that was copied.
+        Whether files may hold the same counts, or have counts or reports in common; else these are taken for copies.
     strict
         Whether to refuse more files than a survey allows reports of one person, as if the same people were in each.
 
@@ -307,7 +309,7 @@ def merge_files(
     files = [file for path in paths for file in expand(str(path))]
     refuse_repeated(files)
     headings = {file: read_heading(file) for file in files}
-    parts = {file: heading.parts or (_digest(file),) for file, heading in headings.items()}
+    parts = {file: heading.parts or (content_mark(file, heading),) for file, heading in headings.items()}
     if not allow_copies:
         _refuse_copies(parts, headings)
     if not is_pool:
@@ -317,10 +319,12 @@ def merge_files(
     rows = sum((heading.rows for heading in headings.values()), Account())
     behind = tuple(itertools.chain.from_iterable(parts.values()))
     origins = _add_origins(headings, list(surveys))
-    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins)
+    known = tuple(dict.fromkeys(source for heading in headings.values() for source in heading.sources))
+    behind_all = sum(heading.files for heading in headings.values())
+    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins, behind_all, known)
     if strict and merged.is_over_limit:
         raise DataFileError(
-            f"{counted(merged.most_reports, 'file')} of counts may hold as many reports of one person, and the survey "
+            f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
             f"allows {merged.limit}. Merge without --strict if they are of different people."
         )
     with _connection(MEMORY) as connection, _merging_explained():
@@ -364,23 +368,19 @@ def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
 
 
 def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, Heading]) -> None:
-    """Refuse a copy of another file, or one that another is the sum of: its people would be counted twice."""
+    """Refuse the same counts, sums of the same and counts of the same reports: people would be counted twice."""
     known: dict[str, str] = {}
     for file, digests in parts.items():
-        for digest in digests:
+        for digest in (*digests, *headings[file].sources):
             other = known.setdefault(digest, file)
             if other != file:
-                is_copy = not headings[file].parts and not headings[other].parts
-                alike = f"is byte for byte the same as {other}" if is_copy else f"and {other} have counts in common"
+                is_copy = digest in digests and not headings[file].parts and not headings[other].parts
+                what = "counts" if digest in digests else "reports"
+                alike = f"holds the same counts as {other}" if is_copy else f"and {other} have {what} in common"
                 raise DataFileError(
                     f"{file} {alike}; {'its' if is_copy else 'these'} people would be counted twice. Leave one out, or "
                     f"add --allow-copies if these are the counts of different people."
                 )
-
-
-def _digest(file: str) -> str:
-    with Path(file).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()[:32]
 
 
 def _key(name: str, heading: Heading) -> str:

@@ -11,6 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 from confide.errors import DataFileError
 from confide.files import sheets
 from confide.files.counts_files import is_counts_file
-from confide.files.metadata import SUFFIX, is_companion
+from confide.files.metadata import SUFFIX, Traces, content_digest, is_companion
 from confide.files.sheets import (
     JSON_LINES,
     PARQUET,
@@ -122,6 +123,36 @@ def refuse_repeated(files: Sequence[str]) -> None:
                 f"{Path(names[0]).resolve()} is named {len(names)} times{also}; its people would be counted as often. "
                 f"Name it once."
             )
+
+
+def digest_sources(
+    paths: Sequence[str], titles: Mapping[str, str], traces: Traces, request: Request, *, allow_copies: bool = False
+) -> tuple[str, ...]:
+    """Return the SHA-256 of files, as far as it is known, and refuse copies: their people would be counted twice.
+
+    Metadata say it; of files without any it is taken where another one has as many bytes, for else there is no copy.
+    """
+    known = {name: one.sha256 for name, one in traces.files if one is not None}
+    sizes = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
+    shared = {size for size, times in Counter(sizes.values()).items() if times > 1 and size}
+    seen: dict[str, str] = {}
+    for path, size in sizes.items():
+        name = titles.get(path, path)
+        if name not in known and size not in shared:
+            continue
+        other = seen.setdefault(known.get(name) or content_digest(path, size), name)
+        if other != name and not allow_copies and _holds_rows(path, request, name):
+            raise DataFileError(
+                f"{name} is byte for byte the same as {other}; its people would be counted twice. Leave one out, or "
+                f"add --allow-copies if these are the reports of different people."
+            )
+    return tuple(seen)
+
+
+def _holds_rows(path: str, request: Request, name: str) -> bool:
+    """Whether a file holds a row: engines write empty files by the dozen, which are all alike."""
+    found = look_at(path, request, name)
+    return found is not None and found.rows != 0
 
 
 def _identity(file: str) -> object:

@@ -16,7 +16,7 @@ from typing import Any
 
 from confide.counting.query import ACCEPTED, BROKEN_SQL, Kind, Query, shown_text
 from confide.counting.relations import Dialect, Relation, common_kinds, text_relation, typed_relation
-from confide.counting.sources import format_of, search, set_down
+from confide.counting.sources import digest_sources, format_of, search, set_down
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.metadata import Metadata, Traces
 from confide.files.reading import find_fault
@@ -59,7 +59,10 @@ class SparkLedger:
 
     query: Query
 
-    def __init__(self, request: Request, survey: Survey | Mechanism | None = None) -> None:
+    def __init__(
+        self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
+    ) -> None:
+        self._allow_copies = allow_copies
         self._request, self._survey, self._closing = request, survey, contextlib.ExitStack()
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
@@ -68,6 +71,7 @@ class SparkLedger:
         self.report_names: tuple[str, ...] = ()
         self.notes: list[str] = []
         self.traces = Traces()
+        self.files, self.sources = 1, tuple[str, ...]()
 
     def __enter__(self) -> SparkLedger:
         return self
@@ -135,13 +139,16 @@ class SparkLedger:
         far = [path for path in paths if "://" in path]
         elsewhere: tuple[tuple[str, Metadata | None], ...] = tuple((path, None) for path in far)
         if not local:
-            self.traces = Traces(elsewhere)
+            self.traces, self.files = Traces(elsewhere), len(far)
             return far
         readable, titles = self._closing.enter_context(set_down(local))
         found = search(readable)
         self.notes += found.notes
         if self._survey is not None:
             self.traces = Traces((*elsewhere, *Traces.of(found.files, self._survey, titles).files))
+        allowed = self._allow_copies
+        self.sources = digest_sources(found.files, titles, self.traces, self._request, allow_copies=allowed)
+        self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in found.files))
         return [*far, *found.files]
 
     def _files(self, paths: Sequence[str]) -> list[Relation]:

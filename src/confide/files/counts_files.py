@@ -61,6 +61,10 @@ class Heading:
     origins
         Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
         is not known; how many these are, the counts say.
+    files
+        How many files of reports there are behind it. One person may have reported in each of them.
+    sources
+        Their SHA-256, as far as it is known: of those that carry metadata at least.
     """
 
     surveys: tuple[Survey, ...]
@@ -68,6 +72,8 @@ class Heading:
     rows: Account
     parts: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
+    files: int = 1
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         known = self.origins or (Origin(),) * len(self.surveys)
@@ -88,17 +94,12 @@ class Heading:
         return len(self.surveys) > 1
 
     @property
-    def merged(self) -> int:
-        """How many files of counts there are behind it. One person may have reported in each of them."""
-        return max(1, len(self.parts))
-
-    @property
     def most_reports(self) -> int:
-        """How many reports of one person there may be under one survey: one from each file that was added up.
+        """How many reports of one person there may be under one survey: one from each file of reports.
 
         Of counts of several surveys, each has a file of its own at least.
         """
-        return max(1, self.merged - (len(self.surveys) - 1))
+        return max(1, self.files - (len(self.surveys) - 1))
 
     @property
     def limit(self) -> int | None:
@@ -107,7 +108,7 @@ class Heading:
 
     @property
     def is_over_limit(self) -> bool:
-        """Whether a limit is broken, unless the files that were added up are of different people."""
+        """Whether a limit is broken, unless the files of reports are of different people."""
         return self.limit is not None and self.most_reports > self.limit
 
     @property
@@ -158,7 +159,7 @@ class Heading:
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
         origins = [[int(one.secure), int(one.simulated)] for one in self.origins]
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
-        record["origins"] = origins
+        record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
         record |= {"parts": list(self.parts)} if self.parts else {}
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
@@ -174,13 +175,14 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
         raise ValueError("its surveys do not fit together")
     rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
     by = tuple(record["by"])
-    parts = tuple(record.get("parts", ()))
-    if not all(isinstance(part, str) for part in (*by, *parts)):
+    parts, sources = tuple(record.get("parts", ())), tuple(record["sources"])
+    if not all(isinstance(part, str) for part in (*by, *parts, *sources)):
         raise ValueError("a group or a part is not named by a text")
     origins = tuple(Origin(_whole(secure), _whole(simulated)) for secure, simulated in record["origins"])
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
-    return Heading(surveys, by, Account(_whole(record["accepted"]), rejected, source=str(path)), parts, origins)
+    rows = Account(_whole(record["accepted"]), rejected, source=str(path))
+    return Heading(surveys, by, rows, parts, origins, max(1, _whole(record["files"])), sources)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -265,6 +267,12 @@ def read_heading(path: str | Path) -> Heading:
             f"{path} is no file of counts. Make one with: confide count SURVEY REPORTS -o counts.parquet"
         )
     return Heading.from_json(metadata[METADATA], path)
+
+
+def content_mark(path: str | Path, heading: Heading) -> str:
+    """Return by what counts are known again: their surveys and the digest of their rows, whoever wrote the file."""
+    said = (_schema(str(path)).metadata or {}).get(SUMS, b"")
+    return digest(*(one.fingerprint for one in heading.surveys), said)
 
 
 def read_counts(path: str | Path) -> CountsFile:

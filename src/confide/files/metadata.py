@@ -303,7 +303,7 @@ class Traces:
         return Origin(secure, simulated, people - secure - simulated)
 
     def notes(self, columns: Sequence[str]) -> list[str]:
-        """Return in a sentence which files carry no metadata, which speak of other columns, and which are copies."""
+        """Return in a sentence which files carry no metadata, and which speak of other columns."""
         bare = [name for name, known in self.files if known is None]
         others = [(name, one) for name, one in self.files if one is not None and one.names != tuple(columns)]
         notes = [
@@ -316,20 +316,7 @@ class Traces:
             files = f"{len(bare):,} of {len(self.files):,} files {'carries' if len(bare) == 1 else 'carry'}"
             unknown = "which survey they were made under, and with which noise, is not known"
             notes.append(f"{files} no metadata ({name_some(bare)}): {unknown}")
-        return notes + self._copies
-
-    @property
-    def _copies(self) -> list[str]:
-        """A sentence on each set of files with the same bytes; of small files that may be chance."""
-        alike: dict[str, list[str]] = {}
-        for name, known in self.files:
-            if known is not None:
-                alike.setdefault(known.sha256, []).append(name)
-        return [
-            f"{name_some(names)} hold the same bytes: if they are copies, their people are counted {len(names):,} times"
-            for names in alike.values()
-            if len(names) > 1
-        ]
+        return notes
 
     def _known(self, columns: Sequence[str]) -> list[Metadata]:
         return [known for _, known in self.files if known is not None and known.names == tuple(columns)]
