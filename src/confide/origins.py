@@ -27,15 +27,18 @@ MIXED = "mixed"
 
 @dataclass(frozen=True)
 class Origin:
-    """Number of reports of each noise: what is proven, and how much is not known. Origins add, as counts do.
+    """Number of reports of each noise: what is stated of them, and how much is not known. Origins add, as counts do.
+
+    It is stated by the metadata of a file, or by this process where it drew the reports itself. Whoever can write a
+    file can also write metadata: they are no proof.
 
     >>> print(Origin(secure=3) + Origin(simulated=2))
-    Of 5 reports, 3 are proven to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
+    Of 5 reports, 3 are stated to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
 
     Attributes
     ----------
     secure
-        Reports whose noise comes from the operating system's secure generator.
+        Reports whose noise comes from the operating system's secure generator, as stated.
     simulated
         Reports whose noise comes from a seed: they protect nobody.
     unknown
@@ -74,7 +77,7 @@ class Origin:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the noise of every report is proven to come from the secure generator."""
+        """Whether the noise of every report is stated to come from the secure generator."""
         return self.noise is Noise.SECURE
 
     @property
@@ -103,7 +106,7 @@ class Origin:
 
     def __str__(self) -> str:
         if self.noise is Noise.SECURE:
-            return "The noise of these reports comes from the operating system's secure generator."
+            return "As stated with them, the noise of these reports comes from the operating system's secure generator."
         if self.noise is Noise.SEEDED:
             return (
                 "These reports are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
@@ -111,7 +114,7 @@ class Origin:
             )
         if self.noise is Noise.UNKNOWN:
             return "It is not known how these reports were made."
-        parts = [f"{self.secure:,.10g} {_are(self.secure)} proven to have secure noise"] if self.secure else []
+        parts = [f"{self.secure:,.10g} {_are(self.secure)} stated to have secure noise"] if self.secure else []
         parts += [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed"] if self.simulated else []
         parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
         protected = " Simulated reports protect nobody." if self.simulated else ""
@@ -135,7 +138,7 @@ def mark(reports: Any, noise: Noise) -> None:
     """Remember how an array of reports was drawn, for as long as it lives.
 
     The mark is on this array and on views of it. A copy, a concatenation or a list made from it has none, and its
-    origin is then not known. An array that is changed in place, other than in its order, is no longer proven secure;
+    origin is then not known. An array that is changed in place, other than in its order, no longer counts as secure;
     a simulated one stays simulated.
 
     >>> import numpy as np

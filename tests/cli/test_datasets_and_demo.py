@@ -67,6 +67,9 @@ def test_demo(call: Call, folder: Path) -> None:
     assert "Recovering with IBU" in ending.err
     page = (folder / "demo.html").read_text(encoding="utf-8")
     assert "simulated with seed 7" in ending.out
+    assert "none of these reports, for whoever knows the seed; without one, metric privacy" in " ".join(
+        ending.out.split()
+    )
     assert "<h2>Simulated reports</h2>" in page
     assert "secure generator" not in page
     assert "Ages" in page

@@ -104,6 +104,14 @@ def surveyed(groups: Mapping[str, cf.Counts]) -> SurveyGroups:
     return SurveyGroups(found.estimates, SURVEY, ("town",))
 
 
+def test_one_group_alone_neither_differs_nor_not() -> None:
+    found = surveyed(towns(AGES, {"a": 50}))
+    answers = GroupAnswers(ask_groups(found, ["age >= 15"], 0.9))
+    header, first, *_ = (line.split(",") for line in groups_csv(found, answers).splitlines())
+    assert first[header.index("differs")] == ""
+    assert groups_record(found)["groups"][0]["difference"]["is_different"] is None
+
+
 STRANGE = {"<script>alert(1)</script>": 600, "two\nlines": 500, "": 400, "=1+1": 1}
 
 

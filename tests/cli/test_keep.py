@@ -141,7 +141,10 @@ def test_a_count_carries_its_columns_to_every_person(call: Call, folder: Path, m
     monkeypatch.setattr("confide.files.privatizing.LARGEST_PART", 4)
     (folder / "p.csv").write_text("city,age,count\nOslo,3,5\nRome,4,0\nBern,5,1\nOslo,6,3\n")
     ending = call("privatize", "sharp.toml", "p.csv", "--keep", "city", "-o", "r.csv", "--json")
-    assert ending.record["kept"] == {"columns": ["city"], "is_blurred": False, "groups": 2, "people_alone": 1}
+    assert ending.record["kept"] == {"columns": ["city"], "is_blurred": False, "groups": 2} | {
+        "people_alone": 1,
+        "people_in_small_groups": 9,
+    }
     rows = sorted((row["city"], row["report"]) for row in read_rows(folder / "r.csv"))
     assert rows == [("Bern", "5"), *[("Oslo", "3")] * 5, *[("Oslo", "6")] * 3]
 
@@ -167,6 +170,71 @@ def test_people_who_stand_alone_are_counted(call: Call, folder: Path, monkeypatc
     ending = call("privatize", "survey.toml", "p.csv", "--keep", "city,week", "-o", "r.csv")
     assert "more than 2 groups: many stand alone" in " ".join(ending.err.split())
     assert "more than 2 groups" in ending.out
+
+
+def test_small_groups_may_give_back_the_order(call: Call, folder: Path) -> None:
+    """Two people to each number of a sorted file: sorting by it undoes the shuffle."""
+    rows = [f"{place // 20},{place // 2},{place % 2}" for place in range(200)]
+    (folder / "p.csv").write_text("age,rank,town\n" + "\n".join(rows) + "\n")
+    ending = call("privatize", "survey.toml", "p.csv", "--keep", "rank,town", "-o", "r.csv")
+    assert ending.code == 4  # a rank of two people of one age tells the age, which is another matter
+    rows = [f"{place % 10},{place // 2},{place % 2}" for place in range(200)]
+    (folder / "p.csv").write_text("age,rank,town\n" + "\n".join(rows) + "\n")
+    ending = call("privatize", "survey.toml", "p.csv", "--keep", "rank", "-o", "r.csv")
+    told = " ".join(ending.err.split())
+    assert "200 of 200 people are in groups of fewer than 10 by rank" in told
+    assert "gives back the order that was shuffled away" in told
+    assert "shuffled, but rank may give it back" in ending.out
+    ending = call("privatize", "survey.toml", "p.csv", "--keep", "town", "-o", "r.csv")
+    assert ending.err == ""
+    assert "every order equally likely" in ending.out
+
+
+AGES = [place * 7 % 10 for place in range(400)]
+
+COLUMNS: dict[str, tuple[list[Any], bool]] = {
+    "a copy": (AGES, True),
+    "a code": ([f"x{7 * age % 10}" for age in AGES], True),
+    "a copy with an error": ([*AGES[:33], AGES[33] ^ 1, *AGES[34:]], True),
+    "with many errors": ([age if place % 13 else 0 for place, age in enumerate(AGES)], False),
+    "coarser": ([age // 2 for age in AGES], False),
+    "one for each person": (list(range(400)), False),
+    "nothing": (["x"] * 400, False),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_that_tells_the_values_is_refused(call: Call, folder: Path, name: str, form: str) -> None:
+    other, is_refused = COLUMNS[name]
+    columns = {"age": AGES, "town": [str(place % 3) for place in range(400)], "other": other}
+    if form == "parquet":
+        parquet.write_table(pyarrow.table(columns), "p.parquet")
+    else:
+        rows = "".join(",".join(map(str, row)) + "\n" for row in zip(*columns.values(), strict=True))
+        (folder / "p.csv").write_text(",".join(columns) + "\n" + rows)
+    before = sorted(folder.iterdir())
+    ending = call("privatize", "survey.toml", f"p.{form}", "--keep", "town,other", "-o", "r.csv")
+    if is_refused:
+        assert_refused(ending, 4, "Column 'other'", "tells the value of", "400 people", "make it coarser")
+        assert sorted(folder.iterdir()) == before
+    else:
+        assert ending.code == 0
+
+
+def test_two_columns_may_tell_the_values_together(call: Call, folder: Path) -> None:
+    rows = "".join(f"{place % 10},{place % 2},{place % 5}\n" for place in range(400))
+    (folder / "p.csv").write_text("age,odd,rest\n" + rows)
+    ending = call("privatize", "survey.toml", "p.csv", "--keep", "odd,rest", "-o", "r.csv")
+    assert_refused(ending, 4, "Columns 'odd' and 'rest' of p.csv", "400 of 400 people")
+    assert call("privatize", "survey.toml", "p.csv", "--keep", "rest", "-o", "r.csv").code == 0
+
+
+def test_people_of_one_value_are_told_apart_by_nothing(call: Call, folder: Path) -> None:
+    (folder / "p.csv").write_text("age,town,count\n3,a,500\n3,b,400\n4,b,2\n")
+    assert call("privatize", "survey.toml", "p.csv", "--keep", "town", "-o", "r.csv").code == 0
+    (folder / "p.csv").write_text("age,town,count\n3,a,500\n4,b,400\n4,a,2\n")
+    assert_refused(call("privatize", "survey.toml", "p.csv", "--keep", "town", "-o", "s.csv"), 4, "900 of 902 people")
 
 
 def test_metadata_name_what_is_kept(call: Call, folder: Path) -> None:

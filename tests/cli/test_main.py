@@ -203,6 +203,8 @@ def test_every_command_ends_quietly_into_a_pipe_that_nobody_reads(many: Path, ar
         one.stdout.close()
         assert "Traceback" not in one.stderr.read()
         assert one.wait(60) == ExitCode.UNEXPECTED
+    # Whoever looks at one line of the demo has the page all the same.
+    assert (many / "demo.html").exists() is (arguments[0] == "demo")
 
 
 def test_every_command_is_tried_into_a_closed_pipe() -> None:

@@ -90,6 +90,7 @@ def test_json_is_all_there_is_on_standard_output(call: Call) -> None:
     assert ending.record["reports"] == 200
     assert ending.record["seed"] == 1
     assert ending.record["is_protected"] is False
+    assert ending.record["guarantee"] is None
     assert ending.record["rows"] == {
         "source": "values.csv",
         "columns": ["age"],

@@ -109,7 +109,7 @@ def test_a_certificate_stands_where_the_maximum_is_sought(call: Call, folder: Pa
     assert "--interval 0.95 gives one for each value" in out
     record = call(*ESTIMATE, "--method", method, "--json").record
     assert (record["certificate"] is not None) is is_sought
-    assert record["below_maximum_by_at_most"] >= 0
+    assert not [name for name in record if "maximum" in name]
     pytest.importorskip("matplotlib")
     assert call(*ESTIMATE, "--method", method, "-o", "page.html").code == 0
     page = (folder / "page.html").read_text()

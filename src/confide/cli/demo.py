@@ -50,23 +50,26 @@ def demo(
     check_writable(output)
     people = adult_ages()
     survey = Survey(TruncatedGeometric(AGES, EPSILON), name="age", title="Ages, UCI Adult")
-    _introduce(people, survey, seed)
     with progress("Blurring each age", is_noted=True):
         counts = tally(survey.mechanism.privatize(people.values(), rng=seed))
     outcomes = [_recover(counts, survey, people, method) for method in METHODS]
     with progress("Finding intervals", is_noted=True):
         best = outcomes[0].estimate
         band, answer = best.interval(), best.query(QUESTION)
-    _show_table(survey, people, counts, outcomes)
-    _explain(survey, outcomes)
-    _answer(people, answer)
+    # The page comes before the first word: whoever reads one line of the output has it all the same.
+    is_drawn = True
     try:
         with progress("Drawing the page", is_noted=True):
             page = estimate_page(survey, counts, outcomes, truth=people.distribution, band=band, answers=[answer])
             write_text(output, page)
     except MissingExtraError as error:
+        is_drawn = False
         warn(f"The page is left out. {error}")
-    else:
+    _introduce(people, survey, seed)
+    _show_table(survey, people, counts, outcomes)
+    _explain(survey, outcomes)
+    _answer(people, answer)
+    if is_drawn:
         _point_to(output)
     _point_onwards()
 
@@ -74,6 +77,7 @@ def demo(
 def _introduce(people: Dataset, survey: Survey, seed: int) -> None:
     from confide.explanations import describe_mechanism, explain_guarantee
 
+    promise = survey.mechanism.guarantee
     say(f"{people.total:,} real ages, each blurred on its own, then recovered as a distribution", style="bold")
     say()
     show_pairs(
@@ -81,7 +85,7 @@ def _introduce(people: Dataset, survey: Survey, seed: int) -> None:
             ("Data", f"{people.title}: {people.citation}"),
             ("Mechanism", f"{describe_mechanism(survey)}, epsilon {EPSILON:g} per {survey.alphabet.unit}"),
             ("Noise", f"simulated with seed {seed}, so that you see what we see; without a seed it is secure"),
-            ("Promise", str(survey.mechanism.guarantee)),
+            ("Promise", f"none of these reports, for whoever knows the seed; without one, {promise}"),
             *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
         ]
     )

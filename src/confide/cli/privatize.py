@@ -13,7 +13,7 @@ from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
 from confide.errors import InvalidParameterError, SimulatedReportsWarning
 from confide.files import Privatized, privatize_file
-from confide.files.privatizing import MOST_GROUPS
+from confide.files.privatizing import MOST_GROUPS, SMALL_GROUP
 from confide.files.report_files import has_no_name, where_metadata_stand
 from confide.surveys import Survey, load_survey
 from confide.wording import counted, listed
@@ -29,6 +29,13 @@ KEPT_ORDER = (
     "of people sorted by age, at 0.05 per year, isotonic regression finds each age to about 1.5 years, where one "
     "report is off by 17.6. Leave out --keep-order unless nobody can know anything about the order."
 )
+
+GIVES_BACK = (
+    "A column that follows the order of the rows, such as a number or a time, also gives back the order that was "
+    "shuffled away."
+)
+
+COARSER = "Keep fewer or coarser columns."
 
 SEEDED = (
     "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and protect "
@@ -120,17 +127,23 @@ def privatize(  # noqa: PLR0913 - one argument an option
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
     found = [SEEDED] if seed is not None else []
     found += [KEPT_ORDER] if done.order == "kept" else []
-    cure = "Keep fewer or coarser columns."
     if done.alone:
         stand = "stands" if done.alone == 1 else "stand"
         found.append(
             f"{done.alone:,} of {counted(done.account.people, 'person')} {stand} alone by {listed(done.kept)}: nobody "
-            f"else has the same there, so whoever knows that of a person knows which report is theirs. {cure}"
+            f"else has the same there, so whoever knows that of a person knows which report is theirs. {COARSER}"
+        )
+    if done.in_small_groups and done.in_small_groups > (done.alone or 0):
+        are = "is" if done.in_small_groups == 1 else "are"
+        found.append(
+            f"{done.in_small_groups:,} of {counted(done.account.people, 'person')} {are} in groups of fewer than "
+            f"{SMALL_GROUP} by {listed(done.kept)}: whoever knows that of a person knows nearly which report is "
+            f"theirs. {GIVES_BACK} {COARSER}"
         )
     if done.kept and done.groups is None:
         found.append(
             f"{listed(done.kept)} tell people apart into more than {MOST_GROUPS:,} groups: many stand alone, or nearly "
-            f"so. {cure}"
+            f"so. {GIVES_BACK} {COARSER}"
         )
     return found
 
@@ -138,7 +151,12 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
 def _summarize(survey: Survey, done: Privatized, output: Path, *, seed: int | None, as_json: bool) -> None:
     guarantee, rows = str(survey.mechanism.guarantee), done.account
     if as_json:
-        record = {"reports": rows.people, "output": str(output), "seed": seed, "guarantee": guarantee}
+        record = {
+            "reports": rows.people,
+            "output": str(output),
+            "seed": seed,
+            "guarantee": guarantee if seed is None else None,
+        }
         record |= {"order": done.order, "order_words": KEPT_ORDER if done.order == "kept" else None}
         record |= {"kept": _kept_record(done), "metadata": where_metadata_stand(output)}
         show_json(record | {"is_protected": seed is None, "rows": rows.record})
@@ -158,6 +176,8 @@ def _summarize(survey: Survey, done: Privatized, output: Path, *, seed: int | No
 def _describe_order(done: Privatized, seed: int | None) -> str:
     if done.order == "kept":
         return "that of the rows, which may give values away: see the warning"
+    if done.kept and (done.groups is None or 2 * (done.in_small_groups or 0) > done.account.people):
+        return f"shuffled, but {listed(done.kept)} may give it back: see the warning"
     return "shuffled, every order equally likely" + ("" if seed is None else f", from seed {seed}")
 
 
@@ -170,4 +190,10 @@ def _describe_kept(done: Privatized) -> str:
 def _kept_record(done: Privatized) -> dict[str, Any] | None:
     if not done.kept:
         return None
-    return {"columns": list(done.kept), "is_blurred": False, "groups": done.groups, "people_alone": done.alone}
+    return {
+        "columns": list(done.kept),
+        "is_blurred": False,
+        "groups": done.groups,
+        "people_alone": done.alone,
+        "people_in_small_groups": done.in_small_groups,
+    }

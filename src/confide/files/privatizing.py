@@ -24,12 +24,23 @@ from confide.limits import MOST_PEOPLE
 from confide.origins import Noise
 from confide.sampling import as_bits
 from confide.surveys import Survey
+from confide.wording import counted, listed
 
 LARGEST_PART = 2**20
 """People that are blurred at a time."""
 
 MOST_GROUPS = 2**18
 """Groups by kept columns that are counted; whoever keeps columns with more contents has other worries."""
+
+SMALL_GROUP = 10
+"""People of a group up to which, this number not included, each of them is nearly known by it."""
+
+FEWEST_TOLD, FEW_EXCEPTIONS = 20, 0.01
+"""People that a column must set right before it is said to tell the values, and the part of these that may be wrong.
+Chance pairs up twenty people so well less than once in a million times."""
+
+MOST_TRIED = 2**12
+"""Rows of a batch, spread over it, on which it is tried whether a column may tell the values at all."""
 
 OUTPUTS = (".csv", ".csv.gz", *JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES), *PARQUET)
 """Suffixes of files of reports."""
@@ -55,6 +66,8 @@ class Privatized:
         to count.
     alone
         How many people share theirs with nobody: whoever knows it knows which report is theirs.
+    in_small_groups
+        How many share theirs with fewer than ten, themselves included.
     """
 
     account: Account
@@ -62,6 +75,7 @@ class Privatized:
     kept: tuple[str, ...] = ()
     groups: int | None = None
     alone: int | None = None
+    in_small_groups: int | None = None
 
 
 def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
@@ -88,7 +102,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     columns
         The columns to read, as :func:`read_values` has them.
     keep
-        Columns to carry along as they are, not blurred, such as a city and a week. Fine ones tell who is who.
+        Columns to carry along as they are, not blurred, such as a city and a week. Fine ones tell who is who; one
+        that tells the values themselves, as a copy of them does, is refused.
     keep_order
         Whether reports stand in the order of the rows, and are not shuffled. Rows that are sorted, or whose order is
         known from elsewhere, then give values away: neighbours have nearly the same value, and their noise averages
@@ -104,7 +119,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     _require_ending(values, INPUTS)
     _require_ending(output, OUTPUTS)
     _check_kept(keep, survey)
-    account, groups = Account(source=name_of(str(values))), _Groups()
+    account, groups = Account(source=name_of(str(values))), _Groups(keep)
     generator = None if seed is None else np.random.default_rng(seed)
     noise = Noise.SECURE if seed is None else Noise.SEEDED
     order: Order = "kept" if keep_order else "shuffled"
@@ -132,8 +147,10 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
             account.require_usable(cure)
         if not account.accepted:
             raise _NoneUsableError
+        groups.refuse_telling(account.source)
     account.require_any(survey.alphabet, "Values")
-    return Privatized(account, order, tuple(keep), groups.number, groups.alone)
+    alone, in_small_groups = groups.people_below(2), groups.people_below(SMALL_GROUP)
+    return Privatized(account, order, tuple(keep), groups.number, alone, in_small_groups)
 
 
 @contextlib.contextmanager
@@ -198,31 +215,98 @@ class _NoneUsableError(DataFileError):
 class _Groups:
     """Number of people by what the kept columns say of them, as long as there are not too many groups."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Sequence[str]) -> None:
         self._sizes: Counter[tuple[Any, ...]] | None = Counter()
+        places = [(place,) for place in range(len(keep))] + ([tuple(range(len(keep)))] if len(keep) > 1 else [])
+        self._telling = [_Telling(tuple(keep[place] for place in some), some) for some in places]
 
     def add(self, rows: Rows) -> None:
         """Count the people of these rows."""
-        if self._sizes is None or not rows.kept:
+        if (self._sizes is None and not self._telling) or not rows.kept:
             return
-        keys = zip(*(column.tolist() for column in rows.kept), strict=True)
-        if rows.counts is None:
-            self._sizes.update(keys)
-        else:
-            for key, people in zip(keys, rows.counts.tolist(), strict=True):
-                self._sizes[key] += people
-        if len(self._sizes) > MOST_GROUPS:
-            self._sizes = None
+        columns = [column.tolist() for column in rows.kept]
+        people = None if rows.counts is None else rows.counts.tolist()
+        if self._sizes is not None:
+            _add_to(self._sizes, columns, people)
+            self._sizes = self._sizes if len(self._sizes) <= MOST_GROUPS else None
+        if self._telling:
+            values = [tuple(one) if isinstance(one, list) else one for one in rows.distinct.tolist()]
+            truth = [values[number] for number in rows.numbers.tolist()]
+            self._telling = [one for one in self._telling if one.goes_on(columns, truth, people)]
 
     @property
     def number(self) -> int | None:
         """How many groups there are; None where there are none, or too many."""
         return sum(people > 0 for people in self._sizes.values()) if self._sizes else None
 
-    @property
-    def alone(self) -> int | None:
-        """How many people are the only one of their group; None where there are no groups, or too many."""
-        return sum(people == 1 for people in self._sizes.values()) if self._sizes else None
+    def people_below(self, size: int) -> int | None:
+        """How many people are in groups of fewer than this; None where there are no groups, or too many."""
+        return sum(people for people in self._sizes.values() if people < size) if self._sizes else None
+
+    def refuse_telling(self, source: str) -> None:
+        """Refuse columns by which the value of nearly everybody is known, as a copy of the values is."""
+        for one in self._telling:
+            one.refuse(source)
+
+
+class _Telling:
+    """Number of people by what some columns say and by their value, for as long as the first may tell the second.
+
+    Of people who share what the columns say, the exceptions do not have the commonest value of their group. They must
+    be few beside those who do not have the commonest value of all: of people who all have one value nothing is told.
+    """
+
+    def __init__(self, names: tuple[str, ...], places: tuple[int, ...]) -> None:
+        self._names, self._places = names, places
+        self._pairs: Counter[tuple[Any, ...]] = Counter()
+
+    def goes_on(self, columns: Sequence[list[Any]], values: list[Any], people: list[int] | None) -> bool:
+        """Count these people, and return whether it is worth while: of most columns a few thousand rows show it."""
+        pairs = [*(columns[place] for place in self._places), values]
+        some = slice(None, None, -(-len(values) // MOST_TRIED) or 1)
+        trial: Counter[tuple[Any, ...]] = Counter()
+        _add_to(trial, [column[some] for column in pairs], None)
+        exceptions, told, _ = _find_exceptions(trial)
+        if exceptions > 10 * FEW_EXCEPTIONS * max(told, 2 * FEWEST_TOLD):
+            return False
+        _add_to(self._pairs, pairs, people)
+        return len(self._pairs) <= 2 * MOST_GROUPS
+
+    def refuse(self, source: str) -> None:
+        """Refuse the columns if they tell the values."""
+        exceptions, told, shared = _find_exceptions(self._pairs)
+        if told < FEWEST_TOLD or exceptions > FEW_EXCEPTIONS * told:
+            return
+        raise DataFileError(
+            f"{'Column' if len(self._names) == 1 else 'Columns'} {listed([repr(name) for name in self._names])} of "
+            f"{source} cannot be kept: what stands there tells the value of {shared - exceptions:,} of "
+            f"{counted(shared, 'person')}, and would be published beside the noise that is to hide it. Leave out what "
+            f"goes with the value, or make it coarser."
+        )
+
+
+def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
+    """Return how many are exceptions, how many are not of the commonest value of all, and how many share at all."""
+    sizes, commonest, everywhere = Counter[tuple[Any, ...]](), dict[tuple[Any, ...], int](), Counter[Any]()
+    for pair, people in pairs.items():
+        sizes[pair[:-1]] += people
+    for pair, people in pairs.items():
+        group = pair[:-1]
+        if sizes[group] > 1:
+            commonest[group] = max(commonest.get(group, 0), people)
+            everywhere[pair[-1]] += people
+    shared = everywhere.total()
+    return shared - sum(commonest.values()), shared - max(everywhere.values(), default=0), shared
+
+
+def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], people: list[int] | None) -> None:
+    """Count rows by what stands in columns, each as often as it has people."""
+    keys = zip(*columns, strict=True)
+    if people is None:
+        counter.update(keys)
+        return
+    for key, number in zip(keys, people, strict=True):
+        counter[key] += number
 
 
 def _parts(rows: Rows) -> Iterator[tuple[Values, *tuple[Any, ...]]]:

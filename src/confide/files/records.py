@@ -20,6 +20,7 @@ from confide.files.groups import GroupAnswers, Key, SurveyGroups
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
 from confide.intervals import Band, Interval, Resolution
+from confide.origins import Origin
 from confide.surveys import ALPHABETS, Survey
 from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
@@ -54,7 +55,7 @@ def estimate_record(
         "alphabet": alphabet_record(answer.alphabet)
         | {"values": answer.alphabet.decode(np.arange(answer.alphabet.size)).tolist()},
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
-        "guarantee": str(survey.mechanism.guarantee),
+        "guarantee": _guarantee(survey, counts.origin),
         "reports": counts.total,
         "origin": counts.origin.record,
         "method": answer.method.name,
@@ -66,7 +67,6 @@ def estimate_record(
         "seconds": answer.seconds,
         "log_likelihood": answer.log_likelihood,
         "certificate": answer.certificate if answer.method.seeks_maximum else None,
-        "below_maximum_by_at_most": answer.certificate,
         "identification": finding_record(answer.identification),
         "fit": fit_record(answer.fit),
         "emd": outcome.emd,
@@ -78,6 +78,11 @@ def estimate_record(
         "queries": [_answer_record(one) for one in answers if one.is_share],
         "statistics": [_answer_record(one) for one in answers if not one.is_share],
     }
+
+
+def _guarantee(survey: Survey, origin: Origin) -> str | None:
+    """Return what the survey promises; nothing where reports are simulated, for these have no promise."""
+    return None if origin.is_simulated else str(survey.mechanism.guarantee)
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -166,10 +171,15 @@ def _group_rows(groups: SurveyGroups, answers: GroupAnswers) -> Iterator[tuple[A
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
         found = [by_group[key] for by_group in answers.questions.values()]
         asked = [number for each in found for number in (each.estimate, each.low, each.high)]
-        differs = ["yes" if groups.differences[key].is_different else "no"] if found else []
+        differs = [{True: "yes", False: "no", None: ""}[_is_different(groups, key)]] if found else []
         ends = [()] * len(values) if band is None else zip(band.low.tolist(), band.high.tolist(), strict=True)
         for value, share, pair in zip(values, one.distribution.tolist(), ends, strict=True):
             yield (*shown, *value, share, *pair, reports, *differs, *asked)
+
+
+def _is_different(groups: SurveyGroups, key: Key) -> bool | None:
+    """Return whether a group differs from the others; None where there are no others."""
+    return groups.differences[key].is_different if len(groups.estimates) > 1 else None
 
 
 def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
@@ -187,7 +197,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
         "survey": {"name": survey.name, "title": survey.title},
         "alphabet": alphabet_record(survey.alphabet) | {"values": values},
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
-        "guarantee": str(survey.mechanism.guarantee),
+        "guarantee": _guarantee(survey, groups.origin),
         "reports": groups.total,
         "origin": groups.origin.record,
         "method": first.method.name,
@@ -214,7 +224,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "identified": str(one.identification.verdict),
         "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
         "difference": {
-            "is_different": difference.is_different,
+            "is_different": _is_different(groups, key),
             "p_value": difference.p_value,
             "words": groups.describe_difference(key),
             "visible": difference.visible,

@@ -83,7 +83,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     survey
         What was asked and how answers were blurred.
     counts
-        The reports; the page says of their noise what their `origin` proves, and no more.
+        The reports; the page says of their noise what their `origin` states, and no more.
     outcomes
         What :func:`confide.assess` returned, one for each method.
     truth

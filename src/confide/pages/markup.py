@@ -139,7 +139,7 @@ def mark_simulated(origin: Origin) -> str:
 
 
 def state_promise(survey: Survey, origin: Origin, files: int = 1) -> str:
-    """Return what a survey promises; to each person, where metadata prove that each report was made so."""
+    """Return what a survey promises; to each person, where it is stated that each report was made so."""
     guarantee = survey.mechanism.guarantee
     words = str(guarantee)
     is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
