@@ -19,7 +19,7 @@ reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write build
 	@$(BIN)/python -m reproduction
 
 test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples among them
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist worksteal
 
 quick: $(VENV)/.installed-dev  ## Run a sample of the tests, for the inner loop (under a minute)
 	@$(BIN)/pytest -n auto -q --quick

@@ -112,8 +112,25 @@ def explain_guarantee(survey: Survey) -> list[str]:
     return [f"{example} The same holds for any other two values{distance}."]
 
 
-def describe_repetition(survey: Survey) -> str:
+def describe_files(survey: Survey, files: int) -> str:
+    """Return what is promised to a person who reported in each of several files of reports.
+
+    >>> import confide as cf
+    >>> describe_files(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)), 2).split("; ")[0]
+    'epsilon 1 to a person who reported once'
+    """
+    guarantee = survey.mechanism.guarantee
+    several = guarantee.times(files).terms
+    return (
+        f"{guarantee.terms} to a person who reported once; if one person reported in each of the {files:,} files, "
+        f"the promise to that person is {several}, and such reports are not independent"
+    )
+
+
+def describe_repetition(survey: Survey, files: int = 1) -> str:
     """Return what is promised to a person who reports more than once, by the survey's limit or without one.
+
+    Where the reports come from several files, that is what is promised to a person who is in each of them.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
@@ -121,6 +138,9 @@ def describe_repetition(survey: Survey) -> str:
     'one report: 0.05 per year; 30 reports of one person, the most that the survey allows: 1.5 per year'
     """
     guarantee, most = survey.mechanism.guarantee, survey.most_reports
+    if files > 1:
+        broken = f". The survey allows {most:,}: the limit is broken unless the files are of different people"
+        return describe_files(survey, files) + ("" if most is None or files <= most else broken)
     once, twice = guarantee.terms, guarantee.times(2).terms
     if most is None:
         return (

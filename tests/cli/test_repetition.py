@@ -202,6 +202,44 @@ def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, 
     assert not (folder / "strict.parquet").exists()
 
 
+def test_count_of_several_files_says_what_merge_says_and_counts_remember_it(counted: Call, folder: Path) -> None:
+    ending = counted("count", "two.toml", "a.csv", "b.csv", "c.csv", "-o", "abc.parquet")
+    assert "in each of the 3 files, the promise to that person is 0.15 per year" in ending.out
+    assert "3 files may hold as many reports of one person, and the survey allows 2" in " ".join(ending.err.split())
+    assert_refused(counted("merge", "abc.parquet", "-o", "out.parquet", "--strict"), 4, "3 files of reports")
+    within = counted("count", "two.toml", "a.csv", "b.csv", "-o", "ab.parquet", "--json")
+    assert (within.err, within.record["repetition"]["files"]) == ("", 2)
+    ending = counted("merge", "ab.parquet", "c.parquet", "-o", "sum.parquet")
+    assert "in each of the 3 files, the promise to that person is 0.15 per year" in ending.out
+    assert "promise" not in counted("count", "two.toml", "a.csv", "-o", "a.parquet").out.lower()
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "town")])
+def test_an_estimate_repeats_the_composed_promise(counted: Call, folder: Path, by: tuple[str, ...]) -> None:
+    for number, name in enumerate("abc"):
+        lines = "".join(f"{report % 10},{'xy'[report % 2]}\n" for report in range(40 + number))
+        (folder / f"{name}.csv").write_text(f"report,town\n{lines}")
+    assert counted("count", "two.toml", "a.csv", "b.csv", "c.csv", *by, "-o", "abc.parquet").code == 0
+    outputs = ("-o", "e.html", "-o", "e.json")
+    ending = counted("estimate", "two.toml", "abc.parquet", "--method", "ibu", *outputs)
+    told = "in each of the 3 files, the promise to that person is 0.15 per year"
+    assert told in ending.out
+    assert "3 files may hold as many reports of one person, and the survey allows 2" in " ".join(ending.err.split())
+    page = (folder / "e.html").read_text()
+    assert told in page
+    assert "The survey allows 2: the limit is broken unless the files are of different people" in page
+    machine = counted("estimate", "two.toml", "abc.parquet", "--method", "ibu", "--json").record["repetition"]
+    assert machine == json.loads((folder / "e.json").read_text())["repetition"]
+    assert (machine["files"], machine["limit"], machine["is_over_limit"]) == (3, 2, True)
+
+
+def test_an_estimate_from_one_file_promises_as_the_survey_does(counted: Call, folder: Path) -> None:
+    for name in ("a.csv", "a.parquet"):
+        ending = counted("estimate", "two.toml", name, "--method", "ibu", "--json")
+        assert ending.record["repetition"]["files"] == 1
+        assert "limit" not in ending.err
+
+
 def test_counts_are_not_added_to_a_sum_that_has_them(counted: Call, folder: Path) -> None:
     for names in (("a", "b"), ("b", "c")):
         files = [f"{name}.parquet" for name in names]

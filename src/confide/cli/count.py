@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
     console,
     noise_lines,
@@ -134,6 +135,7 @@ def count(  # noqa: PLR0913 - one argument an option
     for note in notes:
         warn(note)
     warn_of_mixture(known)
+    warn_over_limit(heading)
     if request.by and not str(output).lower().endswith((".parquet", ".pq")):
         warn(f"{output} is CSV: confide estimate takes its groups together. Write .parquet for an estimate of each.")
     warn_of_values(columns, account.source, contract)
@@ -165,7 +167,15 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
         record = {"reports": sums.people, "distinct": sums.rows, "output": str(output), "by": list(heading.by)}
         tally = {"read": rows.read, "accepted": rows.accepted, "rejected": rows.total_rejected, "reasons": rejected}
         known = origin.record | {"notes": unknown}
-        show_json(record | {"groups": groups if heading.by else None, "rows": tally, "origin": known})
+        show_json(
+            record
+            | {
+                "groups": groups if heading.by else None,
+                "rows": tally,
+                "origin": known,
+                "repetition": repetition_record(heading),
+            }
+        )
         return
     is_piped = str(output) == "-"
     say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
@@ -174,6 +184,7 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
         *noise_lines(origin, unknown),
+        *promise_line(heading),
         ("Distinct", f"{sums.rows:,} {distinct}"),
     ]
     pairs += [("Groups", f"{groups:,}, by {', '.join(heading.by)}")] if heading.by else []

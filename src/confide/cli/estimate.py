@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, Lattice
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
+from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
     console,
     fit_line,
@@ -60,6 +61,7 @@ from confide.estimates import Estimate
 from confide.explanations import WHEN_ENDED_EARLY
 from confide.files import (
     Account,
+    Heading,
     Rows,
     estimate_csv,
     estimate_record,
@@ -211,15 +213,21 @@ def estimate(  # noqa: PLR0913 - one argument an option
         record = estimate_record(contract, counts, outcome, found.band, found.answers)
         true_rows_record = None if found.truth is None else found.truth.record
         rows = {"rows": gathered.account.record, "truth_rows": true_rows_record, "origin": gathered.origin}
-        show_json(record | rows)
+        show_json(record | rows | {"repetition": repetition_record(_heading(contract, gathered))})
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     _warn_of_ending(outcome.estimate)
+    warn_over_limit(_heading(contract, gathered))
     if as_json:
         note_poor_fit(fit, as_json=True)
     end_strictly(fit, strict=strict)
+
+
+def _heading(survey: Survey, gathered: ReportInput) -> Heading:
+    """Return the metadata of counts; of a file of reports, what counts of it would have."""
+    return gathered.heading or Heading((survey,), (), gathered.account)
 
 
 def _warn_of_ending(answer: Estimate) -> None:
@@ -314,13 +322,22 @@ def _render(
         return estimate_csv(survey, outcome.estimate, asked.band)
     if path.suffix.lower() == ".json":
         record = estimate_record(survey, counts, outcome, asked.band, asked.answers)
-        return to_json(record | {"origin": gathered.origin}) + "\n"
+        repetition = repetition_record(_heading(survey, gathered))
+        return to_json(record | {"origin": gathered.origin, "repetition": repetition}) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.pages import estimate_page
 
-    notes = gathered.notes
-    return estimate_page(survey, counts, [outcome], truth=truth, band=asked.band, answers=asked.answers, notes=notes)
+    return estimate_page(
+        survey,
+        counts,
+        [outcome],
+        truth,
+        band=asked.band,
+        answers=asked.answers,
+        notes=gathered.notes,
+        files=_heading(survey, gathered).files,
+    )
 
 
 def _show_in_words(
@@ -341,6 +358,7 @@ def _show_in_words(
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
             *noise_lines(gathered.counts.origin, gathered.notes),
+            *promise_line(_heading(survey, gathered)),
             ("Method", repr(answer.method)),
             ("Status", f"{answer.status}: {answer.ending}"),
             *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),

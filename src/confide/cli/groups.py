@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
     TITLE,
     fit_line,
@@ -91,17 +92,18 @@ def estimate_each_group(counts: CountsFile, survey: Survey, method: Method, want
     answers = _ask(found, wanted)
     with progress("Testing the fit, and for differences"):
         fits, _ = found.fits, found.differences
-    contents = [_render(path, found, answers) for path in wanted.outputs]
+    contents = [_render(path, found, answers, counts) for path in wanted.outputs]
     for path, content in zip(wanted.outputs, contents, strict=True):
         write_text(path, content)
     if wanted.as_json:
-        show_json(groups_record(found, answers))
+        show_json(groups_record(found, answers) | {"repetition": repetition_record(counts.heading)})
         note_poor_fit(fits, as_json=True)
     else:
         _show(found, counts, answers, everything=wanted.everything)
         for path in wanted.outputs:
             say_exactly(f"Wrote {path}")
     _warn_of_endings(found, groups)
+    warn_over_limit(counts.heading)
     return fits
 
 
@@ -142,11 +144,12 @@ def _ask(found: SurveyGroups, wanted: Wanted) -> GroupAnswers:
         return GroupAnswers(questions, found.interval(level, progress=advance))
 
 
-def _render(path: Path, found: SurveyGroups, answers: GroupAnswers) -> str:
+def _render(path: Path, found: SurveyGroups, answers: GroupAnswers, counts: CountsFile) -> str:
     if path.suffix.lower() == ".csv":
         return groups_csv(found, answers)
     if path.suffix.lower() == ".json":
-        return to_json(groups_record(found, answers)) + "\n"
+        record = groups_record(found, answers) | {"repetition": repetition_record(counts.heading)}
+        return to_json(record) + "\n"
     from confide.pages import groups_page
 
     return groups_page(found, answers)
@@ -160,6 +163,7 @@ def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, eve
             ("Survey", found.survey.title),
             ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
             *noise_lines(found.origin),
+            *promise_line(counts.heading),
             ("Groups", f"{len(found):,}, by {', '.join(found.by)}"),
             ("Method", f"{found.first.method!r}, each group on its own"),
             ("Ended", told),

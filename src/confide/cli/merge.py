@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from confide.cli.terminal import noise_lines, say, show_json, show_pairs, warn, warn_of_mixture
+from confide.cli.repetition import describe_merged, repetition_record, warn_over_limit
+from confide.cli.terminal import noise_lines, say, show_json, show_pairs, warn_of_mixture
 from confide.cli.usage import AsJson, check_outputs
 from confide.counting import merge_files
 from confide.errors import InvalidParameterError
-from confide.files import Heading
-from confide.wording import counted, listed
+from confide.wording import counted
 
 EXAMPLES = (
     "confide merge north.parquet south.parquet -o country.parquet",
@@ -66,14 +66,13 @@ def merge(
         raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
     check_outputs([output], map(Path, counts))
     heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
-    if heading.is_over_limit:
-        warn(_over_limit(heading))
+    warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))
     if as_json:
         record = {"files": len(counts), "output": str(output), "surveys": len(heading.surveys), "by": list(heading.by)}
         rows = {"read": heading.rows.read, "accepted": heading.rows.accepted}
         known = heading.origin(heading.rows.people)
-        show_json(record | {"rows": rows, "origin": known.record, "repetition": _repetition_record(heading)})
+        show_json(record | {"rows": rows, "origin": known.record, "repetition": repetition_record(heading)})
         return
     say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
@@ -81,36 +80,3 @@ def merge(
     pairs += noise_lines(heading.origin(heading.rows.people))
     pairs += [("Promise of the survey", describe_merged(heading))]
     show_pairs(pairs)
-
-
-def describe_merged(heading: Heading) -> str:
-    """Return what is promised to a person who reported in each of the files that were added up."""
-    terms = list(dict.fromkeys(one.mechanism.guarantee.terms for one in heading.surveys))
-    if heading.files == 1:
-        return f"{terms[0]}, for one report of each person"
-    if heading.is_pooled:
-        return f"{listed(terms)}; to a person who reported in several of the {heading.files:,} files, their sum"
-    several = heading.survey.mechanism.guarantee.times(heading.files).terms
-    return (
-        f"{terms[0]} to a person who reported once; if one person reported in each of the {heading.files:,} files, "
-        f"the promise to that person is {several}, and such reports are not independent"
-    )
-
-
-def _over_limit(heading: Heading) -> str:
-    return (
-        f"{counted(heading.most_reports, 'file')} may hold as many reports of one person, and the survey allows "
-        f"{heading.limit}. The limit is broken unless the files are of different people."
-    )
-
-
-def _repetition_record(heading: Heading) -> dict[str, Any]:
-    promise = heading.survey.mechanism.guarantee
-    return {
-        "files": heading.files,
-        "guarantee_of_one_report": [str(one.mechanism.guarantee) for one in heading.surveys],
-        "guarantee_if_in_each_file": None if heading.is_pooled else str(promise.times(heading.files)),
-        "words": describe_merged(heading),
-        "limit": heading.limit,
-        "is_over_limit": heading.is_over_limit,
-    }

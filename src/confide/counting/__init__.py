@@ -190,6 +190,8 @@ class ReportInput:
         The columns of a CSV file of counts that were not read: they may tell groups apart.
     notes
         Which metadata are missing, or say nothing of what was read.
+    heading
+        The metadata of a file of counts, which says how many files of reports there are behind it; None of reports.
     """
 
     pool: Pool
@@ -197,6 +199,7 @@ class ReportInput:
     description: str
     unused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    heading: Heading | None = None
 
     @property
     def counts(self) -> Counts:
@@ -270,7 +273,7 @@ def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
         raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
     account = replace(file.heading.rows, source=str(path), is_counted=True)
     surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
-    return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}")
+    return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
 
 
 def _from_engine(

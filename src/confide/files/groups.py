@@ -196,11 +196,14 @@ class SurveyGroups(GroupEstimates):
         The columns that name a group.
     origin
         Where the noise of their reports comes from; the sum of what the counts know, if left out.
+    files
+        How many files of reports were counted together; one person may be in each of them.
     """
 
     survey: Survey
     by: tuple[str, ...]
     origin: Origin = field(default_factory=Origin)
+    files: int = 1
 
     def __post_init__(self) -> None:
         if not self.origin.total:
@@ -243,7 +246,7 @@ def estimate_file(
     if not pools:
         raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
     found = recover_pools(pools, method, progress)
-    return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin)
+    return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin, counts.heading.files)
 
 
 def ask_groups(

@@ -74,6 +74,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     band: Band | None = None,
     answers: Sequence[Interval] = (),
     notes: Sequence[str] = (),
+    files: int = 1,
 ) -> str:
     """Return one self-contained HTML document that shows estimates, what they rest on and how they were reached.
 
@@ -95,6 +96,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         What was asked of the first estimate, :meth:`confide.Estimate.query` and the like.
     notes
         Which metadata are missing, :attr:`confide.counting.ReportInput.notes`.
+    files
+        How many files of reports were counted together; one person may be in each of them.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -110,7 +113,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         mark_simulated(counts.origin),
         warn_poor_fit(fit),
         warn_not_identified(known),
-        state_promise(survey, counts.origin),
+        state_promise(survey, counts.origin, files),
         show_distributions(story),
         _show_certainty(story),
         _show_methods(story),

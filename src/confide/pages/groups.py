@@ -63,7 +63,7 @@ def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> st
         _differences(groups),
         _numbers(groups, answers),
         _pictures(groups, answers),
-        state_promise(survey, groups.origin),
+        state_promise(survey, groups.origin, groups.files),
     )
     return document(
         title=text(f"{survey.title}, by {' and '.join(groups.by)}"),

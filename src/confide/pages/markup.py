@@ -138,7 +138,7 @@ def mark_simulated(origin: Origin) -> str:
     return callout(f"{origin.in_short.capitalize()} reports", words)
 
 
-def state_promise(survey: Survey, origin: Origin) -> str:
+def state_promise(survey: Survey, origin: Origin, files: int = 1) -> str:
     """Return what a survey promises; to each person, where it is stated that each report was made so."""
     guarantee = survey.mechanism.guarantee
     words = str(guarantee)
@@ -152,7 +152,7 @@ def state_promise(survey: Survey, origin: Origin) -> str:
         "" if origin.is_secure else paragraph(f"That holds for reports with secure noise{doubt}."),
         bullets(explain_guarantee(survey)),
         note(FACTOR_MEANING) if is_bounded else "",
-        note(f"Repetition: {describe_repetition(survey).removesuffix('.')}.") if is_bounded else "",
+        note(f"Repetition: {describe_repetition(survey, files).removesuffix('.')}.") if is_bounded else "",
     )
 
 

@@ -17,7 +17,7 @@ are compared, so that these do not differ on its account.
 >>> ages = {"Oslo": range(30, 50), "Bern": range(30, 50), "Rome": range(40, 60)}
 >>> groups = {town: cf.tally(mechanism.privatize(list(span) * 100, rng=1)) for town, span in ages.items()}
 >>> found = differences({town: [(counts, mechanism)] for town, counts in groups.items()})
->>> found["Rome"].is_different, found["Rome"].scores[0] > 0
+>>> found["Rome"].is_different, bool(found["Rome"].scores[0] > 0)
 (True, True)
 """
 

@@ -65,7 +65,8 @@ def causes_of(tables: Tables, look: Look) -> tuple[str, ...]:
 def repetition_of(tables: Tables) -> tuple[float, str] | None:
     """Look for counts that are all multiples of one number: reports that were uploaded several times."""
     counts = tables.counts[tables.counts > 0]
-    if (counts != np.floor(counts)).any():
+    # Two or three counts that people typed are often round, and say nothing of an upload.
+    if counts.size < 5 or (counts != np.floor(counts)).any():
         return None
     times = int(np.gcd.reduce(counts.astype(np.int64)))
     chance = float(times) ** -float(counts.size)
