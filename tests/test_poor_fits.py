@@ -111,6 +111,7 @@ def test_pages_have_a_box_where_the_fit_is_bad_and_a_sentence_elsewhere() -> Non
     assert "<dt>Fit</dt><dd>fits</dd>" in good
     diagnosis = diagnosis_page(SURVEY, cf.diagnose(ALL_FIFTY, LINE))
     assert "<h2>These reports do not fit the survey</h2>" in diagnosis
+    assert diagnosis.count("These reports do not come from this mechanism") == 1  # in the box, and not once more above
     assert "<dt>Fit</dt><dd>does not fit</dd>" in diagnosis
 
 

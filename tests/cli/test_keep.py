@@ -261,6 +261,9 @@ def test_a_pipe_says_what_is_kept(call: Call) -> None:
         ("report", 2, ["'report' cannot be kept", "Rename it"]),
         ("city,city", 2, ["'city' is to be kept twice"]),
         ("citty", 4, ["no column 'citty'", "did you mean 'city'?", "--keep"]),
+        ("CITY", 4, ["no column 'CITY'", "did you mean 'city'?", "--keep"]),
+        ("", 2, ["--keep takes names of columns, such as city,week; got ''"]),
+        ("city,", 2, ["--keep takes names of columns, such as city,week; got 'city,'"]),
     ],
 )
 @pytest.mark.parametrize("form", ["csv", "parquet"])

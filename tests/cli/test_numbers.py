@@ -123,7 +123,7 @@ def test_what_is_no_amount(typed: str, cure: str) -> None:
         (("plan", "survey.toml", "--people", "9"), "--epsilon", "0,05", "Write 0.05"),
         (("plan", "survey.toml", "--people", "9"), "--target-emd", "0,5", "Write 0.5"),
         (("plan", "survey.toml", "--people", "9"), "--target-width", "1%", "Write 0.01"),
-        (("estimate", "survey.toml", "reports.csv"), "--interval", "95%", "Write 0.95"),
+        (("estimate", "survey.toml", "reports.csv"), "--interval", "95,5%", "Write 0.955"),
         (("estimate", "survey.toml", "reports.csv"), "--delta", "0,1", "Write 0.1"),
         (("estimate", "survey.toml", "reports.csv"), "--iteration-limit", "1.000", "Write 1 or 1000"),
         (("privatize", "survey.toml", "values.csv"), "--seed", "7.5", "whole number"),

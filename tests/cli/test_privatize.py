@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,16 @@ def test_json_is_all_there_is_on_standard_output(call: Call) -> None:
         "accepted": 200,
         "rejected": 0,
     }
+
+
+def test_an_output_has_an_ending_or_is_a_device(call: Call, folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    assert_refused(call("privatize", "survey.toml", "values.csv", "-o", "r"), 2, "r should end in .csv", "the format")
+    assert sorted(folder.iterdir()) == before
+    ending = call("privatize", "survey.toml", "values.csv", "-o", os.devnull)
+    assert ending.code == 0
+    assert f"{os.devnull} carries no metadata" in ending.err
+    assert "Standard output" not in ending.err
 
 
 def test_json_and_reports_do_not_mix(call: Call) -> None:

@@ -75,6 +75,15 @@ def test_nothing_told_is_said_with_how_near_it_comes() -> None:
     assert f"only within {points(error_of(found.not_told))}" in found.sentences[0]
 
 
+def test_an_error_is_within_the_points_that_are_said() -> None:
+    shares = np.concatenate([np.geomspace(1e-6, 1, 3001), np.arange(1, 100) / 100])
+    said = np.array([float(points(share).split()[0]) for share in shares])
+    assert np.all(said >= 100 * shares * (1 - 1e-8))
+    assert np.all(said <= 100 * shares * 1.1000001)
+    assert [points(place / 100) for place in (5, 7, 29, 57)] == ["5 points", "7 points", "29 points", "57 points"]
+    assert (points(0.8089 - 0.5045), points(1.0)) == ("31 points", "100 points")
+
+
 def test_five_points_say_nothing_of_values_that_hold_two() -> None:
     """A hundred values of one percent each: all intervals are narrow, and none is told."""
     mechanism = cf.RandomizedResponse(cf.Categories([f"v{place}" for place in range(100)]), 5.0)
@@ -83,7 +92,7 @@ def test_five_points_say_nothing_of_values_that_hold_two() -> None:
     assert error_of(found.worst) < 0.05
     assert found.width is None
     assert found.within < 0.02
-    assert "half of what the fullest holds" in found.sentences[0]
+    assert "half of what the fullest holds, and less than the 5 points asked for" in found.sentences[0]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def count(  # noqa: PLR0913 - one argument an option
     A file that is byte for byte another one is refused too.
     """
     contract, paths = load_survey(survey), reports or []
-    request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names(by))
+    request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names("--by", by))
     if show_sql:
         say_exactly(plan_query(paths, request).explained_text)
         return

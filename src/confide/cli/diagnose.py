@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from confide.cli.numbers import as_share
 from confide.cli.terminal import (
     console,
     noise_lines,
@@ -97,7 +98,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         ),
     ] = "5%",
     interval: Annotated[
-        float, typer.Option(metavar="LEVEL", help="How often intervals are to hold the truth.")
+        float,
+        typer.Option(parser=as_share, metavar="LEVEL", help="How often intervals are to hold the truth, 0.95 or 95%."),
     ] = USUAL_LEVEL,
     html: Annotated[
         Path | None,
@@ -121,7 +123,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)
     check_outputs([*outputs, rejects], [survey, reports])
-    near = read_share("--error", error)
+    near = read_share("--error", error, "0.05 or 5%")
     check_level("--interval", interval)
     contract = load_survey(survey)
     if contract.alphabet.is_finite:

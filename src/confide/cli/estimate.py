@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
 from confide.cli.groups import Wanted, estimate_each_group
-from confide.cli.numbers import as_amount, as_count
+from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
     console,
@@ -129,9 +129,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
     interval: Annotated[
         float | None,
         typer.Option(
-            parser=as_amount,
+            parser=as_share,
             metavar="LEVEL",
-            help="Also give intervals that hold the truth this often, such as 0.95: in the table, as columns low and "
+            help="Also give intervals that hold the truth this often, 0.95 or 95%: in the table, as columns low and "
             "high of a CSV file, and as a band in the page.",
             show_default=False,
         ),

@@ -71,6 +71,16 @@ def as_amount(typed: str | float) -> float:
     raise _refusal(typed, "a number is needed, such as 0.05 or 5e-2")
 
 
+def as_share(typed: str | float) -> float:
+    """Return a share as it was typed, as an amount or in percent; whether it lies between 0 and 1 is not looked at.
+
+    >>> as_share("0.95"), as_share("95%")
+    (0.95, 0.95)
+    """
+    percent = _PERCENT.fullmatch(str(typed).strip())
+    return as_amount(typed) if percent is None or "," in percent[1] else float(Decimal(percent[1]) / 100)
+
+
 def _refusal(typed: object, why: str) -> typer.BadParameter:
     """Return the refusal of a text; typer puts the option's name in front."""
     return typer.BadParameter(f"{str(typed)!r}: {why}.")

@@ -41,6 +41,7 @@ from confide.plans.records import (
     width_meaning,
 )
 from confide.plans.rivals import ALL, promise, with_epsilon, within
+from confide.plans.simulations import FEWEST_REPEATS
 from confide.surveys import Survey, load_survey
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def plan(  # noqa: PLR0913 - one argument an option
         typer.Option(
             parser=as_count,
             metavar="N",
-            help="Simulated surveys for each setting; more make it surer. "
+            help=f"Simulated surveys for each setting, at least {FEWEST_REPEATS}; more make it surer. "
             f"[default: {REPEATS}, or {SHAPE_REPEATS} for each shape]",
             show_default=False,
         ),

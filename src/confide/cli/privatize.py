@@ -42,7 +42,7 @@ SEEDED = (
     "nobody."
 )
 
-NO_METADATA = "Standard output carries no metadata: whoever reads these reports cannot know how they were made."
+NO_METADATA = "carries no metadata: whoever reads these reports cannot know how they were made."
 
 
 def privatize(  # noqa: PLR0913 - one argument an option
@@ -111,7 +111,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
             output,
             contract,
             column or (),
-            keep=split_names(keep),
+            keep=split_names("--keep", keep),
             keep_order=keep_order,
             seed=seed,
             rejects=rejects,
@@ -120,7 +120,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
     for text in _warnings(done, seed):
         warn(text)
     if has_no_name(output):
-        say(NO_METADATA, stderr=True)
+        say(f"{'Standard output' if str(output) == '-' else output} {NO_METADATA}", stderr=True)
     _summarize(contract, done, output, seed=seed, as_json=as_json)
 
 

@@ -139,7 +139,7 @@ def choose_statistics(
     return list(dict.fromkeys(asked))
 
 
-def read_share(option: str, text: str) -> float:
+def read_share(option: str, text: str, example: str = "0.9 or 90%") -> float:
     """Read a share between 0 and 1, written as such or in percent.
 
     >>> read_share("--quantile", "0.9"), read_share("--quantile", "90%")
@@ -151,7 +151,7 @@ def read_share(option: str, text: str) -> float:
     except ValueError:
         share = math.nan
     if not 0 < share < 1:
-        raise InvalidParameterError(f"{option} takes a share between 0 and 1, such as 0.9 or 90%; got {text!r}.")
+        raise InvalidParameterError(f"{option} takes a share between 0 and 1, such as {example}; got {text!r}.")
     return share
 
 
@@ -168,13 +168,16 @@ def _require_numbers(alphabet: Alphabet, name: str) -> None:
         )
 
 
-def split_names(names: list[str] | None) -> tuple[str, ...]:
+def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
     """Return names that were given one by one, or with commas between them.
 
-    >>> split_names(["city,week", "sex"])
+    >>> split_names("--keep", ["city,week", "sex"])
     ('city', 'week', 'sex')
     """
-    return tuple(name.strip() for one in names or () for name in one.split(",") if name.strip())
+    for one in names or ():
+        if not all(name.strip() for name in one.split(",")):
+            raise InvalidParameterError(f"{option} takes names of columns, such as city,week; got {one!r}.")
+    return tuple(name.strip() for one in names or () for name in one.split(","))
 
 
 def choose_method(name: str) -> Method:

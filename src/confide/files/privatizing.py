@@ -15,7 +15,7 @@ from confide.alphabets import Values
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.metadata import Order
 from confide.files.reading import Rows, read_value_batches
-from confide.files.report_files import ReportSink, report_sink
+from confide.files.report_files import ReportSink, has_no_name, report_sink
 from confide.files.rows import Account
 from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of
 from confide.files.shuffling import Columns, Shuffler, folder_beside
@@ -116,8 +116,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     cure
         What to tell about such rows.
     """
-    _require_ending(values, INPUTS)
-    _require_ending(output, OUTPUTS)
+    _require_ending(values, INPUTS, may_lack_one=True)
+    _require_ending(output, OUTPUTS, may_lack_one=has_no_name(output))
     _check_kept(keep, survey)
     account, groups = Account(source=name_of(str(values))), _Groups(keep)
     generator = None if seed is None else np.random.default_rng(seed)
@@ -185,10 +185,10 @@ def _check_kept(keep: Sequence[str], survey: Survey) -> None:
             )
 
 
-def _require_ending(path: str | Path, endings: Sequence[str]) -> None:
+def _require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bool) -> None:
     """Refuse a name that promises another format. Streams and devices have no ending, and are CSV."""
     name = Path(path).name.lower()
-    if Path(name).suffix and not name.endswith(tuple(endings)):
+    if not (may_lack_one and not Path(name).suffix) and not name.endswith(tuple(endings)):
         raise InvalidParameterError(f"{path} should end in {', '.join(endings)}: the ending names the format.")
 
 

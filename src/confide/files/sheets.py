@@ -186,7 +186,10 @@ def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE
 
 def _no_column(source: str, header: Sequence[str], wanted: Sequence[tuple[str, ...]], cure: str = COLUMN_CURE) -> str:
     told = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in wanted))
-    close = [one for names in wanted for name in names for one in difflib.get_close_matches(name, header, n=1)]
+    # Capitals are a slip like any other: CITY is close to city.
+    known = {one.lower(): one for one in reversed(header)}
+    tried = [name.lower() for names in wanted for name in names]
+    close = [known[one] for name in tried for one in difflib.get_close_matches(name, list(known), n=1)]
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     return f"{source} has no column {told}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
 

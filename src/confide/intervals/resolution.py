@@ -12,6 +12,7 @@ halved until one is not told, and bisected from there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -122,7 +123,8 @@ class Resolution:
 
     def _told(self) -> Iterable[str]:
         within = f"within {points(self.within)} at {percent(self.level)}"
-        half = "" if self.within >= self.error else ", half of what the fullest holds"
+        asked = f"less than the {points(self.error)} asked for, which would say nothing of such windows"
+        half = "" if self.within >= self.error else f" (half of what the fullest holds, and {asked})"
         if self.least_known is not None:
             told = f"{self.windows} {within}{half}: {_in_words(self.least_known)}, at worst"
             yield f"These reports tell the shares of {told}."
@@ -138,12 +140,14 @@ class Resolution:
 
 
 def points(share: float) -> str:
-    """Return a share in percentage points.
+    """Return a share in percentage points, rounded up: an error is within it.
 
-    >>> points(0.05), points(0.01), points(0.00123)
-    ('5 points', '1 point', '0.12 points')
+    >>> points(0.05), points(0.01), points(0.00123), points(0.304)
+    ('5 points', '1 point', '0.13 points', '31 points')
     """
-    number = f"{100 * share:.2g}"
+    digits = 1 - math.floor(math.log10(100 * share)) if share > 0 else 0
+    # A little less, so that 5 points, which float64 may hold as a little more, stay 5.
+    number = f"{math.ceil(100 * share * 10.0**digits * (1 - 1e-9)) / 10.0**digits:.3g}"
     return f"{number} {'point' if number == '1' else 'points'}"
 
 

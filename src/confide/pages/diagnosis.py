@@ -98,8 +98,9 @@ def diagnosis_page(
     '<!DOCTYPE html>'
     """
     told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
+    is_bad = diagnosis.fit is not None and diagnosis.fit.is_bad
     parts = (
-        section("What these reports tell", bullets(told[1:]), _windows(survey, diagnosis)) if told else "",
+        section("What these reports tell", bullets(told[1 + is_bad :]), _windows(survey, diagnosis)) if told else "",
         _queries(answers),
         groups,
         _residuals(diagnosis),
@@ -112,7 +113,7 @@ def diagnosis_page(
     )
     return document(
         title=text(f"Can this answer be right? {survey.title}"),
-        summary=text(told[0] if told else words[0]),
+        summary=text(_lede(diagnosis, told or words)),
         facts=_facts(diagnosis),
         body="\n".join(
             [
@@ -123,6 +124,12 @@ def diagnosis_page(
         ),
         footer=_provenance(survey, diagnosis, notes),
     )
+
+
+def _lede(diagnosis: Diagnosis, words: Sequence[str]) -> str:
+    """Return the first sentence; of reports that fit badly the box below it says the rest."""
+    fit = diagnosis.fit
+    return words[0] if fit is None or not fit.is_bad else f"The fit of these reports: {fit.verdict}. {words[1]}"
 
 
 def _facts(diagnosis: Diagnosis) -> str:
