@@ -137,7 +137,9 @@ def test_groups_in_csv_are_taken_together_and_it_says_so(call: Call, folder: Pat
     (folder / "g.csv").write_text("town,report\n" + "Oslo,3\nRome,4\n" * 20)
     assert "takes its groups together" in call("count", "survey.toml", "g.csv", "-o", "c.csv", "--by", "town").err
     assert "town of c.csv is not used" in call("estimate", "survey.toml", "c.csv").err
-    assert call("count", "survey.toml", "g.csv", "-o", "plain.csv").err == ""
+    told = " ".join(call("count", "survey.toml", "g.csv", "-o", "plain.csv").err.split())
+    assert "plain.csv is CSV, and such counts carry neither the survey nor how the reports were made" in told
+    assert "groups" not in told
     assert "not used" not in call("estimate", "survey.toml", "plain.csv").err
 
 
