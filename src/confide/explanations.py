@@ -139,8 +139,10 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
     """
     guarantee, most = survey.mechanism.guarantee, survey.most_reports
     if files > 1:
-        broken = f". The survey allows {most:,}: the limit is broken unless the files are of different people"
-        return describe_files(survey, files) + ("" if most is None or files <= most else broken)
+        told = describe_files(survey, files)
+        if most is None or files <= most:
+            return told
+        return f"{told}. The survey allows {most:,}: the limit is broken unless the files are of different people"
     once, twice = guarantee.terms, guarantee.times(2).terms
     if most is None:
         return (

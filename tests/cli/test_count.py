@@ -137,7 +137,9 @@ def test_groups_in_csv_are_taken_together_and_it_says_so(call: Call, folder: Pat
     (folder / "g.csv").write_text("town,report\n" + "Oslo,3\nRome,4\n" * 20)
     assert "takes its groups together" in call("count", "survey.toml", "g.csv", "-o", "c.csv", "--by", "town").err
     assert "town of c.csv is not used" in call("estimate", "survey.toml", "c.csv").err
-    assert call("count", "survey.toml", "g.csv", "-o", "plain.csv").err == ""
+    told = " ".join(call("count", "survey.toml", "g.csv", "-o", "plain.csv").err.split())
+    assert "plain.csv is CSV, and such counts carry neither the survey nor how the reports were made" in told
+    assert "groups" not in told
     assert "not used" not in call("estimate", "survey.toml", "plain.csv").err
 
 
@@ -232,3 +234,28 @@ def test_messages_fit_what_was_asked(call: Call, folder: Path) -> None:
 def test_one_report_is_counted_in_the_singular(call: Call, folder: Path) -> None:
     (folder / "one.csv").write_text("report\n5\n")
     assert "1 different report\n" in call("count", "survey.toml", "one.csv", "-o", "one.parquet").out
+
+
+def test_links_in_a_circle_are_refused(call: Call, folder: Path) -> None:
+    for name in ("loop", "loop.csv", "loop.parquet"):
+        (folder / name).symlink_to(name)
+    (folder / "r.csv").write_text("report\n3\n")
+    for name in ("loop", "loop.csv", "loop.parquet"):
+        for arguments in (
+            ("estimate", "survey.toml", name),
+            ("diagnose", "survey.toml", name),
+            ("count", "survey.toml", name, "-o", "c.parquet"),
+            ("count", "survey.toml", "r.csv", name, "-o", "c.parquet"),
+            ("merge", name, "-o", "c.parquet"),
+            ("privatize", "survey.toml", name, "-o", "out.csv"),
+            ("estimate", "survey.toml", "r.csv", "--truth", name),
+        ):
+            ending = call(*arguments)
+            assert ending.code == 4, (arguments, ending.err)
+            assert name in ending.err
+    for arguments in (
+        ("count", "survey.toml", "r.csv", "-o", "loop.csv"),
+        ("privatize", "survey.toml", "values.csv", "-o", "loop.csv"),
+    ):
+        assert_refused(call(*arguments), 4, "'loop.csv' cannot be written: it is a link that leads in a circle")
+    assert (folder / "loop.csv").is_symlink()

@@ -141,6 +141,13 @@ def test_repetition_in_words() -> None:
     assert once.endswith("0.1 per year")
 
 
+@pytest.mark.parametrize(("most", "is_broken"), [(None, False), (3, False), (2, True)])
+def test_pages_say_what_several_files_cost(most: int | None, is_broken: bool) -> None:
+    page = state_promise(cf.Survey(YEARS, most_reports=most), cf.Origin(secure=5), 3)
+    assert "in each of the 3 files, the promise to that person is 0.15 per year" in page
+    assert ("The survey allows 2: the limit is broken" in page) is is_broken
+
+
 def test_pages_say_what_repetition_costs() -> None:
     page = state_promise(cf.Survey(YEARS, most_reports=30), cf.Origin(secure=5))
     assert "Repetition: one report: 0.05 per year; 30 reports of one person" in page

@@ -353,6 +353,30 @@ def test_links_have_the_companion_of_their_file(tmp_path: Path) -> None:
     assert not companion_of(tmp_path / "nothing.csv").exists()
 
 
+def test_whatever_replaces_reports_removes_their_companion(tmp_path: Path) -> None:
+    """Also one beside a link; another program's is left alone."""
+    path, link = made(tmp_path, "r.csv"), tmp_path / "link.csv"
+    cf.files.write_text(path, "report\n3\n")
+    assert not companion_of(path).exists()
+    assert READERS["read_reports"](path, AGES).total == 1
+    link.symlink_to(made(tmp_path, "r.csv"))
+    beside = tmp_path / "link.csv-metadata.json"
+    beside.write_bytes(companion_of(path).read_bytes())
+    cf.write_reports(link, AGES.mechanism.privatize([3, 4]), AGES)
+    assert not beside.exists()
+    assert READERS["read_reports"](link, AGES).origin.is_secure
+    companion_of(path).write_text('{"@context": "http://www.w3.org/ns/csvw"}')
+    cf.files.write_text(path, "report\n3\n")
+    assert companion_of(path).exists()
+
+
+def test_the_companion_of_another_file_says_nothing_of_the_survey(tmp_path: Path) -> None:
+    path, other = made(tmp_path, "r.csv"), made(tmp_path, "w.csv", OTHER)
+    companion_of(path).write_bytes(companion_of(other).read_bytes())
+    with pytest.raises(DataFileError, match=r"r\.csv is not the file that .* describes.*swapped"):
+        count(path, AGES)
+
+
 def test_a_second_run_replaces_both(tmp_path: Path) -> None:
     for seed in (None, 1, None):
         path = made(tmp_path, "r.csv", rng=seed)

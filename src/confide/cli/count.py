@@ -136,8 +136,10 @@ def count(  # noqa: PLR0913 - one argument an option
         warn(note)
     warn_of_mixture(known)
     warn_over_limit(heading)
-    if request.by and not str(output).lower().endswith((".parquet", ".pq")):
-        warn(f"{output} is CSV: confide estimate takes its groups together. Write .parquet for an estimate of each.")
+    if not str(output).lower().endswith(".parquet"):
+        grouped = " confide estimate takes its groups together." if request.by else ""
+        lost = "neither the survey nor how the reports were made"
+        warn(f"{output} is CSV, and such counts carry {lost}.{grouped} Write .parquet, which carries all that.")
     warn_of_values(columns, account.source, contract)
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"

@@ -31,6 +31,7 @@ from confide.errors import (
 from confide.estimates import Estimate
 from confide.files import REPORT_COLUMN, Reject, check_writable
 from confide.files.metadata import SUFFIX
+from confide.files.sheets import resolved
 from confide.intervals import Interval
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import as_weights
@@ -210,12 +211,12 @@ def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> Non
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse outputs that cannot be written, or that are one of the inputs, before any work is done."""
-    read = {one.resolve() for one in inputs if one is not None and str(one) != "-"}
+    read = {resolved(one) for one in inputs if one is not None and str(one) != "-"}
     written: set[Path] = set()
     for output in outputs:
         if output is None or str(output) == "-":
             continue
-        place = output.resolve()
+        place = resolved(output)
         if place in read:
             raise InvalidParameterError(f"{output} is also an input, which writing would destroy. Name another output.")
         if place in written:

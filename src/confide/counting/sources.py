@@ -120,7 +120,7 @@ def refuse_repeated(files: Sequence[str]) -> None:
             known = listed(list(dict.fromkeys(names)))
             also = f" (as {known})" if len(set(names)) > 1 else ""
             raise DataFileError(
-                f"{Path(names[0]).resolve()} is named {len(names)} times{also}; its people would be counted as often. "
+                f"{sheets.resolved(names[0])} is named {len(names)} times{also}; its people would be counted as often. "
                 f"Name it once."
             )
 
@@ -160,7 +160,7 @@ def _identity(file: str) -> object:
     with contextlib.suppress(OSError):
         found = Path(file).stat()
         return found.st_dev, found.st_ino
-    return Path(file).resolve()
+    return sheets.resolved(file)
 
 
 def _expand(path: str) -> FoundFiles:

@@ -6,6 +6,7 @@ A Parquet file carries them under a key of its own. Beside CSV and JSON lines th
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from urllib.parse import quote
 from confide.alphabets import Alphabet
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.files.rows import fields_of, name_columns
-from confide.files.sheets import JSON_LINES, PARQUET, explained, parquet_explained, require
+from confide.files.sheets import JSON_LINES, PARQUET, explained, parquet_explained, require, resolved
 from confide.mechanisms import Mechanism
 from confide.origins import Noise, Origin
 from confide.surveys import Survey, parse_survey
@@ -102,13 +103,14 @@ class Metadata:
         """The names of the columns of a report."""
         return tuple(name for name, _ in self.columns)
 
+    def is_of(self, survey: Survey | Mechanism) -> bool:
+        """Whether these are reports of this survey, or of this mechanism, which knows nothing of limits."""
+        return self._is_by(survey) if isinstance(survey, Mechanism) else self.fingerprint == survey.fingerprint
+
     def require(self, survey: Survey | Mechanism, name: str) -> None:
         """Refuse reports that were made under another survey than this one, or by another mechanism."""
-        if isinstance(survey, Mechanism):  # which knows nothing of limits
-            contract, is_same = Survey(survey), self._is_by(survey)
-        else:
-            contract, is_same = survey, self.fingerprint == survey.fingerprint
-        if not is_same:
+        contract = Survey(survey) if isinstance(survey, Mechanism) else survey
+        if not self.is_of(survey):
             alike = " The mechanisms are the same; other settings, such as [limits], differ."
             raise DataFileError(
                 f"{name} was made under another survey: {self.fingerprint}, with {self.mechanism}. This one is "
@@ -206,9 +208,21 @@ def companion_of(path: str | Path) -> Path:
     place = Path(path)
     beside = place.with_name(place.name + SUFFIX)
     if place.is_symlink() and not beside.exists():
-        real = place.resolve()
+        real = resolved(place)
         return real.with_name(real.name + SUFFIX)
     return beside
+
+
+def drop_companions(path: str | Path, *, is_new: bool = False) -> None:
+    """Remove the companions of a file that was replaced, for they describe the old one; another program's are kept.
+
+    Where the new one `is_new` too, it takes the place of the old one by itself, and only one beside a link is removed.
+    """
+    own = companion_of(resolved(path))
+    for place in {companion_of(path), own} - ({own} if is_new else set()):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            if KEY in json.loads(place.read_bytes()):
+                place.unlink()
 
 
 def is_companion(path: str | Path) -> bool:
@@ -290,8 +304,9 @@ class Traces:
     def of(cls, paths: Iterable[str], survey: Survey | Mechanism, titles: dict[str, str] | None = None) -> Traces:
         """Read the metadata of files, and refuse those of another survey and those that were changed since."""
         found = [((titles or {}).get(path, path), path, read_metadata(path)) for path in paths]
-        for name, _, known in found:
-            if known is not None:
+        for name, path, known in found:
+            if known is not None and not known.is_of(survey):
+                known.check(path, name)  # another file's metadata say nothing of the survey of this one
                 known.require(survey, name)
         for name, path, known in found:
             if known is not None:

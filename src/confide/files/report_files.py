@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from confide.alphabets import Values
 from confide.errors import InvalidParameterError
 from confide.files.metadata import PARQUET_KEY, Metadata, Order, companion_of
-from confide.files.sheets import JSON_LINES, PARQUET, STANDARD_STREAM, require
+from confide.files.sheets import JSON_LINES, PARQUET, STANDARD_STREAM, require, resolved
 from confide.files.writing import csv_text, report_columns, warn_simulated, whole_file
 from confide.origins import Noise, noise_of
 from confide.sampling import SecureBits, permutation
@@ -129,12 +129,12 @@ def report_sink(
         # The companion is entered first and so gets its name last, a moment after the file that it describes. Whatever
         # comes between, the digest says that an old companion and a new file do not belong together.
         has_companion = not has_no_name(path) and not str(path).lower().endswith(PARQUET)
-        beside = closing.enter_context(whole_file(companion_of(Path(path).resolve()))) if has_companion else None
-        stream = _Watched(closing.enter_context(whole_file(path)))
+        beside = closing.enter_context(whole_file(companion_of(resolved(path)))) if has_companion else None
+        stream = _Watched(closing.enter_context(whole_file(path, has_companion=has_companion)))
         with _open_sink(str(path).lower(), stream, facts) as sink:
             yield sink
         if beside is not None:
-            beside.write(sink.facts.companion(Path(path).resolve().name).encode())
+            beside.write(sink.facts.companion(resolved(path).name).encode())
             beside.flush()  # a full disk is noticed here, before either has its name
 
 

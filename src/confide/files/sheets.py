@@ -8,6 +8,7 @@ import difflib
 import importlib
 import io
 import itertools
+import os
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -345,6 +346,11 @@ def opened(path: str) -> Iterator[TextIO]:
     else:
         with Path(path).open(encoding="utf-8-sig", newline="") as stream:
             yield stream
+
+
+def resolved(path: str | Path) -> Path:
+    """Return a path without links. Where links lead in a circle, Path.resolve ends in an error of its own kind."""
+    return Path(os.path.realpath(path))
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Values
 from confide.errors import DataFileError
-from confide.files.sheets import STANDARD_STREAM, require
+from confide.files.sheets import STANDARD_STREAM, require, resolved
 from confide.origins import mark, noise_of
 from confide.sampling import BUCKETS, Bits, as_bits, permutation, scatter
 
@@ -175,7 +175,7 @@ class Shuffler:
 
 def folder_beside(output: str | Path) -> Path | None:
     """Return the folder of an output, where there is room for reports; None for streams and devices."""
-    place = Path(output).resolve()
+    place = resolved(output)
     is_stream = str(output) == STANDARD_STREAM or (place.exists() and not place.is_file())
     return None if is_stream else place.parent
 

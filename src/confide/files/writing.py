@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import gzip
 import io
 import os
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, Values
 from confide.alphabets.numerals import parse_real
 from confide.errors import DataFileError, SimulatedReportsWarning
+from confide.files.metadata import drop_companions
 from confide.files.rows import Reject
-from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM, resolved
 from confide.surveys import Survey
 
 REJECT_COLUMNS = ("file", "line", "text", "reason")
@@ -91,11 +93,12 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+def whole_file(path: str | Path, mode: int = 0o666, *, has_companion: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing that stands under its name when it is complete, and not before.
 
     Whatever ends the work early, a full disk or a kill, there is either the old file or none. Standard output, ``-``,
     gets everything at the end or nothing. A file that is there keeps its mode; a new one has `mode`, less the umask.
+    A companion that described the old file goes, unless the new one `has_companion` that takes its place.
     """
     check_writable(path)
     try:
@@ -104,8 +107,9 @@ def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[BinaryIO]:
                 yield stream
                 _copy_to_standard_output(stream)
         else:
-            with _written_aside(Path(path).resolve(), mode) as stream:
+            with _written_aside(resolved(path), mode) as stream:
                 yield stream
+            drop_companions(path, is_new=has_companion)
     except BrokenPipeError:
         raise  # whoever read it has seen enough: that is no fault of the file, and the command line ends it quietly
     except OSError as error:
@@ -120,7 +124,12 @@ def check_writable(path: str | Path) -> None:
         return
     if place.is_dir():
         raise DataFileError(f"{str(path)!r} is a folder; name a file in it, such as {str(place / 'output.csv')!r}.")
-    if not place.resolve().parent.is_dir():
+    try:
+        place.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataFileError(f"{str(path)!r} cannot be written: it is a link that leads in a circle.") from None
+    if not resolved(place).parent.is_dir():
         raise DataFileError(f"There is no folder {str(place.parent)!r} to write {place.name!r} into. Make it first.")
 
 
