@@ -216,7 +216,7 @@ def test_a_column_that_tells_the_values_is_refused(call: Call, folder: Path, nam
     before = sorted(folder.iterdir())
     ending = call("privatize", "survey.toml", f"p.{form}", "--keep", "town,other", "-o", "r.csv")
     if is_refused:
-        assert_refused(ending, 4, "Column 'other'", "tells the value of", "400 people", "make it coarser")
+        assert_refused(ending, 4, "Column 'other'", "tells the value outright", "400 people", "make it coarser")
         assert sorted(folder.iterdir()) == before
     else:
         assert ending.code == 0

@@ -245,6 +245,13 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
+def test_a_companion_that_is_a_list_is_refused_in_plain_words(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("report\n1\n")
+    (tmp_path / "r.csv-metadata.json").write_text("[1]")
+    with pytest.raises(DataFileError, match="it is not made of names and what they stand for"):
+        read_metadata(tmp_path / "r.csv")
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_companions_are_refused(tmp_path: Path, damage: str) -> None:
     path = made(tmp_path, "r.csv", rng=1)

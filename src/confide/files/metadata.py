@@ -264,6 +264,9 @@ def _parse(content: bytes, place: str, key: str | None = None) -> Metadata | Non
         return Metadata.from_record(record)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         told = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        # Python's words for a list or a number where names are looked for say nothing to whoever reads a file.
+        is_other = isinstance(error, TypeError) and not content.lstrip().startswith(b"{")
+        told = "it is not made of names and what they stand for" if is_other else told
         reason = told.partition("\n")[0].removesuffix(".")
         cure = "" if key is None else " Or delete it: nothing is then known of how the reports were made."
         raise DataFileError(

@@ -279,9 +279,9 @@ class _Telling:
             return
         raise DataFileError(
             f"{'Column' if len(self._names) == 1 else 'Columns'} {listed([repr(name) for name in self._names])} of "
-            f"{source} cannot be kept: what stands there tells the value of {shared - exceptions:,} of "
-            f"{counted(shared, 'person')}, and would be published beside the noise that is to hide it. Leave out what "
-            f"goes with the value, or make it coarser."
+            f"{source} cannot be kept: people with the same there have the same value, {shared - exceptions:,} of "
+            f"{counted(shared, 'person')} who share it. A copy or a code tells the value outright, and of anything "
+            f"else their noise averages out. Leave out what goes with the value, or make it coarser."
         )
 
 

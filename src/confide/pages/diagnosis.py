@@ -48,6 +48,7 @@ from confide.pages.markup import (
 from confide.pages.pictures import arrange, show_key
 from confide.pages.story import describe_ends, summarise_reports
 from confide.surveys import Survey
+from confide.theory.fit import FitVerdict
 from confide.theory.verdicts import Verdict, labels_in, without_labels
 
 # Values up to which the lowest and highest shares are drawn, and classes that are listed; --json has all of them.
@@ -129,7 +130,10 @@ def diagnosis_page(
 def _lede(diagnosis: Diagnosis, words: Sequence[str]) -> str:
     """Return the first sentence; of reports that fit badly the box below it says the rest."""
     fit = diagnosis.fit
-    return words[0] if fit is None or not fit.is_bad else f"The fit of these reports: {fit.verdict}. {words[1]}"
+    if fit is None or not fit.is_bad:
+        return words[0]
+    badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
+    return f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
 
 
 def _facts(diagnosis: Diagnosis) -> str:
