@@ -43,7 +43,7 @@ from confide.files.reading import csv_batches
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import COUNT_COLUMN, Request, parquet_explained, require
 from confide.origins import Origin
-from confide.wording import counted
+from confide.wording import counted, name_some
 
 MEMORY = "400MB"
 """DuckDB's limit on its memory; what does not fit is set down in a temporary folder."""
@@ -327,7 +327,7 @@ def merge_files(
             f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
             f"allows {merged.limit}. Merge without --strict if they are of different people."
         )
-    with _connection(MEMORY) as connection, _merging_explained():
+    with _connection(MEMORY) as connection, _merging_explained(name_some(list(headings))):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
         _execute(connection, f"CREATE TEMP TABLE merged AS {_sum_query(headings, merged, list(surveys))}")
@@ -347,7 +347,7 @@ def _add_origins(headings: dict[str, Heading], marks: list[str]) -> tuple[Origin
 
 
 @contextlib.contextmanager
-def _merging_explained(what: str = "The counts") -> Iterator[None]:
+def _merging_explained(what: str) -> Iterator[None]:
     try:
         yield
     except require("duckdb").Error as error:

@@ -44,6 +44,10 @@ Format = Literal["csv", "parquet", "json"]
 JSON = (*JSON_LINES, ".json")
 """Suffixes of files with one JSON object a line, before .gz, where they are named one by one."""
 
+SMALLEST_COPY = 128
+"""Bytes from which on two files that are the same are taken for copies: some forty reports of two digits, which agree
+by chance in none of 10^40 pairs."""
+
 TEXTS = (".csv", ".tsv", *JSON_LINES)
 
 ENDINGS = (*TEXTS, *(f"{ending}.gz" for ending in TEXTS), *PARQUET)
@@ -131,10 +135,12 @@ def digest_sources(
     """Return the SHA-256 of files, as far as it is known, and refuse copies: their people would be counted twice.
 
     Metadata say it; of files without any it is taken where another one has as many bytes, for else there is no copy.
+    Files of a few rows may well be the same by chance, such as one file for each person: they are left alone.
     """
     known = {name: one.sha256 for name, one in traces.files if one is not None}
     sizes = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
-    shared = {size for size, times in Counter(sizes.values()).items() if times > 1 and size}
+    sizes = {path: size for path, size in sizes.items() if size >= SMALLEST_COPY}
+    shared = {size for size, times in Counter(sizes.values()).items() if times > 1}
     seen: dict[str, str] = {}
     for path, size in sizes.items():
         name = titles.get(path, path)
