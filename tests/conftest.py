@@ -28,7 +28,7 @@ settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_hea
 settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))
 
 
-CASES_OF_A_QUICK_RUN = 2
+CASES_OF_A_QUICK_RUN = 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --quick, leave out what is marked slow, docstrings, and all but the first cases of every test that has many.
+    """With --quick, leave out what is marked slow, docstrings, and all but the first case of every test.
 
     The laws run over every mechanism, channel and method: nine thousand cases of some nine hundred tests. A fault in
     shared code shows in the first of them; the rest is for `make test`.

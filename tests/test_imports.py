@@ -109,6 +109,7 @@ match m:
     assert {"Rappor", "Product", "Taxicab", "Laplace", "Geometric", "Exponential"} <= found
 
 
+@pytest.mark.slow
 def test_no_class_name_stands_for_two_things() -> None:
     files = Path(confide.__file__).parent.rglob("*.py")
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]

@@ -193,6 +193,7 @@ def test_the_exit_code_is_listed() -> None:
     assert "8  with --strict: the reports fit this mechanism poorly" in CliRunner().invoke(app, ["--help"]).output
 
 
+@pytest.mark.slow
 def test_answers_of_a_bad_fit_are_marked_in_the_terminal_and_on_the_page(
     files: tuple[str, str, str], tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def assert_bounded(channel: Channel, matrix: FloatArray, theta: FloatArray, weig
 
 
 @pytest.mark.parametrize("mechanism", LARGE, ids=repr)
+@pytest.mark.slow
 def test_errors_of_products_are_bounded(mechanism: Mechanism) -> None:
     channel = mechanism.channel
     matrix, (values, outputs) = channel.dense(), channel.shape
@@ -198,6 +199,7 @@ def random_channel(values: int, outputs: int, seed: int) -> Dense:
     data=st.data(),
     seed=st.integers(0, 99),
 )
+@pytest.mark.slow
 def test_embedded_channels_merge_rename_and_drop(
     values: int, outputs: int, kept: int, data: st.DataObject, seed: int
 ) -> None:

@@ -62,6 +62,7 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     assert record["extent"] == ("exact over all pairs" if is_listed else "exact by structure")
 
 
+@pytest.mark.slow
 def test_a_large_alphabet_is_audited_by_structure(call: Call, folder: Path) -> None:
     text = FINITE["truncated-geometric"].replace("high = 9", "high = 500000")
     (folder / "s.toml").write_text(text)

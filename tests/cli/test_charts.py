@@ -57,6 +57,7 @@ def test_lines_have_the_interval_of_their_values_together() -> None:
     assert together.low < found.distribution[2:5].sum() < together.high
 
 
+@pytest.mark.slow
 def test_answers_are_printed_from_low_to_high(call: Call) -> None:
     options = ("estimate", "survey.toml", "reports.csv", "--method", "ibu", "--query", "age >= 5")
     answer = call(*options, "--json").record["queries"][0]

@@ -17,6 +17,7 @@ pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]
 BAD = "report,town\n3,Oslo\nx,Rome\n4,Rome\n70,Oslo\n,Rome\n3,Oslo\n"
 
 
+@pytest.mark.slow
 def test_the_whole_path(call: Call, folder: Path) -> None:
     """Privatize, count, merge, estimate, as the README has it, and the same answer as from the reports themselves."""
     for seed, town in (("1", "north"), ("2", "south")):
@@ -118,6 +119,7 @@ def test_wrong_usage(call: Call, folder: Path, arguments: list[str], code: int, 
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_counts_of_another_survey_are_refused(call: Call, folder: Path) -> None:
     (folder / "other.toml").write_text(SURVEY.replace("1.0", "0.5"))
     assert call("count", "survey.toml", "reports.csv", "-o", "a.parquet").code == 0
@@ -133,6 +135,7 @@ def test_counts_of_another_survey_are_refused(call: Call, folder: Path) -> None:
     assert_refused(call("merge", "a.parquet", "-o", "c.csv"), 2, ".parquet")
 
 
+@pytest.mark.slow
 def test_groups_in_csv_are_taken_together_and_it_says_so(call: Call, folder: Path) -> None:
     (folder / "g.csv").write_text("town,report\n" + "Oslo,3\nRome,4\n" * 20)
     assert "takes its groups together" in call("count", "survey.toml", "g.csv", "-o", "c.csv", "--by", "town").err
@@ -143,6 +146,7 @@ def test_groups_in_csv_are_taken_together_and_it_says_so(call: Call, folder: Pat
     assert "not used" not in call("estimate", "survey.toml", "plain.csv").err
 
 
+@pytest.mark.slow
 def test_an_estimate_for_each_group(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     towns = ("Oslo", "Rome", "<Bern>")
@@ -180,6 +184,7 @@ def test_many_groups_by_the_default_are_said_to_take_long(
     assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet", "--method", "ibu").err
 
 
+@pytest.mark.slow
 def test_reports_in_other_formats_are_estimated_from(call: Call, folder: Path) -> None:
     parquet.write_table(pyarrow.table({"report": [3, 4, 3, 70]}), "r.parquet")
     (folder / "r.jsonl").write_text('{"report": 3}\n{"report": 4}\n{"report": 3}\n')
@@ -236,6 +241,7 @@ def test_one_report_is_counted_in_the_singular(call: Call, folder: Path) -> None
     assert "1 different report\n" in call("count", "survey.toml", "one.csv", "-o", "one.parquet").out
 
 
+@pytest.mark.slow
 def test_links_in_a_circle_are_refused(call: Call, folder: Path) -> None:
     for name in ("loop", "loop.csv", "loop.parquet"):
         (folder / name).symlink_to(name)

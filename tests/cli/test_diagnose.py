@@ -97,6 +97,7 @@ def test_unbounded_values(call: Call, folder: Path, name: str) -> None:
     assert_refused(call("diagnose", "s.toml", "--query", "row == 1"), 2, "is unbounded")
 
 
+@pytest.mark.slow
 def test_the_page_is_self_contained(call: Call, twins: Path) -> None:
     pytest.importorskip("matplotlib")
     ending = call("diagnose", "twins.toml", "twins.csv", "--html", "page.html", "--query", "answer == never")
@@ -109,6 +110,7 @@ def test_the_page_is_self_contained(call: Call, twins: Path) -> None:
         assert forbidden not in page
 
 
+@pytest.mark.slow
 def test_the_page_of_a_grid(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     text = FINITE["remapped"]
@@ -123,6 +125,7 @@ def test_the_page_of_a_grid(call: Call, folder: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["truncated-geometric", "rappor", "truncated-taxicab", "matrix", "product", "unbounded"]
 )
+@pytest.mark.slow
 def test_a_page_has_pictures_always(call: Call, folder: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
     survey = cf.parse_survey('name = "thing"\n' + (UNBOUNDED["geometric"] if name == "unbounded" else FINITE[name]))
@@ -142,6 +145,7 @@ def test_a_page_has_pictures_always(call: Call, folder: Path, name: str) -> None
     assert order == sorted(order)
 
 
+@pytest.mark.slow
 def test_output_as_json_and_other_settings(call: Call, folder: Path) -> None:
     mechanism = cf.load_survey(folder / "survey.toml").mechanism
     reports = mechanism.privatize([2, 3, 3, 4] * 100, rng=1).tolist()
@@ -157,6 +161,7 @@ def test_output_as_json_and_other_settings(call: Call, folder: Path) -> None:
     assert_refused(call("diagnose", "survey.toml", "--interval", "95"), 2, "--interval must lie between 0 and 1")
 
 
+@pytest.mark.slow
 def test_a_query_has_the_number_of_the_estimate(call: Call) -> None:
     diagnosed = call("diagnose", "survey.toml", "reports.csv", "--query", "age >= 5", "--json").record["queries"][0]
     estimated = call("estimate", "survey.toml", "reports.csv", "--query", "age >= 5", "--json").record["queries"][0]
@@ -174,6 +179,7 @@ def test_text_from_surveys_and_queries_cannot_break_the_page(call: Call, twins: 
     assert "<b>" not in page
 
 
+@pytest.mark.slow
 def test_bad_input(call: Call, twins: Path) -> None:
     assert_refused(call("diagnose", "survey.toml", "--error", "0"), 2, "--error takes", "such as 0.05 or 5%; got '0'")
     assert_refused(call("diagnose", "survey.toml", "--query", "agee > 3"), 2, "'agee' is no name here", "age")

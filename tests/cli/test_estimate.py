@@ -15,6 +15,7 @@ from confide.cli.estimate import _announced
 from confide.methods import METHODS
 
 
+@pytest.mark.slow
 def test_the_whole_path(call: Call, folder: Path) -> None:
     assert call("init", "ages.toml").code == 0
     assert call("show", "ages.toml").code == 0
@@ -55,6 +56,7 @@ def test_what_is_shown(call: Call) -> None:
         assert words in ending.out
 
 
+@pytest.mark.slow
 def test_without_a_method_it_says_what_was_chosen_and_why(call: Call) -> None:
     ending = call("estimate", "survey.toml", "reports.csv")
     for words in ("Chosen", "% smooth: the candidate to beat", "% MLE: it explained held-out reports"):
@@ -69,6 +71,7 @@ def test_a_delta_alone_asks_for_ibu(call: Call) -> None:
     assert call("estimate", "survey.toml", "reports.csv", "--delta", "1", "--json").record["method"] == "IBU"
 
 
+@pytest.mark.slow
 def test_large_alphabets_are_shown_in_ranges(call: Call, folder: Path) -> None:
     (folder / "large.toml").write_text(SURVEY.replace("high = 9", "high = 99"))
     brief, full = (call("estimate", "large.toml", "reports.csv", *option).out for option in ([], ["--all"]))
@@ -106,6 +109,7 @@ def test_an_iteration_limit_is_a_warning(call: Call) -> None:
     assert ending.err.startswith("Warning: the limit of 1 iteration ")
 
 
+@pytest.mark.slow
 def test_counted_reports_are_the_same_as_single_ones(call: Call, folder: Path) -> None:
     (folder / "counted.csv").write_text("report,count\n" + "".join(f"{i},{29 if i < 4 else 28}\n" for i in range(7)))
     single, counted = (

@@ -183,6 +183,7 @@ def test_columns_of_reports(call: Call, folder: Path, name: str, columns: str) -
         ("geometric", str(2**53 + 1), "outside the alphabet"),
     ],
 )
+@pytest.mark.slow
 def test_reports_that_cannot_be(call: Call, folder: Path, name: str, row: str, reason: str) -> None:
     prepare(folder, FINITE[name])
     call("privatize", "s.toml", "v.csv", "-o", "r.csv")
@@ -201,6 +202,7 @@ def test_every_bit_of_a_word_counts(call: Call, folder: Path) -> None:
     assert shares[0] < shares[1]
 
 
+@pytest.mark.slow
 def test_real_reports_that_a_spreadsheet_has_rounded(call: Call, folder: Path) -> None:
     prepare(folder, FINITE["laplace"])
     call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1")

@@ -43,6 +43,7 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.slow
 def test_groups_are_answered_together_as_if_they_were_alone(name: str) -> None:
     mechanism = MECHANISMS[name]
     groups = towns(mechanism, {"a": 300, "b": 80, "c": 1})
@@ -115,6 +116,7 @@ def test_one_group_alone_neither_differs_nor_not() -> None:
 STRANGE = {"<script>alert(1)</script>": 600, "two\nlines": 500, "": 400, "=1+1": 1}
 
 
+@pytest.mark.slow
 def test_page_table_and_json_carry_the_answers_whatever_groups_are_called() -> None:
     found = surveyed(towns(AGES, STRANGE, shift=8))
     answers = GroupAnswers(ask_groups(found, ["age >= 15"], 0.9, quantiles=[0.9]))
@@ -144,6 +146,7 @@ def test_page_table_and_json_carry_the_answers_whatever_groups_are_called() -> N
     assert json.dumps(record)
 
 
+@pytest.mark.slow
 def test_a_page_says_once_that_two_groups_differ_and_shows_the_first_of_many() -> None:
     two = Reader(groups_page(surveyed(towns(AGES, {"Oslo": 900, "Rome": 900}, shift=6)))).text
     assert "The two groups differ. Compared with Rome, Oslo is: higher." in two
@@ -164,6 +167,7 @@ def counted(tmp_path: Path) -> tuple[str, str]:
     return str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet")
 
 
+@pytest.mark.slow
 def test_the_command_gives_intervals_and_queries_for_groups(
     call: Call, counted: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -183,6 +187,7 @@ def test_the_command_gives_intervals_and_queries_for_groups(
     assert oslo["answers"][2]["low"] == pytest.approx(alone.query("age >= 20", 0.8).low, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_many_groups_are_told_beforehand_how_long_they_take(
     call: Call, counted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +200,7 @@ def test_many_groups_are_told_beforehand_how_long_they_take(
     assert "low" not in json.loads(result.out)["groups"][0]
 
 
+@pytest.mark.slow
 def test_a_diagnosis_of_groups(call: Call, counted: tuple[str, str], tmp_path: Path) -> None:
     page = tmp_path / "d.html"
     result = call("diagnose", *counted, "-o", str(page))
@@ -209,6 +215,7 @@ def test_a_diagnosis_of_groups(call: Call, counted: tuple[str, str], tmp_path: P
     assert small == {"Oslo": False, "Rome": False, "Ulm": True}
 
 
+@pytest.mark.slow
 def test_a_group_that_does_not_fit_is_named_and_ends_strictly(call: Call, tmp_path: Path) -> None:
     found = towns(AGES, {"Oslo": 500, "Rome": 400})
     groups: dict[tuple[str, ...], cf.Counts] = {(name,): one for name, one in found.items()}

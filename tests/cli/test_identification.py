@@ -55,6 +55,7 @@ def test_it_is_said_in_json_alone(call: Call, twins: Path) -> None:
         assert SAID in record["explanation"]
 
 
+@pytest.mark.slow
 def test_it_is_said_on_the_page(call: Call, twins: Path) -> None:
     pytest.importorskip("matplotlib")
     call("estimate", "twins.toml", "twins.csv", "--column", "report", "-o", "e.html")
@@ -63,6 +64,7 @@ def test_it_is_said_on_the_page(call: Call, twins: Path) -> None:
     assert page.index('class="callout"') < page.index("<svg")
 
 
+@pytest.mark.slow
 def test_it_is_said_once_for_all_groups(call: Call, twins: Path) -> None:
     pytest.importorskip("duckdb")
     pytest.importorskip("matplotlib")
@@ -80,6 +82,7 @@ def test_it_is_said_once_for_all_groups(call: Call, twins: Path) -> None:
     assert SAID not in ending.out
 
 
+@pytest.mark.slow
 def test_what_is_identified_needs_no_words(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     (folder / "reports.csv").write_text(

@@ -83,6 +83,7 @@ def test_files_hold_them(call: Call, folder: Path) -> None:
     assert (folder / "plain.csv").read_text().splitlines()[0] == "age,probability"
 
 
+@pytest.mark.slow
 def test_a_column_called_low_is_not_written_twice(call: Call, folder: Path) -> None:
     (folder / "low.toml").write_text(SURVEY.replace('name = "age"', 'name = "low"'))
     assert call("estimate", "low.toml", "reports.csv", "--interval", "0.9", "-o", "low.csv").code == 0

@@ -92,6 +92,7 @@ def test_groups_are_counted_and_estimated_from_what_is_kept(call: Call, folder: 
 
 
 @EVERY_FORMAT
+@pytest.mark.slow
 def test_two_columns_of_groups(call: Call, folder: Path, form: str) -> None:
     rows = [f"{place % 10},{'ab'[place % 2]},{place % 3}" for place in range(600)]
     (folder / "p.csv").write_text("age,city,week\n" + "\n".join(rows) + "\n")

@@ -157,6 +157,7 @@ def many(folder: Path) -> Path:
 
 @posix
 @pytest.mark.parametrize(("arguments", "lines"), [*((one, 0) for one in WORDY), (WORDY[2], 1), (WORDY[-1], 1)])
+@pytest.mark.slow
 def test_a_broken_pipe_ends_quietly(many: Path, arguments: list[str], lines: int) -> None:
     with subprocess.Popen(
         [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
@@ -320,6 +321,7 @@ def test_a_closed_stream_is_no_failure(folder: Path, closed: str, code: int) -> 
     assert (ending.returncode, ending.stderr) == (code, "")
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from typer.testing import CliRunner; from confide.cli.main import app; "

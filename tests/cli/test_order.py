@@ -50,12 +50,14 @@ def shuffled(*batches: list[int], bits: Any = None) -> tuple[int, ...]:
 
 
 @pytest.mark.usefixtures("tiny")
+@pytest.mark.slow
 def test_every_order_is_equally_likely_across_buckets_and_files() -> None:
     bits, orders = as_bits(7), list(permutations(range(4)))
     drawn = [shuffled([0], [1, 2], [3], bits=bits) for _ in range(1200)]
     assert chisquare([drawn.count(order) for order in orders]).pvalue > 0.001
 
 
+@pytest.mark.slow
 def test_every_order_is_equally_likely_in_memory() -> None:
     bits, orders = as_bits(7), list(permutations(range(4)))
     drawn = [shuffled([0], [1, 2], [3], bits=bits) for _ in range(1200)]
@@ -162,6 +164,7 @@ def test_kinds_of_reports_survive() -> None:
         assert before[order].tolist() == after.tolist()
 
 
+@pytest.mark.slow
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen megabytes go through one, and what is worked on besides."""
     monkeypatch.setattr(shuffling, "MEMORY", 2**20)

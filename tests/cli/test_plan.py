@@ -37,6 +37,7 @@ def test_what_to_expect(call: Call) -> None:
     assert "flatters" not in ending.out
 
 
+@pytest.mark.slow
 def test_without_a_guess_the_range_over_unlike_shapes(call: Call, folder: Path) -> None:
     names = ("f.html", "f.json", "f.csv")
     outputs = [word for name in names for word in ("-o", name)]
@@ -64,6 +65,7 @@ def test_without_a_guess_the_range_over_unlike_shapes(call: Call, folder: Path) 
     assert sum(row["part"] == "by epsilon" for row in rows) == 6 * 5
 
 
+@pytest.mark.slow
 def test_a_target_without_a_guess_is_met_for_the_worst_shape(call: Call) -> None:
     quick = ("--repeats", "4", "--method", "ibu", "--mechanisms", "none")
     out = call("plan", "survey.toml", "--target-emd", "0.3", *quick).out
@@ -72,6 +74,7 @@ def test_a_target_without_a_guess_is_met_for_the_worst_shape(call: Call) -> None
         assert words in out
 
 
+@pytest.mark.slow
 def test_a_guess_that_flatters_is_told_in_the_headline(call: Call) -> None:
     quick = ("--repeats", "4", "--method", "ibu", "--mechanisms", "none")
     flattering = call("plan", "survey.toml", "--people", "2000", "--guess", "uniform", *quick, "--json").record
@@ -82,6 +85,7 @@ def test_a_guess_that_flatters_is_told_in_the_headline(call: Call) -> None:
     assert honest["flattery"] is None
 
 
+@pytest.mark.slow
 def test_bad_rows_of_a_guess_are_set_aside(call: Call, folder: Path) -> None:
     (folder / "pilot.csv").write_text("age,count\n0,30\n2,50\n12,9\nx,1\n5,20\n")
     command = ("plan", "survey.toml", "--people", "500", "--guess", "pilot.csv", *FEW, "--mechanisms", "none")

@@ -120,6 +120,7 @@ def test_every_output_says_what_is_stated_and_no_more(counts: Call, folder: Path
     check_page(kind, folder / "page.html")
 
 
+@pytest.mark.slow
 def test_counting_and_merging_carry_it_on(counts: Call) -> None:
     names = {"secure": "secure.csv", "seeded": "seeded.jsonl", "unknown": "unknown.csv"}
     for kind, name in names.items():
@@ -143,6 +144,7 @@ def test_counting_and_merging_carry_it_on(counts: Call) -> None:
     check_record("secure", alone.record["origin"])
 
 
+@pytest.mark.slow
 def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call, folder: Path) -> None:
     survey = (folder / "survey.toml").read_text()
     (folder / "other.toml").write_text(survey.replace("epsilon = 1.0", "epsilon = 0.5"))
@@ -160,6 +162,7 @@ def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
+@pytest.mark.slow
 def test_missing_metadata_are_said_once(call: Call, folder: Path, command: str) -> None:
     said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
     options = ("--method", "ibu") if command == "estimate" else ()

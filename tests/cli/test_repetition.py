@@ -209,6 +209,7 @@ def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, 
     assert not (folder / "strict.parquet").exists()
 
 
+@pytest.mark.slow
 def test_count_of_several_files_says_what_merge_says_and_counts_remember_it(counted: Call, folder: Path) -> None:
     ending = counted("count", "two.toml", "a.csv", "b.csv", "c.csv", "-o", "abc.parquet")
     assert "in each of the 3 files, the promise to that person is 0.15 per year" in ending.out
@@ -222,6 +223,7 @@ def test_count_of_several_files_says_what_merge_says_and_counts_remember_it(coun
 
 
 @pytest.mark.parametrize("by", [(), ("--by", "town")])
+@pytest.mark.slow
 def test_an_estimate_repeats_the_composed_promise(counted: Call, folder: Path, by: tuple[str, ...]) -> None:
     for number, name in enumerate("abc"):
         lines = "".join(f"{report % 10},{'xy'[report % 2]}\n" for report in range(40 + number))
@@ -247,6 +249,7 @@ def test_an_estimate_from_one_file_promises_as_the_survey_does(counted: Call, fo
         assert "limit" not in ending.err
 
 
+@pytest.mark.slow
 def test_counts_are_not_added_to_a_sum_that_has_them(counted: Call, folder: Path) -> None:
     for names in (("a", "b"), ("b", "c")):
         files = [f"{name}.parquet" for name in names]
@@ -274,6 +277,7 @@ def test_surveys_that_differ_in_limits_alone_are_told_apart(counted: Call, folde
     assert_refused(counted("estimate", "free.toml", "a.parquet"), 4, "at most 2 reports of one person; this one has")
 
 
+@pytest.mark.slow
 def test_a_pool_is_over_its_limit_only_by_files_of_one_survey(counted: Call, folder: Path) -> None:
     (folder / "once.toml").write_text(SURVEY + "[limits]\nreports = 1\n")
     assert counted("count", "once.toml", "a.csv", "-o", "other.parquet").code == 0
@@ -332,6 +336,7 @@ def test_files_of_no_row_or_a_few_are_no_copies(tmp_path: Path) -> None:
     assert cf.count(tmp_path, cf.Survey(YEARS), allow_copies=True).total == 122
 
 
+@pytest.mark.slow
 def test_reports_are_not_merged_twice_by_way_of_other_counts(call: Call, folder: Path) -> None:
     """Counts of a copy hold the same rows; counts of one file and of two have a report file in common."""
     pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")

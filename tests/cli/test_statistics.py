@@ -19,6 +19,7 @@ def python_estimate(folder: Path) -> cf.Estimate:
     return cf.estimate(cf.read_reports(folder / "reports.csv", survey).counts, survey.mechanism)
 
 
+@pytest.mark.slow
 def test_they_are_those_of_python(call: Call, folder: Path) -> None:
     asked = ("--mean", "--median", "--quantile", "0.9", "--quantile", "25%", "--quantile", "50%")
     record = call(*ESTIMATE, *asked, "--interval", "0.9", "--json").record
@@ -29,6 +30,7 @@ def test_they_are_those_of_python(call: Call, folder: Path) -> None:
     assert record["queries"] == []
 
 
+@pytest.mark.slow
 def test_they_are_shown_in_words_and_on_the_page(call: Call, folder: Path) -> None:
     out = call(*ESTIMATE, "--mean", "--median", "--query", "age > 5").out
     answer = python_estimate(folder)
@@ -69,6 +71,7 @@ def test_a_share_that_is_none(call: Call, share: str) -> None:
     assert_refused(call("diagnose", "survey.toml", "--error", share), 2, "--error takes a share between 0 and 1")
 
 
+@pytest.mark.slow
 def test_bad_rows_of_the_truth_are_set_aside_beside_those_of_the_reports(call: Call, folder: Path) -> None:
     (folder / "truth.csv").write_text("age\n" + "3\n" * 8 + "40\n\nx\n")
     (folder / "bad.csv").write_text("report\n" + "3\n4\n" * 20 + "77\n")
@@ -101,6 +104,7 @@ def test_counts_set_bad_rows_of_the_truth_aside_too(call: Call, folder: Path) ->
 
 
 @pytest.mark.parametrize("method", ["stacked", "smooth", "ibu-held-out", "ibu", "mle"])
+@pytest.mark.slow
 def test_a_certificate_stands_where_the_maximum_is_sought(call: Call, folder: Path, method: str) -> None:
     is_sought = method in ("ibu", "mle")
     out = call(*ESTIMATE, "--method", method).out

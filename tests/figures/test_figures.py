@@ -56,6 +56,7 @@ def test_svg_is_well_formed_and_the_same_every_time(alphabet: cf.Alphabet) -> No
     assert to_svg(figure) == to_svg(figure)
 
 
+@pytest.mark.slow
 def test_svg_takes_nothing_from_outside_and_rules_nothing_outside() -> None:
     drawing = to_svg(draw_distributions(GRID, panels_for(GRID)), 'a "map" & more')
     assert 'aria-label="a &quot;map&quot; &amp; more"' in drawing
@@ -73,6 +74,7 @@ def test_names_within_drawings_do_not_clash_and_are_all_defined() -> None:
         assert set(re.findall(r"url\(#([^)]*)\)", drawing) + re.findall(r'href="#([^"]*)"', drawing)) <= defined
 
 
+@pytest.mark.slow
 def test_labels_are_words_not_markup_nor_mathematics() -> None:
     drinks = cf.Categories(["<script>", "$5 or $6", "$\\bad", 'id="x"', "水", "two\nlines", "x" * 200])
     drawing = to_svg(draw_distributions(drinks, [Panel("IBU & co", np.full(7, 1 / 7))]))

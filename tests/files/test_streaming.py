@@ -29,6 +29,7 @@ LINES = ["3", "4", "70", "", "x", '"5"', '"6\n"', "7,8", "\u00e9"]
     block=st.integers(1, 12),
     wide=st.booleans(),
 )
+@pytest.mark.slow
 def test_blocks_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, rows: list[str], end: str, block: int, wide: bool
 ) -> None:

@@ -291,6 +291,7 @@ def test_sums_of_large_counts_are_exact() -> None:
     assert (sums.rows, sums.people) == (12, 3 * (2**53 + 2**40 + 6))
 
 
+@pytest.mark.slow
 def test_a_tampered_file_of_counts_as_csv(tmp_path: Path) -> None:
     """CSV carries no survey and no checksum: an edit that leaves it sound is taken, anything else is rejected."""
     path = tmp_path / "c.csv"

@@ -27,6 +27,7 @@ def test_more_reports_and_a_larger_epsilon_never_widen_it_by_much() -> None:
     assert (estimate(2.0, 2_000).resolution().width or 12) < few
 
 
+@pytest.mark.slow
 def test_a_larger_error_gives_narrower_windows_and_every_claim_is_held() -> None:
     answer, widths = estimate(0.7, 10_000), []
     for error in (0.01, 0.05, 0.2):
@@ -53,6 +54,7 @@ def test_the_stated_error_holds_in_repeated_surveys() -> None:
     assert held >= 0.95 * asked
 
 
+@pytest.mark.slow
 def test_windows_on_a_line_in_words() -> None:
     found = estimate(0.7, 20_000).resolution()
     assert found.width is not None
@@ -145,6 +147,7 @@ def test_questions_can_be_asked_as_they_stand() -> None:
     assert windows_over(mechanism.alphabet, "two words").of(1)[0].question == "value == -5"
 
 
+@pytest.mark.slow
 def test_bad_settings_are_refused() -> None:
     answer = estimate(1.0, 100)
     with pytest.raises(InvalidParameterError, match="error must lie between 0 and 1"):

@@ -88,6 +88,7 @@ def test_likelihood_is_the_formulas(mechanism: Mechanism) -> None:
 
 
 @given(mechanism=unbounded_mechanisms, seed=st.integers(0, 1000))
+@pytest.mark.slow
 def test_likelihood_is_the_formulas_anywhere(mechanism: Mechanism, seed: int) -> None:
     check_likelihood(mechanism, some_counts(mechanism, seed), seed)
 

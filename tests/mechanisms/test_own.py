@@ -153,6 +153,7 @@ def test_reports_are_drawn_from_the_weights(mechanism: cf.Mechanism) -> None:
 
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
+@pytest.mark.slow
 def test_the_audit_is_right(mechanism: cf.Mechanism) -> None:
     result = cf.audit(mechanism)
     assert result.holds
@@ -253,6 +254,7 @@ def test_there_is_a_page(mechanism: cf.Mechanism) -> None:
     assert "can reveal the distribution" in words
 
 
+@pytest.mark.slow
 def test_inverting_bits_knows_both_probabilities() -> None:
     """Under optimized unary encoding it took q for 1 - p: the raw vector summed to -3.49."""
     mechanism = OWN["unary encoding"]

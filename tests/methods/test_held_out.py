@@ -140,6 +140,7 @@ def test_it_works_on_bit_vectors() -> None:
     assert answer.status is Status.HELD_OUT
 
 
+@pytest.mark.slow
 def test_a_score_that_creeps_up_for_ever_ends_the_search() -> None:
     """Under weak noise it rose for 6,600 steps, by a ten-thousandth of a nat in the last five thousand."""
     mechanism = Rappor(Integers(0, 11), 5.0)

@@ -23,6 +23,7 @@ def errors(mechanism: cf.Mechanism, histogram: object, methods: list[cf.Method],
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.05, 1.05), (0.3, 0.6)])
+@pytest.mark.slow
 def test_on_real_ages_it_beats_ibu_where_noise_is_weak_and_keeps_up_where_it_is_strong(
     epsilon: float, share: float
 ) -> None:

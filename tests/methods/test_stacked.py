@@ -39,6 +39,7 @@ def test_a_smooth_truth_keeps_the_smooth_candidate() -> None:
         assert "smooth has a head start of 20 nats" in answer.explanation
 
 
+@pytest.mark.slow
 def test_a_truth_of_few_values_goes_to_another_candidate_and_comes_closer() -> None:
     """Three lone values: smooth smears them, and the held-out reports show it."""
     alphabet = cf.Integers(0, 99)
@@ -104,6 +105,7 @@ def test_where_reports_say_nothing_the_answer_stays_near_uniform() -> None:
         assert cf.total_variation(answer.distribution, np.full(80, 1 / 80)) < 0.3
 
 
+@pytest.mark.slow
 def test_groups_with_different_mechanisms_are_one_problem() -> None:
     ages = cf.datasets.adult_ages()
     mechanisms = cf.TruncatedGeometric(AGES, 0.3), cf.RandomizedResponse(ages.alphabet, 3.0)

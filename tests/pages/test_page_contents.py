@@ -154,6 +154,7 @@ def test_every_group_has_its_own_picture_and_row(shown: Shown) -> None:
     assert f"Oslo 100 yes {found['Oslo',].distribution[0]:.1%}" in page.text
 
 
+@pytest.mark.slow
 def test_the_lowest_and_the_highest_shares_are_two_maps(shown: Shown) -> None:
     # The first two cells send alike: their shares cannot be told apart.
     mechanism = cf.FromMatrix(cf.Grid(2, 2), [[0.8, 0.1, 0.1], [0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])

@@ -70,6 +70,7 @@ def test_an_error_that_vanishes_is_halved_by_then() -> None:
     assert (found.low, found.factor, found.high) == (4.0, 16.0, 16.0)
 
 
+@pytest.mark.slow
 def test_sentences_on_halving_are_true() -> None:
     most = cf.plan(RESPONSE, [0.6, 0.4], people=10**9, method=cf.IBU(), repeats=6, mechanisms=(), cache=False)
     assert most.halving is not None

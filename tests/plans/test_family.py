@@ -81,6 +81,7 @@ def test_a_shape_is_a_guess_by_its_name() -> None:
         np.testing.assert_array_equal(as_guess(word, MECHANISM).vector, draw_shape("two humps", LINE))
 
 
+@pytest.mark.slow
 def test_a_plan_without_a_guess_is_about_the_worst_shape() -> None:
     plan = make(people=2000)
     errors = [one.prediction.mean for one in plan.outlooks]
@@ -98,6 +99,7 @@ def test_a_plan_without_a_guess_is_about_the_worst_shape() -> None:
     assert any("unlike shapes" in sentence for sentence in remarks(plan))
 
 
+@pytest.mark.slow
 def test_a_target_is_met_for_the_worst_shape_and_the_best_is_the_other_end() -> None:
     target = 0.3
     plan = make(target_emd=target)
@@ -123,6 +125,7 @@ def test_a_target_is_met_for_the_worst_shape_and_the_best_is_the_other_end() -> 
     assert sum(one is not None for one in solved.values()) == 2
 
 
+@pytest.mark.slow
 def test_epsilon_is_solved_for_the_worst_shape_too() -> None:
     plan = make(people=2000, target_emd=0.4)
     assert plan.answer is not None
@@ -182,6 +185,7 @@ def test_a_target_that_takes_no_survey_for_any_shape() -> None:
 
 @pytest.mark.parametrize("query", [None, "age >= 5"])
 @pytest.mark.parametrize("mechanism", [MECHANISM, cf.RandomizedResponse(LINE, 1.0)], ids=["metric", "local"])
+@pytest.mark.slow
 def test_uniform_flatters_and_others_do_not(mechanism: cf.Mechanism, query: str | None) -> None:
     asked: dict[str, Any] = {"people": 2000, "query": query, "name": "age"}
     uniform = make(mechanism, "uniform", **asked)
@@ -221,6 +225,7 @@ def test_the_default_method_and_real_data(mechanism: Any, guess: str, flatters: 
     assert found is None or found.is_backward
 
 
+@pytest.mark.slow
 def test_four_times_the_privacy_is_not_more_accurate_without_a_guess() -> None:
     """The case that started it: a uniform guess made 0.25 look better than 1."""
     answers = cf.Categories(list("abcdefghij"))
@@ -259,6 +264,7 @@ def test_the_stated_range_holds_what_fresh_surveys_of_unlike_truths_give(mechani
         assert best.mean - best.margin - own <= np.mean(errors) <= worst.mean + worst.margin + own
 
 
+@pytest.mark.slow
 def test_about_how_many_surveys_are_simulated() -> None:
     heard: list[str] = []
 

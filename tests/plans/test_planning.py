@@ -108,6 +108,7 @@ def test_each_missing_one_comes_back() -> None:
     assert other.answer.low < 4000 < other.answer.high  # other luck, within the stated range
 
 
+@pytest.mark.slow
 def test_solving_for_the_width_of_a_query() -> None:
     plan = make(query="age >= 5", target_width=0.03, name="age", repeats=16)
     assert plan.prediction.mean == pytest.approx(0.03, rel=0.1)
@@ -115,6 +116,7 @@ def test_solving_for_the_width_of_a_query() -> None:
     assert plan.ignorance is None
 
 
+@pytest.mark.slow
 def test_an_alphabet_alone_gets_the_usual_mechanism() -> None:
     plan = make(LINE, people=2000, target_emd=0.3)
     assert isinstance(plan.mechanism, cf.TruncatedGeometric)
@@ -141,6 +143,7 @@ def test_the_exponent_is_measured() -> None:
     assert -0.45 < slow.exponent < -0.1
 
 
+@pytest.mark.slow
 def test_rivals_make_the_same_promise() -> None:
     plan = make(people=500, mechanisms=None, repeats=4)
     assert {one.mechanism.kind for one in plan.rivals} == {"truncated-laplace", "exponential"}
@@ -178,6 +181,7 @@ def test_a_mechanism_without_an_epsilon() -> None:
         make(matrix, [0.6, 0.4], people=100, mechanisms=["exponential"])
 
 
+@pytest.mark.slow
 def test_the_same_plan_has_the_same_numbers_and_another_seed_others() -> None:
     one, same, other = make(people=500), make(people=500), make(people=500, seed=1)
     assert one.prediction == same.prediction

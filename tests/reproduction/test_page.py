@@ -55,6 +55,7 @@ def _first_seed(experiment: Experiment) -> int:
     return experiment.draws(1)[0].seed
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched(page: str) -> None:
     reader = Reader(page)
     images = [link for link in reader.links if link.startswith("data:image/png;base64,")]
@@ -96,6 +97,7 @@ def test_figures_are_drawn_once(folder: Folder) -> None:
     assert drawn.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_incompatible_pairs_do_not_stop_the_page(tmp_path: Path) -> None:
     made = Folder(tmp_path)
     made.prepare()

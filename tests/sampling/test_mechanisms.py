@@ -177,6 +177,7 @@ def test_kept_answers_draw_no_replacement() -> None:
 
 
 @pytest.mark.parametrize("size", [256, 257])
+@pytest.mark.slow
 def test_both_ways_of_drawing_the_geometric_stay_inside(size: int) -> None:
     right = FAMILIES["truncated-geometric"].sampled[1 if size == 256 else 2][0]
     reports = right.privatize([0, size - 1] * 5000, rng=1)

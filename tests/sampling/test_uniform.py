@@ -62,6 +62,7 @@ def test_every_order_is_equally_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     assert p_value(lambda bits: permutation(4, bits), 3_000) > 0.001, "through buckets, and buckets in buckets"
 
 
+@pytest.mark.slow
 def test_a_wrong_shuffle_is_noticed() -> None:
     """The usual mistake, to swap each thing with any other, favours some orders by half."""
 

@@ -146,6 +146,7 @@ def test_rappor_agrees_with_the_stored_matrix_and_an_independent_solver() -> Non
 
 
 @every_line
+@pytest.mark.slow
 def test_a_line_of_20_000_values_is_certified(build: Build) -> None:
     size = 20_000
     channel = build(size, 0.02).channel

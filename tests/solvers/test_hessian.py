@@ -47,6 +47,7 @@ def test_many_bit_vectors_are_solved_without_their_rows(monkeypatch: pytest.Monk
     )
 
 
+@pytest.mark.slow
 def test_a_maximum_of_many_bit_vectors_takes_little_memory() -> None:
     """A million reports of 200 values took 4.5 GB: here 50,000, of which rows alone would be 80 MB and more."""
     mechanism = Rappor(Integers(0, 199), 2.0)
@@ -77,6 +78,7 @@ def test_a_maximum_of_many_bit_vectors_takes_little_memory() -> None:
     ],
     ids=repr,
 )
+@pytest.mark.slow
 def test_few_reports_on_a_long_line_need_few_values(mechanism: Mechanism) -> None:
     people = np.random.default_rng(3).integers(0, 30_000, 60)
     evidence = mechanism.observe(tally(mechanism.privatize(people, rng=4)))
@@ -91,6 +93,7 @@ def test_few_reports_on_a_long_line_need_few_values(mechanism: Mechanism) -> Non
     assert evidence.log_likelihood(answer.distribution) == pytest.approx(best, abs=2e-6)
 
 
+@pytest.mark.slow
 def test_a_million_values_and_two_hundred_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: no step is taken over all the values, of which one takes a second."""
     mechanism = TruncatedGeometric(Integers(0, 999_999), 0.1)

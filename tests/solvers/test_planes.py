@@ -134,6 +134,7 @@ def test_neither_lowers_the_likelihood(solver: maximum.Solver) -> None:
     assert (np.diff(path) >= -1e-9 * abs(path[-1])).all()
 
 
+@pytest.mark.slow
 def test_rows_take_over_when_the_model_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that is wrong by a lot must not keep the answer from being certified."""
     honest = StationaryPlane.correlations
@@ -145,6 +146,7 @@ def test_rows_take_over_when_the_model_does_not_help(monkeypatch: pytest.MonkeyP
     assert run(support_newton, city(PLANES["laplace"]), tolerance=1e-6).certificate <= 1e-6
 
 
+@pytest.mark.slow
 def test_a_support_too_wide_for_a_matrix_goes_on_in_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = city(TruncatedPlanarLaplace(Grid(27, 27), 1.5))
     monkeypatch.setattr("confide.solvers.support_newton.WIDEST_SUPPORT", 20)
@@ -207,10 +209,12 @@ def steps_to_certify(side: int, epsilon: float, tolerance: float, monkeypatch: p
 
 
 @pytest.mark.parametrize(("side", "epsilon", "most"), MEASURED)
+@pytest.mark.slow
 def test_a_large_plane_takes_few_steps(side: int, epsilon: float, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert steps_to_certify(side, epsilon, 1e-3, monkeypatch) <= most
 
 
+@pytest.mark.slow
 def test_a_step_that_few_weights_spoil_is_solved_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a plane of 1000 x 1000 two hundredths of the weights are sixty, and in the last rounds one alone has to move.
 

@@ -47,6 +47,7 @@ def alone(groups: dict[int, cf.Counts], mechanism: cf.Mechanism) -> dict[int, li
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.slow
 def test_groups_drawn_at_random_do_not_differ(name: str) -> None:
     """Of 12 surveys, at 3 % each, more than 2 have a false alarm by chance once in 200 times."""
     mechanism = MECHANISMS[name]()
@@ -62,6 +63,7 @@ def test_groups_drawn_at_random_do_not_differ(name: str) -> None:
     assert np.mean(np.array(p_values) <= 0.05) < 0.09
 
 
+@pytest.mark.slow
 def test_random_groups_of_a_pool_do_not_differ() -> None:
     wary = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
     false = 0
@@ -83,6 +85,7 @@ def test_hundreds_of_random_groups_do_not_differ() -> None:
 
 
 @pytest.mark.parametrize(("size", "shift"), [(2000, 10), (2000, -5), (100, 15)])
+@pytest.mark.slow
 def test_a_town_that_is_older_is_found_and_so_is_which_way(size: int, shift: int) -> None:
     rng = np.random.default_rng(4)
     groups = at_random(AGES, [2000] * 10, 3)
@@ -95,6 +98,7 @@ def test_a_town_that_is_older_is_found_and_so_is_which_way(size: int, shift: int
     assert 1 < visible < 3  # noise of 14 years over 2,000 reports, and ten others to be told from
 
 
+@pytest.mark.slow
 def test_a_spread_and_a_category_are_found_too() -> None:
     rng = np.random.default_rng(5)
     groups = at_random(AGES, [1500] * 8, 6)
@@ -112,6 +116,7 @@ def test_a_spread_and_a_category_are_found_too() -> None:
     assert answers.describe_difference(0) == "no difference seen"
 
 
+@pytest.mark.slow
 def test_a_large_group_that_differs_does_not_make_the_others_differ() -> None:
     """Compared with all the others, of which it is a third, these would: the mean of the rest is years above theirs."""
     groups = at_random(AGES, [2000, 2000, 300], 11)
@@ -120,6 +125,7 @@ def test_a_large_group_that_differs_does_not_make_the_others_differ() -> None:
     assert differences(alone(groups, AGES)).different == [99]
 
 
+@pytest.mark.slow
 def test_many_small_groups_that_differ_do_not_make_the_others_differ() -> None:
     """One in five is 25 years older: against all the others, the rest would be 5 years younger, and often named."""
     rng = np.random.default_rng(21)

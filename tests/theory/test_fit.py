@@ -137,6 +137,7 @@ def test_a_mechanism_that_leaves_nothing_to_see_never_fits(mechanism: cf.Mechani
         assert "would not show" in str(answer)
 
 
+@pytest.mark.slow
 def test_randomized_response_on_many_values_never_fits() -> None:
     mechanism = cf.RandomizedResponse(YEARS, 2.0)
     for seed in range(3):
@@ -193,6 +194,7 @@ def test_p_values_of_bit_vectors_are_uniform_and_of_a_wrong_epsilon_are_not() ->
     assert np.mean([fit(survey(other, 500, seed, truth), bits).p_value for seed in range(30)]) < 0.2
 
 
+@pytest.mark.slow
 def test_the_conditional_law_of_the_ratio_is_right_and_that_of_another_rank_is_not() -> None:
     looks = [examine([(survey(LINE, seed=seed), LINE)]).tables for seed in range(60)]
     firsts = [one.first for one in looks if one is not None]
@@ -415,6 +417,7 @@ def test_cells_are_merged_where_reports_are_few_and_labelled_by_their_ends() -> 
     assert fit(cf.tally([50] * 20), LINE).outliers[0].report == "49 to 55"
 
 
+@pytest.mark.slow
 def test_a_maximum_that_is_known_is_not_sought_again_and_changes_nothing() -> None:
     counts = survey(LINE)
     answer = cf.estimate(counts, LINE, cf.MLE())

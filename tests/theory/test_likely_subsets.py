@@ -389,6 +389,7 @@ CORNERS: list[Mechanism] = [
 
 
 @pytest.mark.parametrize("mechanism", CORNERS, ids=label)
+@pytest.mark.slow
 def test_a_corner_of_a_large_region_costs_the_corner(mechanism: Any) -> None:
     cells = [(row, column) for row in range(2, 9) for column in range(3, 8) if (row, column) != (5, 5)]
     reports = tally(cells, np.arange(1, len(cells) + 1))
