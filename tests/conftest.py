@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --quick, leave out what is marked slow, docstrings, and all but the first case of every test.
 
-    The laws run over every mechanism, channel and method: nine thousand cases of some nine hundred tests. A fault in
-    shared code shows in the first of them; the rest is for `make test`.
+    The laws run over every mechanism, channel and method: eleven thousand cases in all. A fault in shared code shows
+    in the first of them; the rest is for `make test`.
     """
     if not config.getoption("--quick"):
         return

@@ -39,6 +39,7 @@ from confide.counts import Counts, merge
 from confide.em import EM, RowStack, uniform
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
+from confide.theory.directions import Directions
 from confide.theory.likely_subsets import likely_subset_of
 
 LEVEL = 0.03
@@ -46,12 +47,6 @@ LEVEL = 0.03
 
 STEPS = 50
 """EM steps to the distribution of all people, which only decides where the test looks: p-values are right for any."""
-
-DEGREES = 4
-"""Polynomials on a line: mean, spread, skew and peak; more differ by what no noise lets through."""
-
-MOST_INDICATORS = 30
-"""Categories that have a direction of their own, the commonest ones."""
 
 INDEPENDENT = 1e-9
 """The part of a direction's variance that the ones before must leave for it to count."""
@@ -169,8 +164,7 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
     left, found = dict(pools), dict[GroupKey, Difference]()
     while True:
         found |= _judge_all(left, len(pools), level, seed)
-        rejected = benjamini_hochberg(np.array([found[key].p_value for key in pools]), level).tolist()
-        judged = {key: replace(found[key], is_different=yes == 1) for key, yes in zip(pools, rejected, strict=True)}
+        judged = _reject(found, level)
         # A large group that differs makes all others differ from what it is part of: it is set aside, and they are
         # compared once more. Small ones move the others by nothing that could be seen.
         sizes = {key: sum(counts.total for counts, _ in pool) for key, pool in left.items()}
@@ -184,10 +178,14 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
     together = np.cumsum([sizes[key] for key in small])
     small = small[: int(np.searchsorted(together, total / 4))]
     if small and together[len(small) - 1] >= LARGE_PART * total and len(left) - len(small) > 2:
-        found |= _judge_all(left, len(pools), level, seed, apart=set(small))
-        rejected = benjamini_hochberg(np.array([found[key].p_value for key in pools]), level).tolist()
-        judged = {key: replace(found[key], is_different=yes == 1) for key, yes in zip(pools, rejected, strict=True)}
-    return Differences(judged, level)
+        judged = _reject(found | _judge_all(left, len(pools), level, seed, apart=set(small)), level)
+    return Differences({key: judged[key] for key in pools}, level)
+
+
+def _reject(found: Mapping[GroupKey, Difference], level: float) -> dict[GroupKey, Difference]:
+    """Return the same with the verdicts that the p-values have among all."""
+    rejected = benjamini_hochberg(np.array([one.p_value for one in found.values()]), level).tolist()
+    return {key: replace(one, is_different=yes == 1) for (key, one), yes in zip(found.items(), rejected, strict=True)}
 
 
 def _judge_all(
@@ -470,69 +468,3 @@ def _layer(
         return None
     mean, seen = counts @ every / counts.sum(), counts > 0
     return _Layer((every - mean)[seen], counts[seen], sums - sizes[:, None] * mean, sizes, directions)
-
-
-@dataclass(frozen=True, eq=False)
-class Directions:
-    """Functions of the value in whose directions groups are compared.
-
-    Attributes
-    ----------
-    theta
-        The distribution of all people, about.
-    functions
-        One row each.
-    weights
-        How much each counts.
-    slope
-        How much the mean of the values rises along the first one; None off the line.
-    """
-
-    theta: FloatArray
-    functions: FloatArray
-    weights: FloatArray
-    slope: float | None = None
-
-    @classmethod
-    def over(cls, alphabet: Alphabet, theta: FloatArray) -> Directions:
-        """Choose functions that suit the values: by their order, by their coordinates, or one by one.
-
-        >>> from confide import Categories
-        >>> Directions.over(Categories(["red", "green", "blue"]), np.array([0.2, 0.5, 0.3])).functions
-        array([[0., 1., 0.],
-               [0., 0., 1.]])
-        """
-        values = alphabet.decode(np.arange(alphabet.size))
-        if values.dtype.kind not in "iuf":
-            common = np.argsort(-theta, kind="stable")[: min(MOST_INDICATORS, theta.size - 1)]
-            return cls(theta, _indicators(common, theta.size), np.ones(common.size))
-        if values.ndim == 1:
-            first, *others = _polynomials(values, theta)
-            slope = float(theta @ (values * first) - (theta @ values) * (theta @ first))
-            return cls(theta, np.array([first, *others]), 1 / np.arange(1.0, DEGREES + 1), slope)
-        axes = [_polynomials(axis, theta)[:2] for axis in values.reshape(theta.size, -1).T]
-        linear, bent = [one for one, _ in axes], [two for _, two in axes]
-        mixed = [linear[0] * one for one in linear[1:]]
-        weights = [1.0] * len(linear) + [0.5] * (len(mixed) + len(bent))
-        return cls(theta, np.array([*linear, *mixed, *bent]), np.array(weights))
-
-    def scores(self, channel: Channel) -> FloatArray:
-        """Return E[f | report] for every output of a channel, one row each; 0 for one that cannot be."""
-        outputs = channel.push(self.theta)
-        expected = channel.push(self.theta * self.functions)
-        scores: FloatArray = np.divide(expected, outputs, out=np.zeros_like(expected), where=outputs > 0)
-        return scores.T
-
-
-def _indicators(places: Indices, size: int) -> FloatArray:
-    rows = np.zeros((places.size, size))
-    rows[np.arange(places.size), places] = 1.0
-    return rows
-
-
-def _polynomials(values: FloatArray, theta: FloatArray) -> list[FloatArray]:
-    """Return Legendre's polynomials of the rank that each value has among all people, between -1 and 1."""
-    distinct, places = np.unique(values, return_inverse=True)
-    shares = np.bincount(places, theta, distinct.size)
-    ranks = (np.cumsum(shares) - shares / 2)[places]
-    return [np.polynomial.Legendre.basis(degree)(2 * ranks - 1) for degree in range(1, DEGREES + 1)]

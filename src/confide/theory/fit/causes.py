@@ -83,6 +83,20 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
     spread = max(0.25, float(rows[:, 3:].std(axis=0).max(initial=0.0))) if rows.size else 1.0
     population = _smooth(tables)
     usual = tables.people * tables.channel.push(population)
+    sights = _sights_of_bots(tables, look, usual, spread)
+    changed = channel_at(tables, FACTOR)
+    if changed is not None:
+        counts = tables.people * changed.push(population)
+        sights.append(Sight(f"devices at {FACTOR:g} times the epsilon", _power(tables.look(counts), look, spread)))
+    if all(part.counts.size == population.size for part in tables.parts):
+        truth = np.tile(population, len(tables.parts)) * tables.people
+        power = _power(tables.look((1 - HONEST) * usual + HONEST * truth), look, spread)
+        sights.append(Sight(f"{HONEST:.0%} of devices that send the truth", power, is_needed=False))
+    return sights
+
+
+def _sights_of_bots(tables: Tables, look: Look, usual: FloatArray, spread: float) -> list[Sight]:
+    """Compute the power against bots at ordinary values and, where these show, at the outputs where noise piles up."""
     ladder = np.cumsum(usual)
     ordinary = np.searchsorted(ladder, np.array([0.2, 0.5, 0.8]) * ladder[-1]).tolist()
     bots = {place: _power(tables.look(_with_bots(tables, usual, place)), look, spread) for place in ordinary}
@@ -102,14 +116,6 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray) -> list[Sight]:
                 replace(sights[0], alternative=f"{BOTS:.0%} of bots at most values"),
                 Sight(f"{BOTS:.0%} of bots at {named}", min(tried[one] for one in hidden), is_needed=False),
             ]
-    changed = channel_at(tables, FACTOR)
-    if changed is not None:
-        counts = tables.people * changed.push(population)
-        sights.append(Sight(f"devices at {FACTOR:g} times the epsilon", _power(tables.look(counts), look, spread)))
-    if all(part.counts.size == population.size for part in tables.parts):
-        truth = np.tile(population, len(tables.parts)) * tables.people
-        power = _power(tables.look((1 - HONEST) * usual + HONEST * truth), look, spread)
-        sights.append(Sight(f"{HONEST:.0%} of devices that send the truth", power, is_needed=False))
     return sights
 
 
