@@ -507,8 +507,9 @@ def test_a_score_sees_nothing_of_what_the_support_can_take_up() -> None:
     assert tables is not None
     look = tables.first
     rest = np.ones(100) / 10
-    assert look._score(look._basis[:, 0], rest) == 0
-    assert look._score(look._basis[:, 0] + rest, rest) == pytest.approx(look._score(rest, rest))
+    assert not look._visible(look._basis[:, 0]).any()
+    assert look._visible(look._basis[:, 0] + rest) == pytest.approx(look._visible(rest))
+    assert look._visible(rest) @ look._visible(rest) == pytest.approx(1)
 
 
 def test_ranks_are_those_of_the_worst_and_the_bound_goes_beyond_the_replicates() -> None:

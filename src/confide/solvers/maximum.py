@@ -111,19 +111,22 @@ def is_line(channel: Channel) -> bool:
     return channel.line is not None and channel.shape[0] > 2
 
 
-def fill_water(shares: FloatArray, keep: float, other: float) -> FloatArray:
+def fill_water(shares: FloatArray, keep: float, other: float, members: FloatArray | None = None) -> FloatArray:
     """Return the maximum under k-RR, of sum_x q_x log((keep - other) theta_x + other), by water-filling.
+
+    Where x is a block of values its number of `members` says how often the chance of another one is in it.
 
     >>> fill_water(np.array([0.6, 0.4]), 0.75, 0.25).round(3)
     array([0.7, 0.3])
     """
-    # The optimality conditions say that q_x / y_x, y = (keep - other) theta + other, is one level nu wherever
-    # theta_x > 0, and at most nu elsewhere. So theta_x is max(0, q_x / nu - other) / (keep - other).
-    descending = np.sort(shares)[::-1]
-    # With m values above the water, sum(theta) = 1 reads cumulative / nu = (keep - other) + m other.
-    levels = np.cumsum(descending) / ((keep - other) + other * np.arange(1, shares.size + 1))
-    above = int(np.flatnonzero(descending > levels * other)[-1])
-    filled: FloatArray = np.maximum(shares / levels[above] - other, 0.0)
+    # The optimality conditions say that q_x / y_x, y = (keep - other) theta + floor, floor = members * other, is one
+    # level nu wherever theta_x > 0, and at most nu elsewhere. So theta_x is max(0, q_x / nu - floor) / (keep - other).
+    floors = other * (np.ones_like(shares) if members is None else members)
+    order = np.argsort(-shares / floors)
+    # With the first values above the water, sum(theta) = 1 reads cumulative / nu = (keep - other) + their floors.
+    levels = np.cumsum(shares[order]) / ((keep - other) + np.cumsum(floors[order]))
+    above = int(np.flatnonzero(shares[order] > levels * floors[order])[-1])
+    filled: FloatArray = np.maximum(shares / levels[above] - floors, 0.0)
     return filled / float(filled.sum())
 
 

@@ -69,11 +69,24 @@ class CellLayout:
             return channel
         if self.has_blocks and channel.keep_and_other is not None:
             keep, other = channel.keep_and_other
-            members = np.bincount(self.cells, minlength=self.size)
-            return Dense(np.diag(np.full(self.size, keep - other)) + other * members)
+            return Dense(np.diag(np.full(self.size, keep - other)) + other * self.members)
         merged = Embedded(channel, np.arange(channel.shape[0]), self.cells, self.size)
         is_small = math.prod(channel.shape) <= LARGEST_TESTED
         return Dense(merged.dense(), merged.layout) if is_stored and is_small else merged
+
+    @cached_property
+    def members(self) -> FloatArray:
+        """Number of outputs in each cell."""
+        return np.bincount(self.cells[self.cells >= 0], minlength=self.size).astype(np.float64)
+
+    def closed_form(self, rows: FloatArray) -> FloatArray | None:
+        """Return the maximum for each row of counts where a formula has it: under randomized response."""
+        from confide.solvers.maximum import fill_water  # scipy's linear algebra takes a while to import
+
+        response = self.mechanism.channel.keep_and_other if self.has_blocks else None
+        if response is None:
+            return None
+        return np.array([fill_water(row / row.sum(), *response, self.members) for row in rows])
 
     @cached_property
     def neighbours(self) -> tuple[Channel, Channel] | None:

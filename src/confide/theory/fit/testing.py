@@ -34,8 +34,8 @@ from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
 from confide.theory.fit.bits import check_bits, has_bits, ones_residuals
-from confide.theory.fit.causes import WEIGHTS, causes_of, outliers_of, repetition_of, sights_of
-from confide.theory.fit.tables import LOUD, Group, Look, Tables, deviances_of, tail_of_ratio
+from confide.theory.fit.causes import causes_of, outliers_of, repetition_of, sights_of
+from confide.theory.fit.tables import LOUD, Group, Tables, bounds_of, deviances_of, tail_of_ratio
 
 ROUNDS = (19, 39, 99)
 """Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
@@ -169,15 +169,18 @@ class GroupExamination(Generic[GroupKey]):
             return GroupFits(together, dict.fromkeys(self.groups, together))
         alone = {key: self.quiet.get(key) or self._test(one, seed) for key, one in self.groups.items()}
         bad = holm({key: one.p_value for key, one in alone.items()}, LEVEL / 2)
-        fits = {key: one if key in bad else one.forgiven() for key, one in alone.items()}
+        # Causes take longer to find than a p-value, and are only asked of those that are bad among so many.
+        fits = {key: self.groups[key].test(seed) if key in bad else one.forgiven() for key, one in alone.items()}
         return GroupFits(together.judged(LEVEL / 2), fits)
 
     def _test(self, group: Examination, seed: int) -> Fit:
-        if not self.is_many or group.tables is None or self._is_loud(group):
-            return group.test(seed, LEVEL / 2 / len(self.groups))
-        # Where even its maximum shows nothing, replicates would cost time and change nothing.
-        look = group.tables.first
-        return Fit(FitVerdict.CANNOT_BE_TESTED, look.p_value, reports=float(look.counts.sum()), obstacle=SCREENED)
+        level = LEVEL / 2 / len(self.groups)
+        if not self.is_many or group.tables is None or group.bits:
+            return group.test(seed, level)
+        # Where even its maximum shows nothing, replicates would cost time and change nothing; and where there are
+        # replicates, what else they would have shown is not asked of one group of many.
+        found = _calibrated(group.tables, seed, level)[0] if self._is_loud(group) else _bare_fit(group.tables)
+        return found if found.is_bad else replace(found, obstacle=SCREENED)
 
 
 def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
@@ -245,7 +248,7 @@ class Examination:
 
     def is_louder_than(self, p_value: float) -> bool:
         """Do as :attr:`is_loud`, with another p-value of G2."""
-        return (self.tables is not None and self.tables.first.is_louder_than(p_value)) or bool(self.bits)
+        return (self.tables is not None and self.tables.is_louder_than(p_value)) or bool(self.bits)
 
     @cached_property
     def residuals(self) -> tuple[Alphabet, FloatArray] | None:
@@ -273,50 +276,52 @@ class Examination:
 
 
 def _test_tables(tables: Tables, seed: int, level: float) -> Fit:
-    """Find the p-value by replicates, as many as are needed, and say what follows from it."""
+    """Find the p-value, and say what follows from it."""
     look = tables.first
-    rows: list[FloatArray] = []
-    p_value = look.p_value
-    if look.p_value > BEYOND_DOUBT and look.degrees > 0:
-        generator, done = np.random.default_rng(seed), 0
-        for number in ROUNDS:
-            rows += [one.row for one in tables.replicates(look, number - done, generator)]
-            done = number
-            bound, p_value = _calibrate(look.row, np.array(rows))
-            if p_value >= CALM or bound < CLEAR or bound > HOPELESS * level:
-                break
-    found = _bare_fit(tables, look, p_value, len(rows))
+    found, rows = _calibrated(tables, seed, level)
     repeated = repetition_of(tables)
     if repeated is not None:
-        others = causes_of(tables, look) if found.is_bad and p_value < repeated[0] else ()
-        return replace(found, p_value=min(p_value, repeated[0]), causes=(repeated[1], *others)).judged()
+        others = causes_of(tables, look) if found.is_bad and found.p_value < repeated[0] else ()
+        return replace(found, p_value=min(found.p_value, repeated[0]), causes=(repeated[1], *others)).judged()
     if found.is_bad:
         return replace(found, causes=causes_of(tables, look))
-    return found.with_sights(sights_of(tables, look, np.array(rows)))
+    return found.with_sights(sights_of(tables, look, rows, seed))
+
+
+def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArray]:
+    """Find the p-value by replicates, as many as are needed; return the statistics of these too."""
+    look = tables.first
+    rows, p_value = np.empty((0, look.row.size)), look.p_value
+    if look.p_value > BEYOND_DOUBT and look.degrees > 0:
+        generator = np.random.default_rng(seed)
+        drawn = tables.replicates(look.source, ROUNDS[0], generator)
+        # The reports are explained once more among their replicates: two solvers may end on unlike supports.
+        observed, *replicates = tables.looks(np.vstack([look.counts, drawn]))
+        rows = np.array([one.row for one in replicates])
+        for number in (*ROUNDS[1:], None):
+            bound, p_value = _calibrate(observed.row, rows)
+            if number is None or p_value >= CALM or bound < CLEAR or bound > HOPELESS * level:
+                break
+            more = tables.looks(tables.replicates(look.source, number - len(rows), generator))
+            rows = np.vstack([rows, [one.row for one in more]])
+    bare = replace(_bare_fit(tables), p_value=p_value, replicates=len(rows))
+    return replace(bare, outliers=outliers_of(tables, look)).judged(), rows
 
 
 def _calibrate(observed: FloatArray, rows: FloatArray) -> tuple[float, float]:
-    """Return the weighted Bonferroni bound of the observed statistics, and its rank among those of the replicates."""
-    from scipy.special import stdtr
+    """Return the weighted Bonferroni bound of the observed statistics, and its rank among those of the replicates.
 
+    For the bound the observed statistics stand outside: their distance is from the mean of the replicates. For the rank
+    all are alike: each distance is from the mean of all, so that a good survey has any rank equally often.
+    """
     number = rows.shape[0]
     every = np.vstack([observed, rows])
-    spread = np.maximum(rows.std(axis=0, ddof=1), 0.25) * math.sqrt(1 + 1 / number)
-    distance = (every - rows.mean(axis=0)) / spread
-    bounds = [every[:, 0] / WEIGHTS[0]]
-    if every.shape[1] > 3:
-        chances = 2 * stdtr(number - 1, -np.abs(distance[:, 3:]))
-        bounds.append(chances.min(axis=1) * chances.shape[1] / WEIGHTS[1])
-    # A largest residual is the maximum of many: Gumbel's tail, with the mean and the spread of the replicates.
-    tails = -np.expm1(-np.exp(-np.clip(math.pi / math.sqrt(6) * distance[:, 1:3] + np.euler_gamma, -20, 700)))
-    bounds += [tails[:, 0] / WEIGHTS[2], tails[:, 1] / WEIGHTS[3]]
-    least = np.min(bounds, axis=0)
+    bound = min(1.0, float(bounds_of(observed[None], rows, math.sqrt(1 + 1 / number))[0]))
+    least = bounds_of(every, every)
     ranked = (1 + int(np.count_nonzero(least[1:] <= least[0]))) / (number + 1)
-    bound = min(1.0, float(least[0]))
     return bound, ranked if ranked > 1 / (number + 1) else min(ranked, bound)
 
 
-def _bare_fit(tables: Tables, look: Look, p_value: float, replicates: int) -> Fit:
-    total = float(tables.counts.sum())
-    bare = Fit(FitVerdict.CANNOT_BE_TESTED, p_value, look.statistic, look.degrees, total, replicates)
-    return replace(bare, outliers=outliers_of(tables, look)).judged()
+def _bare_fit(tables: Tables) -> Fit:
+    look, total = tables.first, float(tables.counts.sum())
+    return Fit(FitVerdict.CANNOT_BE_TESTED, look.p_value, look.statistic, look.degrees, total)
