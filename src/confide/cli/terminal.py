@@ -203,6 +203,11 @@ def fit_line(found: Fit) -> list[tuple[str, str]]:
     return [("Fit", f"{found.verdict}; see the note" if found.is_bad else str(found))]
 
 
+def uniform_line(answer: Estimate) -> list[tuple[str, str]]:
+    """Return the first line of an estimate whose reports cannot be told from those of a uniform population."""
+    return [] if answer.is_told else [("But", str(answer.uniformity))]
+
+
 def note_poor_fit(found: Fit | GroupFits | None, *, as_json: bool = False) -> None:
     """Show a note where the reports do not come from the mechanism: in a frame, and on standard error beside JSON."""
     if found is None or not found.is_bad:

@@ -32,6 +32,7 @@ from confide.pages.markup import (
     text,
     warn_not_identified,
     warn_poor_fit,
+    warn_uniform,
 )
 from confide.pages.pictures import show_distributions, show_path
 from confide.pages.story import (
@@ -110,6 +111,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     story = replace(gathered, band=band, answers=_with_statistics(gathered, answers))
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
     sections = (
+        warn_uniform(story.outcomes[0].estimate.uniformity),
         mark_simulated(counts.origin),
         warn_poor_fit(fit),
         warn_not_identified(known),
