@@ -426,8 +426,11 @@ def warn_if_poor_fit(answer: Estimate) -> None:
 
 
 def warn_if_uniform(answer: Estimate) -> None:
-    """Warn the caller's caller of reports too weak to tell their people from a uniform population."""
-    if answer.uniformity is not None and answer.uniformity.is_weak:
+    """Warn the caller's caller of reports too weak to tell their people from a uniform population.
+
+    Not where the answer is one of many, of which there is a warning already.
+    """
+    if answer.uniformity is not None and answer.uniformity.is_weak and not answer.identification.is_no:
         warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
 
 

@@ -232,7 +232,7 @@ def _heading(survey: Survey, gathered: ReportInput) -> Heading:
 
 
 def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
-    if as_json and not answer.is_told:
+    if as_json and not answer.is_told and not answer.identification.is_no:
         warn(str(answer.uniformity))
     if answer.status in WHEN_ENDED_EARLY:
         warn(f"{answer.ending}. {WHEN_ENDED_EARLY[answer.status]}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.channels import Channel
+from confide.channels import Channel, Layout
 from confide.departures import departure
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
@@ -79,7 +79,7 @@ class Uniformity:
         channel: Channel = other.channel
         size = channel.shape[0]
         expected = np.maximum(channel.push(np.full(size, 1 / size)), 0.0)
-        return departure(Evidence(channel, self.reports * expected)).people
+        return departure(Evidence(channel, self.reports * expected, layout=Layout.of(other.alphabet))).people
 
     def __str__(self) -> str:
         if self.is_rejected:
