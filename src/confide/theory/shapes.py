@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.alphabets import Alphabet, Grid, Integers
-from confide.channels import ColumnStack, Dense, Mixture
-from confide.channels.base import Channel, FloatArray
+from confide.channels import Dense, Mixture
+from confide.channels.base import FloatArray
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
@@ -163,10 +163,10 @@ class _Comparison:
 
     @cached_property
     def _free(self) -> Evidence:
-        return _quick(Evidence.pool(self.parts))
+        return Evidence.pool(self.parts)
 
     def _within(self, mixture: Mixture) -> Evidence:
-        return _quick(Evidence.pool([one.mixed(mixture) for one in self.parts]))
+        return Evidence.pool([one.mixed(mixture) for one in self.parts])
 
     @cached_property
     def _best(self) -> tuple[FloatArray, list[Mixture]]:
@@ -239,14 +239,6 @@ class _Comparison:
         if self.shape.is_order:  # the midst is where such a shape may well have its peak
             return int(np.searchsorted(np.cumsum(theta), 0.9))
         return int(np.searchsorted(np.cumsum(theta), 0.5))
-
-
-def _quick(evidence: Evidence) -> Evidence:
-    """Return the same over one stored matrix where that is small: several parts, each mixed, are one product."""
-    channel: Channel = evidence.channel
-    if isinstance(channel, ColumnStack) and max(channel.shape) <= 512:
-        return Evidence(Dense(channel.dense(), channel.layout), evidence.counts, evidence.log_offset, evidence.layout)
-    return evidence
 
 
 def _highest(evidence: Evidence, rows: FloatArray) -> FloatArray:
