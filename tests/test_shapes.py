@@ -242,7 +242,7 @@ def test_the_maximum_of_a_shape_is_certified_and_not_above_that_of_all(words: st
     assert shaped.certificate <= 1e-6
     assert shaped.log_likelihood <= free.log_likelihood + 1e-6
     assert shaped.distribution.sum() == pytest.approx(1.0)
-    assert f"of the shape {words}" in shaped.ending
+    assert f"among those of the shape {words}" in shaped.ending
     # No random member of the shape is better: the certificate is about the shape.
     generator, evidence = np.random.default_rng(1), MECHANISM.observe(counts)
     for mixture in Shape.of(words).mixtures(MECHANISM.alphabet):

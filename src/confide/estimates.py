@@ -464,10 +464,11 @@ def _recover_shaped(groups: Groups, method: Method, monitor: Monitor | None, sha
     began = time.perf_counter()
     mixture = mixtures[0] if len(mixtures) == 1 else best_mixture(parts, mixtures)
     evidence = Evidence.pool([one.mixed(mixture) for one in parts])
-    solution = _within_shape(method, shape, alphabet, parts, mixture).solve(evidence, monitor)
+    solver = _within_shape(method, shape, alphabet, parts, mixture)
+    solution = solver.solve(evidence, monitor)
     judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
     shares = judged.distribution
-    shaped, words = Shaped(shape, mixtures, mixture, shares), _among(judged.ending, shape)
+    shaped, words = Shaped(shape, mixtures, mixture, shares), _among(solver, judged.ending, shape)
     return replace(judged, distribution=read_only(mixture.spread(shares)), ending=words, groups=groups, shaped=shaped)
 
 
@@ -489,9 +490,9 @@ def _highest(parts: Sequence[Evidence], mixture: Mixture) -> float:
     return evidence.log_likelihood(ROUGHLY.solve(evidence).distribution)
 
 
-def _among(ending: str, shape: Shape) -> str:
-    """Return how a method ended, with the distributions that its proof is about."""
-    return f"{ending}, among distributions of the shape {shape}"
+def _among(method: Method, ending: str, shape: Shape) -> str:
+    """Return how a method ended, with the distributions that its answer is one of, and its proof about."""
+    return f"{ending} {shape}" if isinstance(method, Projected) else f"{ending}, among those of the shape {shape}"
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:

@@ -54,7 +54,7 @@ class Projected(Method):
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         found = self.method.solve(self._over_values(evidence.counts), monitor)
-        words = f"{found.explanation}; then the nearest distribution of the shape"
+        words = f"{found.explanation}; then brought to the nearest distribution of the shape"
         shares = self._nearest(found.distribution[None], evidence.total)[0]
         return replace(found, distribution=shares, explanation=words)
 

@@ -28,6 +28,14 @@ from confide.theory.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Sight, l
 from confide.theory.fit.bits import has_bits
 from confide.theory.fit.cells import CellTable
 
+SHAPE_IN_DOUBT = "These answers hold only as far as the distribution has the shape, and the reports speak against it."
+"""Remark beside intervals under a shape that the reports speak against."""
+
+AFTERWARDS = (
+    "chosen afterwards, for no survey declares it: intervals hold as stated only if nobody looked at the reports first"
+)
+"""Remark beside a shape that comes from an option."""
+
 ROUNDS = (19, 39, 99)
 """Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
 
@@ -110,7 +118,7 @@ class ShapeFit:
                 f"the shape holds that happens by chance in {rarity(self.p_value)} surveys."
             )
             chance = (CHANCE,) if self.verdict is FitVerdict.FITS_POORLY else ()
-            return (worse, *chance, "Answers and intervals that rest on the shape are not to be trusted.")
+            return (worse, *chance, SHAPE_IN_DOUBT)
         if self.obstacle:
             return (self.obstacle,)
         words = []
