@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.channels import Dense
 from confide.estimates import recover
-from confide.evidence import Evidence
+from confide.theory.shapes import bring
 
 FloatArray = NDArray[np.float64]
 
@@ -48,15 +47,6 @@ class Row:
     is_true: bool
 
 
-def brought(shares: FloatArray, words: str) -> FloatArray:
-    """Return the nearest distribution of a shape: of the least Kullback-Leibler divergence."""
-    evidence = Evidence(Dense(np.eye(shares.size)), shares * 1e6)
-    mixed = [evidence.mixed(mixture) for mixture in cf.Shape.of(words).mixtures(AGES.alphabet)]
-    found = [(one, cf.MLE(1e-3).solve(one).distribution) for one in mixed]
-    best, phi = max(found, key=lambda pair: pair[0].log_likelihood(pair[1]))
-    return best.channel.push(phi)
-
-
 def spikes() -> FloatArray:
     """Return people on six values alone."""
     found = np.zeros(100)
@@ -67,7 +57,7 @@ def spikes() -> FloatArray:
 def rows() -> Iterator[Row]:
     """Return all rows: shapes that are true, that are broken a little, and that are plainly wrong."""
     for words in ("falling from 50", "smooth = 3", "one peak at 37", "nobody below 17"):
-        yield Row("ages, brought to it", brought(AGES.distribution, words), words, is_true=True)
+        yield Row("ages, brought to it", bring(AGES.distribution, cf.Shape.of(words), YEARS), words, is_true=True)
     for words in ("falling from 50", "smooth = 3", "one peak at 37"):
         yield Row("ages as they are", AGES.distribution, words, is_true=False)
     for words in ("falling from 50", "smooth = 3"):

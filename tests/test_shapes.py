@@ -13,8 +13,11 @@ from confide.channels.base import FloatArray
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.estimates import recover
 from confide.evidence import Evidence
+from confide.plans.guesses import family_of
+from confide.plans.records import plan_record
 from confide.shapes import Shape
 from confide.surveys import parse_survey
+from confide.theory.shapes import bring
 
 AGES = cf.Integers(0, 99)
 SMALL = cf.Integers(0, 9)
@@ -414,3 +417,37 @@ def test_a_pool_takes_a_shape() -> None:
     assert (np.diff(answer.distribution[10:]) <= 1e-12).all()
     assert answer.certificate <= 1e-6
     assert answer.query("x >= 20").width < 0.3
+
+
+PAST = FALLING / FALLING.sum()
+
+
+def test_a_plan_is_made_in_the_shape_and_tells_what_it_is_worth() -> None:
+    settings = {"people": 2000, "query": "x >= 20", "mechanisms": (), "repeats": 4, "cache": False}
+    plain, shaped = (
+        cf.plan(MECHANISM, PAST, method=cf.IBU(), shape=words, **settings)  # type: ignore[arg-type]
+        for words in (None, "falling from 10")
+    )
+    assert plain.shape is None
+    assert plain.interval_widths is None
+    assert shaped.interval_widths is not None
+    assert shaped.interval_widths[0] < shaped.interval_widths[1]
+    assert shaped.prediction != plain.prediction
+    record = plan_record(shaped)
+    assert record["shape"] == ["falling from 10"]
+    assert any("where the shares fall from 10 on, as the guess is" in one for one in record["remarks"])
+    with pytest.raises(InvalidParameterError, match="Say where"):
+        cf.plan(MECHANISM, PAST, shape="one peak", **settings)  # type: ignore[arg-type]
+
+
+def test_without_a_guess_a_plan_takes_truths_of_the_shape() -> None:
+    for guess in family_of(MECHANISM, Shape.of("falling from 10")):
+        assert (np.diff(guess.vector[10:]) <= 1e-9).all()
+    assert len(family_of(MECHANISM, Shape.of("falling from 10"))) > 2
+
+
+def test_the_nearest_distribution_of_a_shape_is_itself_where_it_has_the_shape() -> None:
+    shape = Shape.of("falling from 10")
+    np.testing.assert_allclose(bring(PAST, shape, MECHANISM.alphabet), PAST, atol=2e-3)
+    with pytest.raises(InvalidParameterError, match="nobody has any"):
+        bring(np.eye(30)[0], Shape.of("nobody below 10"), MECHANISM.alphabet)

@@ -56,6 +56,9 @@ Others could only bring the best of the shape nearer, so that the test errs to t
 
 ROUGHLY = MLE(tolerance=0.02, time_limit=60.0)
 
+AS_MANY = 1e4
+"""People whose nats the nearest distribution of a shape is found to."""
+
 WIDTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 50.0)
 """Widths of bumps that past data are tried with, in steps of the values."""
 
@@ -266,6 +269,25 @@ def _chance_of(fall: float, falls: FloatArray) -> float:
     mean, variance = float(falls.mean()), max(float(falls.var(ddof=1)), 0.05)
     tail = float(gammaincc(max(mean, 0.05) ** 2 / variance, fall * max(mean, 0.05) / variance))
     return min(rank, tail)
+
+
+def bring(distribution: FloatArray, shape: Shape, alphabet: Alphabet) -> FloatArray:
+    """Return the distribution of a shape that is nearest to another one: of the least Kullback-Leibler divergence.
+
+    >>> from confide import Integers
+    >>> bring(np.array([0.2, 0.4, 0.4]), Shape.of("falling"), Integers(0, 2)).round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    support = shape.support(alphabet)
+    kept = support.spread(support.gather(distribution))
+    if not kept.sum() > 0:
+        raise InvalidParameterError(f"By the shape {shape} nobody has any of the values that this distribution has.")
+    evidence, found = Evidence(Dense(np.eye(alphabet.size)), AS_MANY * kept / kept.sum()), []
+    for mixture in shape.mixtures(alphabet):
+        mixed = evidence.mixed(mixture)
+        shares = ROUGHLY.solve(mixed).distribution
+        found.append((mixed.log_likelihood(shares), mixture.spread(shares)))
+    return max(found, key=lambda pair: pair[0])[1]
 
 
 def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.01) -> float:
