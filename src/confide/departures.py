@@ -19,7 +19,6 @@ from functools import lru_cache, reduce
 from itertools import product
 
 import numpy as np
-from scipy.special import chdtrc, chdtri
 
 from confide.channels.base import FloatArray
 from confide.checks import read_only
@@ -117,6 +116,8 @@ def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, 
     With w = sqrt(q) and the scores of a wave times w as a column, Hotelling's statistic is n times the squared length
     of w in the space of the columns. Its spread is that of the reports themselves, so it never exceeds n.
     """
+    from scipy.special import chdtrc  # here and below: whoever blurs a value need not load scipy
+
     size, n = evidence.channel.shape[0], evidence.total
     rows = np.vstack([np.ones(size), waves, _halves(size)])
     rows[1:] -= rows[1:].mean(axis=1, keepdims=True)
@@ -148,6 +149,8 @@ def _needed(freedom: float, level: float) -> float:
 
     It then has the mean f + c and the variance 2 f + 4 c, so c solves f + c - s sqrt(2 f + 4 c) = quantile.
     """
+    from scipy.special import chdtri
+
     above = float(chdtri(freedom, level)) - freedom
     return above + 2 * SURELY**2 + SURELY * math.sqrt(4 * SURELY**2 + 2 * freedom + 4 * above)
 
@@ -230,6 +233,8 @@ class _Gains:
 
 def _test_values(evidence: Evidence, level: float) -> Departure:
     """Test single values, and all of them together."""
+    from scipy.special import chdtrc
+
     gains, n = _Gains.of(evidence), evidence.total
     if gains is None or not gains.trace > 0:
         return Departure(1.0, math.inf)
