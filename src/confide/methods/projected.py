@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
-from confide.em import Monitor
+from confide.em import EM, Monitor, RowStack, uniform
 from confide.evidence import Evidence
 from confide.methods.base import Method, Progress, Solution
 from confide.methods.mle import MLE
 
-NEARLY = MLE(tolerance=1e-3)
-"""Finds the nearest mixture, as if everyone had told the truth: nats of as many people as there are reports."""
+NEARLY = MLE(tolerance=0.05)
+"""Finds the nearest mixture where no formula has it, in nats of as many people, all telling the truth, as reports."""
+
+FEW, STEPS = 8, 200
+"""Rows up to which the nearest mixtures are found to the end, and EM steps that do for more of them: replicates.
+
+Of the default's answers on the ages they leave 0.03 % of people on other values under `smooth = 3`, and up to 1 % under
+`smooth = 10`; a thousand of them took 30 s to the end.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +92,17 @@ class Projected(Method):
 
     def _nearest(self, distributions: FloatArray, total: float) -> FloatArray:
         """Return the shares of components whose mixture explains values drawn from each distribution best."""
-        seen = Evidence(Dense(np.eye(self.mixture.size)), self.support.spread(distributions[0]) * total)
-        rows = self.support.spread(distributions) * total
-        return np.array([one.distribution for one in NEARLY.solve_many(seen.mixed(self.mixture), rows)])
+        rows = self.support.spread(distributions)
+        found = self.mixture.nearest(rows)
+        if found is None:
+            seen = Evidence(Dense(np.eye(self.mixture.size)), total * rows[0]).mixed(self.mixture)
+            found = _search(seen, total * rows)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _search(evidence: Evidence, rows: FloatArray) -> FloatArray:
+    """Return the nearest mixture of each row of counts of values: to the end for a few of them, nearly for many."""
+    if len(rows) <= FEW:
+        return np.array([one.distribution for one in NEARLY.solve_many(evidence, rows)])
+    *_, last = islice(EM(RowStack.over(evidence, rows), uniform(evidence.channel.shape[0])), STEPS)
+    return last.theta
