@@ -31,7 +31,8 @@ from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.methods import MLE, Choice, Method, Monitor, Projected, Solution, Stacked, Status
+from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
+from confide.methods.shaped import ROUGHLY, Shaped, solve_in_shape, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
@@ -51,36 +52,11 @@ LARGE = 2000
 WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
 
-ROUGHLY = MLE(tolerance=0.01)
-"""Tells which of several sets of mixtures explains the reports best."""
-
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
     "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
 """Cure for an answer that is one of many."""
-
-
-@dataclass(frozen=True, eq=False)
-class Shaped:
-    """Answer in a shape: which components it is a mixture of, and their shares.
-
-    Attributes
-    ----------
-    shape
-        The shape.
-    mixtures
-        All sets of mixtures that it is; see :meth:`Shape.mixtures`.
-    mixture
-        The one that holds the answer.
-    shares
-        The share of each of its components.
-    """
-
-    shape: Shape
-    mixtures: Sequence[Mixture]
-    mixture: Mixture
-    shares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +322,7 @@ class Estimate:
             alphabet=self.alphabet,
             parts=[one.mixed(mixture) for one in parts],
             solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
-            method=_within_shape(self.method, shape, self.alphabet, parts, mixture),
+            method=within_shape(self.method, shape, self.alphabet, parts, mixture),
             channel=None,
             mixture=mixture,
             premise=shape.premise,
@@ -480,44 +456,11 @@ def recover(
 
 def _recover_shaped(groups: Groups, method: Method, monitor: Monitor | None, shape: Shape) -> Estimate:
     """Recover the distribution among those of a shape: the shares of its components, seen through their channel."""
-    if not method.climbs:
-        raise InvalidParameterError(
-            f"{method.name} inverts a matrix and knows no shape. Use MLE() or IBU(), or leave the method out."
-        )
-    alphabet = next(iter(groups)).alphabet
-    mixtures, parts = shape.mixtures(alphabet), observe_groups(groups, None)
-    began = time.perf_counter()
-    mixture = mixtures[0] if len(mixtures) == 1 else best_mixture(parts, mixtures)
-    evidence = Evidence.pool([one.mixed(mixture) for one in parts])
-    solver = _within_shape(method, shape, alphabet, parts, mixture)
-    solution = solver.solve(evidence, monitor)
+    began, parts = time.perf_counter(), observe_groups(groups, None)
+    evidence, solution, shaped = solve_in_shape(parts, next(iter(groups)).alphabet, method, shape, monitor)
     judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
-    shares = judged.distribution
-    shaped, words = Shaped(shape, mixtures, mixture, shares), _among(solver, judged.ending, shape)
-    return replace(judged, distribution=read_only(mixture.spread(shares)), ending=words, groups=groups, shaped=shaped)
-
-
-def _within_shape(
-    method: Method, shape: Shape, alphabet: Alphabet, parts: Sequence[Evidence], mixture: Mixture
-) -> Method:
-    """Return the method over shares of components: itself if it climbs there, or its answer brought to the shape."""
-    is_plain = method.seeks_maximum or not (shape.is_order or shape.term("smooth"))
-    return method if is_plain else Projected(method, parts, shape.support(alphabet), mixture)
-
-
-def best_mixture(parts: Sequence[Evidence], mixtures: Sequence[Mixture]) -> Mixture:
-    """Return the set of mixtures whose best one explains the reports best."""
-    return mixtures[int(np.argmax([_highest(parts, one) for one in mixtures]))]
-
-
-def _highest(parts: Sequence[Evidence], mixture: Mixture) -> float:
-    evidence = Evidence.pool([one.mixed(mixture) for one in parts])
-    return evidence.log_likelihood(ROUGHLY.solve(evidence).distribution)
-
-
-def _among(method: Method, ending: str, shape: Shape) -> str:
-    """Return how a method ended, with the distributions that its answer is one of, and its proof about."""
-    return f"{ending} {shape}" if isinstance(method, Projected) else f"{ending}, among those of the shape {shape}"
+    shares = read_only(shaped.mixture.spread(judged.distribution))
+    return replace(judged, distribution=shares, groups=groups, shaped=shaped)
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
