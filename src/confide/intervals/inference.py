@@ -25,9 +25,11 @@ from confide.intervals.bases import (
     draw_family,
     is_complete,
     replicates_for,
+    standard_errors,
 )
 from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
+from confide.intervals.unbiased import Unbiased
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, weigh
 from confide.theory.identification import channel_query
@@ -92,7 +94,7 @@ class Inference:
     surroundings: Surroundings | None = None
     wide: Inference | None = None
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
-    _biases: dict[tuple[int, int], FloatArray] = field(default_factory=dict, init=False)
+    _unbiased: dict[tuple[float, int], Unbiased] = field(default_factory=dict, init=False)
 
     @property
     def distribution(self) -> FloatArray:
@@ -118,13 +120,11 @@ class Inference:
         """Take over a region that was found beside others."""
         vars(self)["region"] = region
 
-    def has_bias(self, count: int, seed: int) -> bool:
-        """Whether :meth:`bias` is known."""
-        return (count, seed) in self._biases
-
-    def keep_bias(self, bias: FloatArray, count: int, seed: int) -> None:
-        """Take over a bias that was found beside others."""
-        self._biases[count, seed] = bias
+    def unbiased(self, level: float, seed: int) -> Unbiased:
+        """Return the ends from unbiased shares; see :mod:`confide.intervals.unbiased`."""
+        if (level, seed) not in self._unbiased:
+            self._unbiased[level, seed] = Unbiased(self.evidence, standard_errors(level), seed)
+        return self._unbiased[level, seed]
 
     @cached_property
     def is_plainly_unique(self) -> bool:
@@ -182,13 +182,6 @@ class Inference:
     def best_family(self, count: int, seed: int) -> Family:
         """Return replicates of the reports, drawn from their best explanation, with the best explanation of each."""
         return self._draw("best", ROUGHLY, [self.region.best], count, seed)[0]
-
-    def bias(self, count: int, seed: int) -> FloatArray:
-        """Return by how much each share of the best explanation of replicates is too high on average."""
-        if (count, seed) not in self._biases:
-            family = self.best_family(count, seed)
-            self._biases[count, seed] = family.answers.mean(axis=0) - family.source
-        return self._biases[count, seed]
 
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
         """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
