@@ -11,8 +11,8 @@ The grid: mechanisms over 100 values, unlike truths, 20,000 people. A cell repea
 asked for the shares of tails, windows, single values and scattered sets, for the mean and for the median, at 95 %. Its
 coverage is the share of all intervals of a kind that hold the true answer; the worst single question stands beside it.
 Pratt's bound is the shortest mean width that any interval honest for all distributions can have at that truth; the
-ratio is the mean width of the shares over it. Bars: 93 % in every cell; 1.10 times the bound under metric noise and 1.15
-under randomized response, on average over the truths.
+ratio is the mean width of the shares over it. Bars: 93 % in every cell; 1.10 times the bound under metric noise and
+1.15 under randomized response, on average over the truths.
 """
 
 from __future__ import annotations

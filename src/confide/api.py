@@ -55,10 +55,12 @@ from confide.methods import (
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.origins import Noise, Origin
+from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.differences import Difference, Differences
 from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
+from confide.theory.shapes import ShapeFit, smoothness_of
 
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
@@ -143,6 +145,8 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Resolution",
+    "Shape",
+    "ShapeFit",
     "SimulatedReportsWarning",
     "Smooth",
     "Solution",
@@ -180,6 +184,7 @@ __all__ = [
     "read_reports",
     "save_counts",
     "shuffle",
+    "smoothness_of",
     "tally",
     "total_variation",
     "truncated",

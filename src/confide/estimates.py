@@ -5,31 +5,38 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from confide.alphabets import Alphabet
-from confide.channels import ColumnStack
+from confide.channels import ColumnStack, Mixture
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Inference, Interval, Resolution
+from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution
+from confide.intervals.bases import allowed_fall
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
+from confide.methods import MLE, Choice, Method, Monitor, Projected, Solution, Stacked, Status
 from confide.queries import Query
+from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
+from confide.theory.shapes import ShapeFit, fit_shape
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import counted
+
+Answer = TypeVar("Answer", Band, Interval)
 
 LARGE = 2000
 """Values from which on a likely subset is looked for; below, the whole alphabet costs next to nothing."""
@@ -37,11 +44,36 @@ LARGE = 2000
 WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
 
+ROUGHLY = MLE(tolerance=0.01)
+"""Tells which of several sets of mixtures explains the reports best."""
+
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
     "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
 """Cure for an answer that is one of many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """Answer in a shape: which components it is a mixture of, and their shares.
+
+    Attributes
+    ----------
+    shape
+        The shape.
+    mixtures
+        All sets of mixtures that it is; see :meth:`Shape.mixtures`.
+    mixture
+        The one that holds the answer.
+    shares
+        The share of each of its components.
+    """
+
+    shape: Shape
+    mixtures: Sequence[Mixture]
+    mixture: Mixture
+    shares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +109,9 @@ class Estimate:
         What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
     groups
         The counts that it came from, by mechanism: what intervals are made of.
+    shaped
+        The shape that the answer was looked for in, with the components that it is a mixture of; None if in none. Then
+        the certificate is about distributions of this shape.
     """
 
     alphabet: Alphabet
@@ -92,6 +127,12 @@ class Estimate:
     considered: LikelySubset | None = None
     choices: tuple[Choice, ...] = ()
     groups: Groups = field(default_factory=dict, repr=False)
+    shaped: Shaped | None = field(default=None, repr=False)
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape that the answer was looked for in; None if in none."""
+        return None if self.shaped is None else self.shaped.shape
 
     @property
     def explanation(self) -> str:
@@ -126,7 +167,8 @@ class Estimate:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
         # A maximum that is certified need not be found again.
-        known = self.distribution if self.method.reaches_maximum and self.certificate <= TOLERANCE else None
+        is_highest = self.shaped is None and self.method.reaches_maximum and self.certificate <= TOLERANCE
+        known = self.distribution if is_highest else None
         return examine([(counts, mechanism) for mechanism, counts in self.groups.items()], known)
 
     @property
@@ -154,7 +196,7 @@ class Estimate:
         >>> bool(band.low[4] <= 0.5 <= band.high[4])
         True
         """
-        return self._inference.band(level, basis)
+        return self._hull(lambda one: one.band(level, basis), level, basis)
 
     def query(
         self, query: Query, level: float = 0.95, *, name: str | None = None, basis: Basis | None = None
@@ -180,15 +222,15 @@ class Estimate:
         >>> answer.low < 0.25 < answer.high
         True
         """
-        return self._inference.query(query, level, name, basis)
+        return self._hull(lambda one: one.query(query, level, name, basis), level, basis)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""
-        return self._inference.mean(level, basis)
+        return self._hull(lambda one: one.mean(level, basis), level, basis)
 
     def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
-        return self._inference.quantile(share, level, basis)
+        return self._hull(lambda one: one.quantile(share, level, basis), level, basis)
 
     def resolution(
         self, error: float = ERROR, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
@@ -214,12 +256,60 @@ class Estimate:
         >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
         'single values'
         """
+        if self.shaped is not None and len(self.shaped.mixtures) > 1:
+            raise InvalidParameterError(
+                f"The resolution is not looked for under the shape {self.shape}, which is many shapes in one. Say "
+                f"where: 'one peak at 40'; or ask query(...)."
+            )
         return resolve(self._inference, error, level, basis, name)
+
+    def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
+        """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""
+        answer = ask(self._inference)
+        if self.shaped is None or len(self.shaped.mixtures) == 1 or isinstance(basis, Bootstrap):
+            return answer
+        others = [ask(one) for rise, one in self._rivals if rise >= -allowed_fall(level)]
+        words = f"each of {len(others) + 1:,} places of the peak that explain them so well counts"
+        return answer.hull(others, words)
+
+    @cached_property
+    def _rivals(self) -> list[tuple[float, Inference]]:
+        """The sets of mixtures that do not hold the answer, and by how much their best ones explain the reports better.
+
+        That is below nothing, or next to it.
+        """
+        if self.shaped is None:
+            return []
+        found = []
+        for mixture in self.shaped.mixtures:
+            inference = self._within(self.shaped.shape, mixture, np.full(mixture.count, 1 / mixture.count))
+            best = ROUGHLY.solve(inference.evidence).distribution
+            rise = inference.evidence.log_likelihood(best) - self._inference.region.highest_likelihood
+            if mixture is not self.shaped.mixture:
+                found.append((rise, replace(inference, solution=replace(inference.solution, distribution=best))))
+        return found
+
+    @cached_property
+    def shape_fit(self) -> ShapeFit | None:
+        """Whether the reports speak against the shape, and how much that test can see; None without a shape.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([2, 2, 3, 4] * 500, rng=1))
+        >>> cf.estimate(counts, mechanism, cf.MLE(), shape="falling from 2").shape_fit.is_bad
+        False
+        """
+        if self.shaped is None:
+            return None
+        pool = [(counts, mechanism) for mechanism, counts in self.groups.items()]
+        return fit_shape(pool, self.shaped.shape, self.shaped.mixtures)
 
     @cached_property
     def _inference(self) -> Inference:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
+        if self.shaped is not None:
+            return self._within(self.shaped.shape, self.shaped.mixture, self.shaped.shares)
         is_whole = next(iter(self.groups)).alphabet.is_finite
         likely = Inference(
             alphabet=self.alphabet,
@@ -229,6 +319,19 @@ class Estimate:
             channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
         )
         return likely if is_whole else replace(likely, wide=self._look_around(likely))
+
+    def _within(self, shape: Shape, mixture: Mixture, shares: FloatArray) -> Inference:
+        """Return the inference about the shares of a mixture's components."""
+        parts = observe_groups(self.groups, None)
+        return Inference(
+            alphabet=self.alphabet,
+            parts=[one.mixed(mixture) for one in parts],
+            solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
+            method=_within_shape(self.method, shape, self.alphabet, parts, mixture),
+            channel=None,
+            mixture=mixture,
+            premise=shape.premise,
+        )
 
     def _look_around(self, likely: Inference) -> Inference:
         """Return the same with values around the likely ones: these explain the reports nearly as well."""
@@ -265,7 +368,12 @@ Group = tuple[Counts, Mechanism]
 
 
 def estimate(
-    counts: Counts, mechanism: Mechanism, method: Method | None = None, *, monitor: Monitor | None = None
+    counts: Counts,
+    mechanism: Mechanism,
+    method: Method | None = None,
+    *,
+    shape: str | Sequence[str] | Shape | None = None,
+    monitor: Monitor | None = None,
 ) -> Estimate:
     """Recover the distribution of the true values from counted reports.
 
@@ -278,6 +386,9 @@ def estimate(
     method
         How to recover the distribution. Left out, :class:`Stacked` weighs several methods by held-out reports, and
         ``choices`` of the estimate says what it chose and why.
+    shape
+        What is known of the distribution before any report is seen, such as ``"falling from 50"`` or ``survey.shape``;
+        see docs/shapes.md. Answer, certificate and intervals are then about distributions of this shape.
     monitor
         Called with iteration number and log-likelihood as an iterative method goes along.
 
@@ -290,15 +401,21 @@ def estimate(
     Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
     `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given. Where the
     reports cannot come from the mechanism, whoever the people are, `fit` of the estimate says so, and a
-    :class:`PoorFitWarning` is given.
+    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests.
     """
-    answer = recover([(counts, mechanism)], method, monitor)
+    answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
     return answer
 
 
-def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monitor: Monitor | None = None) -> Estimate:
+def estimate_pool(
+    pairs: Sequence[Group],
+    method: Method | None = None,
+    *,
+    shape: str | Sequence[str] | Shape | None = None,
+    monitor: Monitor | None = None,
+) -> Estimate:
     """Recover one distribution from the reports of several mechanisms, or of several epsilons, over one alphabet.
 
     Log-likelihoods of groups add, so every method but the inversions works on the pool as on one group.
@@ -307,7 +424,7 @@ def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monit
     ----------
     pairs
         The counts of each group of people with the mechanism that they went through.
-    method, monitor
+    method, shape, monitor
         As in :func:`estimate`.
 
     >>> import confide as cf
@@ -316,16 +433,66 @@ def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monit
     >>> cf.estimate_pool(pairs).distribution.argmax()
     np.int64(4)
     """
-    answer = recover(pairs, method, monitor)
+    answer = recover(pairs, method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
     return answer
 
 
-def recover(groups: Sequence[Group], method: Method | None = None, monitor: Monitor | None = None) -> Estimate:
+def recover(
+    groups: Sequence[Group],
+    method: Method | None = None,
+    monitor: Monitor | None = None,
+    shape: str | Sequence[str] | Shape | None = None,
+) -> Estimate:
     """Do as :func:`estimate_pool`, and leave it to the caller to say where the answer is one of many."""
     check_groups(groups)
-    return recover_pool(by_mechanism(groups), as_method(method), monitor)
+    merged = by_mechanism(groups)
+    if shape is not None:
+        return _recover_shaped(merged, as_method(method), monitor, Shape.of(shape))
+    return recover_pool(merged, as_method(method), monitor)
+
+
+def _recover_shaped(groups: Groups, method: Method, monitor: Monitor | None, shape: Shape) -> Estimate:
+    """Recover the distribution among those of a shape: the shares of its components, seen through their channel."""
+    if not method.climbs:
+        raise InvalidParameterError(
+            f"{method.name} inverts a matrix and knows no shape. Use MLE() or IBU(), or leave the method out."
+        )
+    alphabet = next(iter(groups)).alphabet
+    mixtures, parts = shape.mixtures(alphabet), observe_groups(groups, None)
+    began = time.perf_counter()
+    mixture = mixtures[0] if len(mixtures) == 1 else best_mixture(parts, mixtures)
+    evidence = Evidence.pool([one.mixed(mixture) for one in parts])
+    solver = _within_shape(method, shape, alphabet, parts, mixture)
+    solution = solver.solve(evidence, monitor)
+    judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
+    shares = judged.distribution
+    shaped, words = Shaped(shape, mixtures, mixture, shares), _among(solver, judged.ending, shape)
+    return replace(judged, distribution=read_only(mixture.spread(shares)), ending=words, groups=groups, shaped=shaped)
+
+
+def _within_shape(
+    method: Method, shape: Shape, alphabet: Alphabet, parts: Sequence[Evidence], mixture: Mixture
+) -> Method:
+    """Return the method over shares of components: itself if it climbs there, or its answer brought to the shape."""
+    is_plain = method.seeks_maximum or not (shape.is_order or shape.term("smooth"))
+    return method if is_plain else Projected(method, parts, shape.support(alphabet), mixture)
+
+
+def best_mixture(parts: Sequence[Evidence], mixtures: Sequence[Mixture]) -> Mixture:
+    """Return the set of mixtures whose best one explains the reports best."""
+    return mixtures[int(np.argmax([_highest(parts, one) for one in mixtures]))]
+
+
+def _highest(parts: Sequence[Evidence], mixture: Mixture) -> float:
+    evidence = Evidence.pool([one.mixed(mixture) for one in parts])
+    return evidence.log_likelihood(ROUGHLY.solve(evidence).distribution)
+
+
+def _among(method: Method, ending: str, shape: Shape) -> str:
+    """Return how a method ended, with the distributions that its answer is one of, and its proof about."""
+    return f"{ending} {shape}" if isinstance(method, Projected) else f"{ending}, among those of the shape {shape}"
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
@@ -399,6 +566,8 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         return
     if answer._examination.is_loud and answer.fit.is_bad:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
+    if answer.shape_fit is not None and answer.shape_fit.is_bad:
+        warnings.warn(str(answer.shape_fit), PoorFitWarning, stacklevel=3)
 
 
 def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:

@@ -25,6 +25,7 @@ from confide.cli.terminal import (
     progress,
     say,
     say_exactly,
+    shape_lines,
     show_json,
     show_pairs,
     warn,
@@ -41,6 +42,7 @@ from confide.cli.usage import (
     NoAnswerError,
     Quantiles,
     Rejects,
+    ShapeWords,
     Statistic,
     Strict,
     SurveyPath,
@@ -48,6 +50,7 @@ from confide.cli.usage import (
     check_outputs,
     check_queries,
     choose_method,
+    choose_shape,
     choose_statistics,
     end_strictly,
     outputs_option,
@@ -76,6 +79,7 @@ from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
+from confide.theory.shapes import SHAPE_IN_DOUBT
 
 WHEN_NOT_ASKED = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
 """Line that stands where intervals would."""
@@ -86,6 +90,7 @@ LONG = 200_000
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
     "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
+    'confide estimate survey.toml reports.csv --shape "falling from 50" --query "age >= 65"',
     'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
     "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
@@ -136,6 +141,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    shape: ShapeWords = None,
     query: Annotated[
         list[str] | None,
         typer.Option(
@@ -180,6 +186,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     check_formats(outputs, FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    form = choose_shape(contract, shape or [])
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
@@ -188,7 +195,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            _refuse_for_groups({"--truth": truth})
+            _refuse_for_groups({"--truth": truth, "--shape": shape})
+            _warn_of_groups(contract)
             wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
@@ -199,9 +207,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
-        outcome = assess_pool(gathered.pool, chosen, truth=known, monitor=monitor)
+        outcome = assess_pool(gathered.pool, chosen, shape=form, truth=known, monitor=monitor)
     with progress("Testing the fit"):
-        fit = outcome.estimate.fit
+        fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
         found = _ask(contract, outcome, query or [], statistics, level, has_band=interval is not None)
         found = replace(found, truth=None if true_rows is None else true_rows.account)
@@ -222,7 +230,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     warn_over_limit(_heading(contract, gathered))
     if as_json:
         note_poor_fit(fit, as_json=True)
-    end_strictly(fit, strict=strict)
+        note_poor_fit(shape_fit, as_json=True)
+    end_strictly(fit, shape_fit, strict=strict)
 
 
 def _heading(survey: Survey, gathered: ReportInput) -> Heading:
@@ -291,6 +300,14 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
     if given:
         raise InvalidParameterError(
             f"{given[0]} is for one distribution; these counts are of several groups. Leave it out."
+        )
+
+
+def _warn_of_groups(survey: Survey) -> None:
+    if survey.shape is not None:
+        warn(
+            f"The survey declares the shape {survey.shape}, which is not used for groups: each is estimated without "
+            f"it, and so are its intervals."
         )
 
 
@@ -365,6 +382,7 @@ def _show_in_words(
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             *_certificate(answer),
             *fit_line(answer.fit),
+            *shape_lines(answer.shape, answer.shape_fit, survey.shape),
             *([("Intervals", WHEN_NOT_ASKED)] if asked.band is None and not asked.answers else []),
             *identified_line(answer.identification),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
@@ -373,10 +391,13 @@ def _show_in_words(
         ]
     )
     note_poor_fit(answer.fit)
+    note_poor_fit(answer.shape_fit)
     note_not_identified(answer.identification)
     lines = None if asked.band is None else LineIntervals(answer, asked.band)
     show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
-    _show_asked(asked, lines, is_doubted=outcome.estimate.fit.is_bad)
+    doubts = [IN_DOUBT] if answer.fit.is_bad else []
+    doubts += [SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else []
+    _show_asked(asked, lines, doubts)
 
 
 def _certificate(answer: Estimate) -> list[tuple[str, str]]:
@@ -384,7 +405,8 @@ def _certificate(answer: Estimate) -> list[tuple[str, str]]:
     from confide.explanations import describe_certificate
 
     is_shown = answer.method.seeks_maximum or not answer.is_distribution
-    return [("Certificate", describe_certificate(answer.certificate))] if is_shown else []
+    among = "" if answer.shape is None else ", among those of the shape"
+    return [("Certificate", f"{describe_certificate(answer.certificate)}{among}")] if is_shown else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,7 +431,7 @@ class LineIntervals:
         return found.low, found.high
 
 
-def _show_asked(asked: Asked, lines: LineIntervals | None, *, is_doubted: bool) -> None:
+def _show_asked(asked: Asked, lines: LineIntervals | None, doubts: list[str]) -> None:
     """Print the answers to queries, and what all intervals rest on."""
     bases: dict[str, list[str]] = {}
     shown = [] if lines is None else list(lines.bases.items())
@@ -417,7 +439,7 @@ def _show_asked(asked: Asked, lines: LineIntervals | None, *, is_doubted: bool) 
         bases.setdefault(basis, []).append(what)
     pairs = [(one.question, _in_percent(one) if one.is_share else str(one)) for one in asked.answers]
     pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
-    pairs += [("But", IN_DOUBT)] if pairs and is_doubted else []
+    pairs += [("But", doubt) for doubt in doubts] if pairs else []
     if pairs:
         say()
         show_pairs(pairs)

@@ -69,6 +69,7 @@ def estimate_record(
         "certificate": answer.certificate if answer.method.seeks_maximum else None,
         "identification": finding_record(answer.identification),
         "fit": fit_record(answer.fit),
+        "shape": None if answer.shape is None else _shape_record(answer),
         "emd": outcome.emd,
         "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
@@ -98,6 +99,16 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 def fit_record(fit: Fit) -> dict[str, Any]:
     """Return whether the reports fit the mechanism, and all that the test found, ready for :func:`to_json`."""
     return asdict(fit) | {"verdict": str(fit.verdict), "words": str(fit)}
+
+
+def _shape_record(answer: Estimate) -> dict[str, Any]:
+    """Return the shape, whether a survey declared it, and how it fits."""
+    shape, found = answer.shape, answer.shape_fit
+    if shape is None or found is None:
+        return {}
+    fit = {name: value for name, value in asdict(found).items() if name != "shape"}
+    words = {"verdict": str(found.verdict), "words": str(found)}
+    return {"words": list(shape.words), "is_declared": shape.is_declared, "fit": fit | words}
 
 
 def _band_record(band: Band) -> dict[str, Any]:

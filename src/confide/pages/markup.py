@@ -19,6 +19,7 @@ from confide.guarantees import LocalDP
 from confide.origins import Noise, Origin
 from confide.surveys import Survey
 from confide.theory.fit import Fit, FitVerdict
+from confide.theory.shapes import ShapeFit
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 
@@ -125,6 +126,11 @@ def warn_poor_fit(found: Fit | None) -> str:
         return ""
     heading = "fit the survey poorly" if found.verdict is FitVerdict.FITS_POORLY else "do not fit the survey"
     return callout(f"These reports {heading}", str(found))
+
+
+def warn_wrong_shape(found: ShapeFit | None) -> str:
+    """Return a box where the reports speak against the shape; nothing elsewhere."""
+    return callout("The shape is in doubt", str(found)) if found is not None and found.is_bad else ""
 
 
 def mark_simulated(origin: Origin) -> str:

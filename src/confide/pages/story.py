@@ -239,6 +239,8 @@ def list_facts(story: Story) -> dict[str, str]:
         "Noise": story.counts.origin.in_short,
         "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
+    shape = story.outcomes[0].estimate.shape
+    facts |= {} if shape is None else {"Shape taken for granted": str(shape)}
     if not story.closest:
         first = story.outcomes[0]
         certified = {f"{story.names[0]} is below the maximum by": bound_certificate(first)}
