@@ -14,7 +14,7 @@ from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Resolution
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Outlook, Resolution
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -133,6 +133,7 @@ __all__ = [
     "NotIdentifiedWarning",
     "Origin",
     "Outcome",
+    "Outlook",
     "Pairs",
     "Plan",
     "PlanarGeometric",

@@ -14,13 +14,24 @@ import numpy as np
 
 from confide.alphabets import Alphabet
 from confide.channels import ColumnStack, Mixture
-from confide.channels.base import FloatArray, Layout
+from confide.channels.base import Channel, FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution
+from confide.intervals import (
+    Band,
+    Basis,
+    Bootstrap,
+    Inference,
+    Interval,
+    Likelihood,
+    Resolution,
+    check_level,
+    level_of_each,
+)
 from confide.intervals.bases import allowed_fall
+from confide.intervals.prospects import STRONGER, Outlook, look_ahead
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
@@ -43,6 +54,9 @@ LARGE = 2000
 
 WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
+
+MOST_OUTLOOK = 512
+"""Values and outputs up to which it is told what a larger epsilon would bring."""
 
 ROUGHLY = MLE(tolerance=0.01)
 """Tells which of several sets of mixtures explains the reports best."""
@@ -223,6 +237,56 @@ class Estimate:
         True
         """
         return self._hull(lambda one: one.query(query, level, name, basis), level, basis)
+
+    def queries(
+        self,
+        queries: Sequence[Query],
+        level: float = 0.95,
+        *,
+        joint: bool = False,
+        name: str | None = None,
+        basis: Basis | None = None,
+    ) -> list[Interval]:
+        """Return the answers to several questions; `joint` ones hold the truth at the level all together.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> few, many = cf.estimate(counts, mechanism).queries(["rooms < 4", "rooms > 4"], joint=True)
+        >>> few.shown_level
+        '95% for all 2 together'
+        """
+        check_level("level", level)
+        if isinstance(queries, str) or not len(queries):
+            raise InvalidParameterError(f"queries must be a list of at least one question; got {queries!r}.")
+        each = level_of_each(level, len(queries)) if joint else level
+        answers = [self.query(one, each, name=name, basis=basis) for one in queries]
+        return [one.among(len(answers), level) for one in answers] if joint else answers
+
+    def outlook(self, query: Query, level: float = 0.95, *, name: str | None = None) -> Outlook:
+        """Return what the width of an answer comes from, people or noise, and what more of each would bring.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> found = cf.estimate(counts, mechanism).outlook("rooms >= 5")
+        >>> found.sampling < found.noise, found.epsilon[1.0] < found.width
+        (True, True)
+        """
+        answer = self.query(query, level, name=name)
+        inference = self._inference.seen_by(Likelihood())
+        weights = inference.lift(inference.weigh(query, name))
+        return look_ahead(inference, answer, weights, self._channels_by_epsilon())
+
+    def _channels_by_epsilon(self) -> dict[float, Channel]:
+        """Return the channel of the mechanism by epsilon, its own first; none of pools and shapes."""
+        one = next(iter(self.groups), None)
+        epsilon = getattr(one, "epsilon", None)
+        is_one = len(self.groups) == 1 and self.shaped is None and _has_channels(self.groups)
+        if one is None or not is_one or not isinstance(epsilon, float) or max(one.channel.shape) > MOST_OUTLOOK:
+            return {}
+        others: list[Mechanism] = [replace(one, epsilon=times * epsilon) for times in STRONGER]  # type: ignore[type-var]
+        return {epsilon: one.channel} | {each.epsilon: each.channel for each in others}  # type: ignore[attr-defined]
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""

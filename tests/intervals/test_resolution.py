@@ -56,7 +56,7 @@ def test_the_stated_error_holds_in_repeated_surveys() -> None:
 
 @pytest.mark.slow
 def test_windows_on_a_line_in_words() -> None:
-    found = estimate(0.7, 20_000).resolution()
+    found = estimate(0.5, 20_000).resolution()
     assert found.width is not None
     assert found.width > 1
     assert found.windows == f"windows of {found.width} years"

@@ -7,9 +7,10 @@ is known under strong noise. A new basis is one subclass of :class:`Basis`. The 
 the likelihood is enough.
 """
 
-from confide.intervals.answers import Band, Interval, percent
+from confide.intervals.answers import Band, Interval, level_of_each, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
 from confide.intervals.inference import Inference, check_level
+from confide.intervals.prospects import Outlook
 from confide.intervals.resolution import ERROR, Resolution, points
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "Inference",
     "Interval",
     "Likelihood",
+    "Outlook",
     "Resolution",
     "check_level",
+    "level_of_each",
     "percent",
     "points",
 ]

@@ -106,7 +106,7 @@ class Likelihood(Basis):
     never has an end inside that of a smaller one, and complements mirror each other.
 
     Under randomized response ends come from unbiased shares instead, for there the maximum of the likelihood is biased
-    where many values are empty (see :mod:`confide.intervals.unbiased`); on a line they are coherent for runs of values.
+    where many values are empty (see :mod:`confide.intervals.unbiased`); on a line they are coherent for tails.
 
     Parameters
     ----------

@@ -317,6 +317,12 @@ class Inference:
         """The numbers of the values that the method was given."""
         return np.arange(self.alphabet.size) if self.surroundings is None else self.surroundings.likely
 
+    def weigh(self, query: Query, name: str | None) -> FloatArray:
+        """Return the weight of each value that is considered."""
+        if self.surroundings is None:
+            return self._weigh(query, name)[0]
+        return self._weigh_around(self.surroundings, query, name)[0]
+
     def _weigh(self, query: Query, name: str | None) -> tuple[FloatArray, tuple[float, float]]:
         """Return the weight of each value, and the least and the greatest weight that any value has."""
         weights = as_weights(query, self.alphabet, name) if self.wide is None else weigh(query, self.alphabet, name)

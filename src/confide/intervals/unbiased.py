@@ -14,9 +14,10 @@ sum (r_z - p)^2 v_z, v_z = q_z / (n (a - b)^2), and by Lagrange the lower end is
 What pays most, had theta been known, is r_z = min(c_z, p + theta_z / (2 lambda v_z)). Reports are dealt into two
 halves: each takes theta from the other half, so that r knows nothing of the chance in the x that it is applied to.
 
-**Coherent.** On a line, of a run of values, and of all but a run, the lowest end over all such sets that hold it is
-taken, so that ends of tails and windows never lie inside those of a smaller one. Over all sets whatever this would cost
-as much as the bias does: with a hundred empty values there is always a set in which chance is far below nothing.
+**Coherent.** On a line, of a tail the lowest end over all wider tails is taken, so that the ends of tails never lie
+inside those of a smaller one. Complements mirror each other. Over windows too this made intervals a sixth wider on
+average, and over all sets two thirds: with a hundred empty values there is always a set in which chance is far below
+nothing.
 """
 
 from __future__ import annotations
@@ -38,9 +39,6 @@ ERRORS, MIDDLES = 48, 33
 
 COARSE = 4000
 """Values past which the grid is coarser."""
-
-MOST_RUNS = 300
-"""Values up to which all runs of them are looked at: two seconds."""
 
 FEWEST = 5.0
 """Reports that each output must expect, so that sums of them are as good as Gaussian; else the likelihood is asked."""
@@ -81,8 +79,8 @@ class Unbiased:
         if span == 0:
             return base
         query = (weights - base) / span
-        run = _as_run(query) if self._has_runs else None
-        found = self._bound(query) if run is None else float(self._runs[run])
+        tail = _as_tail(query) if self._has_tails else None
+        found = self._bound(query) if tail is None else float(self._tails[tail])
         return base + span * min(max(found, 0.0), 1.0)
 
     def _bound(self, query: FloatArray) -> float:
@@ -91,36 +89,30 @@ class Unbiased:
         return float(np.max(found))
 
     @property
-    def _has_runs(self) -> bool:
+    def _has_tails(self) -> bool:
         layout = self.evidence.layout
-        return layout is not None and len(layout.shape) == 1 and 2 < self.evidence.channel.shape[0] <= MOST_RUNS
+        return layout is not None and len(layout.shape) == 1 and self.evidence.channel.shape[0] > 2
 
     @cached_property
-    def _runs(self) -> FloatArray:
-        """Ends of runs, by the first value and the length less one; past the last value runs go on at the first."""
-        size = self.evidence.channel.shape[0]
-        last = np.arange(size)[:, None] + np.arange(1, size)[None, :]
-        best = np.full((size, size - 1), -np.inf)
+    def _tails(self) -> FloatArray:
+        """Ends of the values from each on, but the first (row 0), and of those before it (row 1)."""
+        best = np.full((2, self.evidence.channel.shape[0] - 1), -np.inf)
         for one in self._multipliers:
             inside, outside = (self._summands(np.full((1, 1), side), one) for side in (1.0, 0.0))
-            sums = np.cumsum(
-                np.concatenate([np.zeros((len(inside), 1)), inside - outside, inside - outside], axis=1), axis=1
-            )
-            found = sums[:, last] - sums[:, :size, None] + outside.sum(axis=1)[:, None, None]
-            best = np.maximum(best, found.max(axis=0) - self._cost(one))
-        # The longest first: a run lies within those that are one longer, to either side.
-        for length in range(size - 3, -1, -1):
-            longer = np.minimum(best[:, length + 1], np.roll(best[:, length + 1], 1))
-            best[:, length] = np.minimum(best[:, length], longer)
-        return best
+            for row, (before, after) in enumerate(((outside, inside), (inside, outside))):
+                sums = np.cumsum(before, axis=1)[:, :-1] + np.cumsum(after[:, ::-1], axis=1)[:, ::-1][:, 1:]
+                best[row] = np.maximum(best[row], sums.max(axis=0) - self._cost(one))
+        upper = np.minimum.accumulate(best[0])  # from the widest on: those that begin before
+        lower = np.minimum.accumulate(best[1][::-1])[::-1]
+        return np.array([upper, lower])
 
     def _summands(self, query: FloatArray, multiplier: float) -> FloatArray:
         """Return what each value adds to the bound, for every p."""
         middles = self._middles[:, None]
         found = np.zeros((middles.size, self.evidence.channel.shape[0]))
-        for shares, variances, pilot, guessed in self._halves:
+        for part, shares, variances, pilot, guessed in self._halves:
             chosen = np.minimum(query, middles + pilot / (2 * multiplier * guessed))
-            found = found + 0.5 * (chosen * shares - multiplier * (chosen - middles) ** 2 * variances)
+            found += part * (chosen * shares - multiplier * (chosen - middles) ** 2 * variances)
         return found
 
     def _cost(self, multiplier: float) -> float:
@@ -147,8 +139,8 @@ class Unbiased:
         return self.evidence.channel.keep_and_other or (0.0, 0.0)  # which is_unbiased rules out
 
     @cached_property
-    def _halves(self) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-        """Of each half: shares x, variances v of all reports, and from the other half theta and v."""
+    def _halves(self) -> list[tuple[float, FloatArray, FloatArray, FloatArray, FloatArray]]:
+        """Of each half: its part of all reports, shares x, variances v of all reports, and from the other half theta and v."""
         keep, other = self._alike
         scale = self.evidence.total * (keep - other) ** 2
         first = _deal(self.evidence.counts, self.seed)
@@ -158,7 +150,8 @@ class Unbiased:
         for place, counts in enumerate(halves):
             shares, pilot = counts / counts.sum(), pilots[1 - place]
             guessed = self.evidence.channel.push(pilot) / scale
-            found.append(((shares - other) / (keep - other), shares / scale, pilot, guessed))
+            part = float(counts.sum()) / self.evidence.total
+            found.append((part, (shares - other) / (keep - other), shares / scale, pilot, guessed))
         return found
 
 
@@ -170,13 +163,12 @@ def _deal(counts: FloatArray, seed: int) -> FloatArray:
     return half
 
 
-def _as_run(query: FloatArray) -> tuple[int, int] | None:
-    """Return the first value of a run, or of all but a run, and its length less one; None for other queries.
+def _as_tail(query: FloatArray) -> tuple[int, int] | None:
+    """Return whether a query asks for the values before a place, and the place less one; None for no tail.
 
-    >>> _as_run(np.array([1.0, 0.0, 0.0, 1.0])), _as_run(np.array([1.0, 0.0, 1.0, 0.0]))
-    ((3, 1), None)
+    >>> _as_tail(np.array([0.0, 0.0, 1.0])), _as_tail(np.array([1.0, 0.0, 0.0])), _as_tail(np.array([1.0, 0.0, 1.0]))
+    ((0, 1), (1, 0), None)
     """
-    if not bool(np.isin(query, (0.0, 1.0)).all()):
-        return None
-    begins = np.flatnonzero((query == 1) & (np.roll(query, 1) == 0))
-    return (int(begins[0]), int(query.sum()) - 1) if begins.size == 1 else None
+    steps = np.flatnonzero(np.diff(query))
+    is_tail = steps.size == 1 and {query[0], query[-1]} == {0.0, 1.0}
+    return (int(query[0]), int(steps[0])) if is_tail else None
