@@ -54,6 +54,28 @@ def test_intervals_for_people(call: Call) -> None:
     assert "of queries rest on the likelihood" in ending.out
 
 
+def test_joint_answers_say_so_everywhere(call: Call, folder: Path) -> None:
+    asked = (*ESTIMATE, "--query", "age >= 5", "--query", "age < 3", "--mean")
+    alone = call(*asked, "--json").record
+    joint = call(*asked, "--joint", "--json").record
+    for one, other in zip(alone["queries"] + alone["statistics"], joint["queries"] + joint["statistics"], strict=True):
+        assert (one["together"], other["together"]) == (1, 3)
+        assert one["level"] == other["level"] == 0.95
+        assert other["high"] - other["low"] > one["high"] - one["low"]
+        assert "all hold at 95% together" in other["rests_on"]
+    assert "at 95% for all 3 together" in call(*asked, "--joint", "-o", "page.html").out
+    assert "95% for all 3 together" in (folder / "page.html").read_text()
+
+
+def test_an_outlook_says_what_a_width_comes_from(call: Call, folder: Path) -> None:
+    asked = (*ESTIMATE, "--query", "age >= 5", "--outlook")
+    sentence = call(*asked, "--json").record["queries"][0]["outlook"]
+    assert "people, the rest from the noise. It would be about" in sentence
+    assert "the rest from the noise" in " ".join(call(*asked, "-o", "page.html").out.split())
+    assert "The interval of the share of age &gt;= 5 is " in (folder / "page.html").read_text()
+    assert call(*ESTIMATE, "--query", "age >= 5", "--json").record["queries"][0]["outlook"] is None
+
+
 @pytest.mark.slow
 def test_ranges_of_values_are_asked_as_queries_are(call: Call, folder: Path) -> None:
     (folder / "large.toml").write_text(SURVEY.replace("high = 9", "high = 39"))

@@ -74,7 +74,7 @@ from confide.files import (
     to_json,
     write_text,
 )
-from confide.intervals import Band, Interval, check_level, percent
+from confide.intervals import Band, Interval, check_level, level_of_each
 from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.fit import IN_DOUBT
@@ -100,7 +100,7 @@ EXAMPLES = (
 FORMATS = (".csv", ".json", ".html")
 
 
-def estimate(  # noqa: PLR0913 - one argument an option
+def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     survey: SurveyPath,
     reports: Annotated[
         Path,
@@ -154,6 +154,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
     mean: Mean = False,
     median: Median = False,
     quantile: Quantiles = None,
+    joint: Annotated[
+        bool,
+        typer.Option("--joint", help="Let queries, mean, median and quantiles hold the truth all together."),
+    ] = False,
+    outlook: Annotated[
+        bool,
+        typer.Option("--outlook", help="Also say what a query's width comes from, and what would narrow it."),
+    ] = False,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -195,7 +203,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            _refuse_for_groups({"--truth": truth, "--shape": shape})
+            _refuse_for_groups(
+                {"--truth": truth, "--shape": shape, "--joint": joint or None, "--outlook": outlook or None}
+            )
             _warn_of_groups(contract)
             wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
@@ -211,7 +221,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
     with progress("Testing the fit"):
         fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
-        found = _ask(contract, outcome, query or [], statistics, level, has_band=interval is not None)
+        questions = Questions(query or [], statistics, joint, outlook)
+        found = _ask(contract, outcome, questions, level, has_band=interval is not None)
         found = replace(found, truth=None if true_rows is None else true_rows.account)
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
@@ -254,6 +265,16 @@ class Asked:
     band: Band | None
     answers: list[Interval]
     truth: Account | None = None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them."""
+
+    queries: list[str]
+    statistics: list[Statistic]
+    joint: bool
+    outlook: bool
 
 
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
@@ -314,16 +335,21 @@ def _warn_of_groups(survey: Survey) -> None:
 def _ask(
     survey: Survey,
     outcome: Outcome,
-    queries: list[str],
-    statistics: list[Statistic],
+    questions: Questions,
     level: float,
     *,
     has_band: bool,
 ) -> Asked:
     answer = outcome.estimate
     band = answer.interval(level) if has_band else None
-    asked = [answer.query(query, level, name=survey.name) for query in queries]
-    return Asked(band, [*asked, *(one.of(answer, level) for one in statistics)])
+    together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
+    each = level_of_each(level, together)
+    asked = [answer.query(query, each, name=survey.name) for query in questions.queries]
+    if questions.outlook:
+        ahead = [answer.outlook(query, each, name=survey.name) for query in questions.queries]
+        asked = [replace(one, outlook=str(found)) for one, found in zip(asked, ahead, strict=True)]
+    asked += [one.of(answer, each) for one in questions.statistics]
+    return Asked(band, [one.among(together, level) for one in asked])
 
 
 def _render(
@@ -437,7 +463,10 @@ def _show_asked(asked: Asked, lines: LineIntervals | None, doubts: list[str]) ->
     shown = [] if lines is None else list(lines.bases.items())
     for basis, what in (*shown, *((one.rests_on, _kind_of(one)) for one in asked.answers)):
         bases.setdefault(basis, []).append(what)
-    pairs = [(one.question, _in_percent(one) if one.is_share else str(one)) for one in asked.answers]
+    pairs = []
+    for one in asked.answers:
+        pairs.append((one.question, _in_percent(one) if one.is_share else str(one)))
+        pairs += [("", one.outlook)] if one.outlook else []
     pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
     pairs += [("But", doubt) for doubt in doubts] if pairs else []
     if pairs:
@@ -450,7 +479,7 @@ def _kind_of(answer: Interval) -> str:
 
 
 def _in_percent(answer: Interval) -> str:
-    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {percent(answer.level)}"
+    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {answer.shown_level}"
     if answer.undetermined is None:
         return found
     low, high = answer.undetermined

@@ -129,6 +129,8 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "high": answer.high,
         "level": answer.level,
         "rests_on": answer.rests_on,
+        "together": answer.together,
+        "outlook": answer.outlook or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
     }
 

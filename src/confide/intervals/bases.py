@@ -119,7 +119,7 @@ class Likelihood(Basis):
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
     >>> print(answer.query("answer == yes", basis=cf.Likelihood()))
-    0.7164, between 0.6506 and 0.7822 at 95%
+    0.7164, between 0.6507 and 0.7821 at 95%
     """
 
     looks_around: ClassVar[bool] = True

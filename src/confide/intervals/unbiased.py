@@ -140,7 +140,7 @@ class Unbiased:
 
     @cached_property
     def _halves(self) -> list[tuple[float, FloatArray, FloatArray, FloatArray, FloatArray]]:
-        """Of each half: its part of all reports, shares x, variances v of all reports, and from the other half theta and v."""
+        """Of each half: its part of the reports, shares x, variances v, and from the other half theta and v."""
         keep, other = self._alike
         scale = self.evidence.total * (keep - other) ** 2
         first = _deal(self.evidence.counts, self.seed)

@@ -16,7 +16,7 @@ from confide.diagnosis import BEYOND_DOUBT
 from confide.estimates import Estimate
 from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
-from confide.intervals import Band, Interval, percent
+from confide.intervals import Band, Interval
 from confide.pages.markup import (
     NONE,
     bullets,
@@ -222,15 +222,16 @@ def _show_certainty(story: Story) -> str:
     """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
     headings = ["Asked", "Answer", "From", "To", "Level"]
     rows = [
-        [text(describe_question(one)), *map(text, describe_ends(one)), text(percent(one.level))]
-        for one in story.answers
+        [text(describe_question(one)), *map(text, describe_ends(one)), text(one.shown_level)] for one in story.answers
     ]
     shown = table(headings, rows) if rows else ""
+    outlooks = [f"The interval of {describe_question(one)} is {one.outlook}" for one in story.answers if one.outlook]
     bases = describe_bases(story.band, story.answers)
     first = story.outcomes[0].estimate
     doubt = [IN_DOUBT] if bases and first.fit.is_bad else []
     doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
-    return section("How sure it is", shown, *map(paragraph, doubt + bases), note(LEVEL_MEANING) if bases else "")
+    words = map(paragraph, doubt + outlooks + bases)
+    return section("How sure it is", shown, *words, note(LEVEL_MEANING) if bases else "")
 
 
 def _show_shares(story: Story) -> str:
