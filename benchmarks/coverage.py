@@ -184,7 +184,9 @@ def grid(name: str, truths: dict[str, FloatArray], bases: Sequence[str], repeats
         rows += [[label, basis, *cell(mechanism, truth, BASES[basis], surveys)] for basis in bases]
     for basis in bases:
         ratio = float(np.mean([float(row[8]) for row in rows if row[1] == basis]))
-        rows.append(["on average", basis, *[""] * 6, f"{ratio:.2f}", "", verdict(f"{bar:.2f}", met=round(ratio, 2) <= bar)])
+        rows.append(
+            ["on average", basis, *[""] * 6, f"{ratio:.2f}", "", verdict(f"{bar:.2f}", met=round(ratio, 2) <= bar)]
+        )
     print_table(f"{name}: {PEOPLE:,} people, {repeats} surveys a cell, nominal {LEVEL:.0%}", HEADS, rows)
 
 

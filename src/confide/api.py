@@ -14,7 +14,7 @@ from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Outlook, Resolution
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -133,7 +133,6 @@ __all__ = [
     "NotIdentifiedWarning",
     "Origin",
     "Outcome",
-    "Outlook",
     "Pairs",
     "Plan",
     "PlanarGeometric",
@@ -142,6 +141,7 @@ __all__ = [
     "Premise",
     "Product",
     "Proof",
+    "Prospect",
     "RandomizedResponse",
     "Rappor",
     "Remapped",

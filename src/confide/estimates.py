@@ -31,7 +31,7 @@ from confide.intervals import (
     level_of_each,
 )
 from confide.intervals.bases import allowed_fall
-from confide.intervals.prospects import STRONGER, Outlook, look_ahead
+from confide.intervals.prospects import STRONGER, Prospect, look_ahead
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
@@ -55,7 +55,7 @@ LARGE = 2000
 WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
 
-MOST_OUTLOOK = 512
+MOST_PROSPECT = 512
 """Values and outputs up to which it is told what a larger epsilon would bring."""
 
 ROUGHLY = MLE(tolerance=0.01)
@@ -263,13 +263,13 @@ class Estimate:
         answers = [self.query(one, each, name=name, basis=basis) for one in queries]
         return [one.among(len(answers), level) for one in answers] if joint else answers
 
-    def outlook(self, query: Query, level: float = 0.95, *, name: str | None = None) -> Outlook:
+    def prospect(self, query: Query, level: float = 0.95, *, name: str | None = None) -> Prospect:
         """Return what the width of an answer comes from, people or noise, and what more of each would bring.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
         >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
-        >>> found = cf.estimate(counts, mechanism).outlook("rooms >= 5")
+        >>> found = cf.estimate(counts, mechanism).prospect("rooms >= 5")
         >>> found.sampling < found.noise, found.epsilon[1.0] < found.width
         (True, True)
         """
@@ -283,7 +283,7 @@ class Estimate:
         one = next(iter(self.groups), None)
         epsilon = getattr(one, "epsilon", None)
         is_one = len(self.groups) == 1 and self.shaped is None and _has_channels(self.groups)
-        if one is None or not is_one or not isinstance(epsilon, float) or max(one.channel.shape) > MOST_OUTLOOK:
+        if one is None or not is_one or not isinstance(epsilon, float) or max(one.channel.shape) > MOST_PROSPECT:
             return {}
         others: list[Mechanism] = [replace(one, epsilon=times * epsilon) for times in STRONGER]  # type: ignore[type-var]
         return {epsilon: one.channel} | {each.epsilon: each.channel for each in others}  # type: ignore[attr-defined]

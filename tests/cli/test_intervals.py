@@ -68,12 +68,12 @@ def test_joint_answers_say_so_everywhere(call: Call, folder: Path) -> None:
 
 
 def test_an_outlook_says_what_a_width_comes_from(call: Call, folder: Path) -> None:
-    asked = (*ESTIMATE, "--query", "age >= 5", "--outlook")
-    sentence = call(*asked, "--json").record["queries"][0]["outlook"]
+    asked = (*ESTIMATE, "--query", "age >= 5", "--prospect")
+    sentence = call(*asked, "--json").record["queries"][0]["prospect"]
     assert "people, the rest from the noise. It would be about" in sentence
     assert "the rest from the noise" in " ".join(call(*asked, "-o", "page.html").out.split())
     assert "The interval of the share of age &gt;= 5 is " in (folder / "page.html").read_text()
-    assert call(*ESTIMATE, "--query", "age >= 5", "--json").record["queries"][0]["outlook"] is None
+    assert call(*ESTIMATE, "--query", "age >= 5", "--json").record["queries"][0]["prospect"] is None
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def test_a_border_halves_it_and_weights_scale_it() -> None:
 def test_a_width_has_two_parts_and_more_of_both_narrows_it() -> None:
     mechanism = TruncatedGeometric(Integers(0, 9), 0.5)
     answer = estimate(mechanism.simulate_counts([200] * 10, rng=1), mechanism)
-    found = answer.outlook("x >= 5")
+    found = answer.prospect("x >= 5")
     share = answer.query("x >= 5").estimate
     assert found.width == pytest.approx(answer.query("x >= 5").width)
     assert found.sampling == pytest.approx(2 * 1.96 * np.sqrt(share * (1 - share) / 2000), rel=1e-3)
@@ -52,14 +52,14 @@ def test_a_width_has_two_parts_and_more_of_both_narrows_it() -> None:
 def test_ten_times_the_people_are_about_as_good_as_foretold() -> None:
     mechanism = RandomizedResponse(Integers(0, 4), 1.0)
     few, many = (estimate(mechanism.simulate_counts([n] * 5, rng=1), mechanism) for n in (400, 4000))
-    assert few.outlook("x >= 3").people[20_000] == pytest.approx(many.query("x >= 3").width, rel=0.05)
+    assert few.prospect("x >= 3").people[20_000] == pytest.approx(many.query("x >= 3").width, rel=0.05)
     better = RandomizedResponse(Integers(0, 4), 2.0)
     other = estimate(better.simulate_counts([400] * 5, rng=1), better)
-    assert few.outlook("x >= 3").epsilon[2.0] == pytest.approx(other.query("x >= 3").width, rel=0.1)
+    assert few.prospect("x >= 3").epsilon[2.0] == pytest.approx(other.query("x >= 3").width, rel=0.1)
 
 
 def test_a_pool_has_no_epsilon_of_its_own() -> None:
     pair = [TruncatedGeometric(Integers(0, 4), epsilon) for epsilon in (0.5, 1.0)]
     pool = estimate_pool([(one.simulate_counts([50] * 5, rng=1), one) for one in pair])
-    assert pool.outlook("x >= 3").epsilon == {}
-    assert pool.outlook("x >= 3").people
+    assert pool.prospect("x >= 3").epsilon == {}
+    assert pool.prospect("x >= 3").people

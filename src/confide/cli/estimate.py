@@ -158,9 +158,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         bool,
         typer.Option("--joint", help="Let queries, mean, median and quantiles hold the truth all together."),
     ] = False,
-    outlook: Annotated[
+    prospect: Annotated[
         bool,
-        typer.Option("--outlook", help="Also say what a query's width comes from, and what would narrow it."),
+        typer.Option("--prospect", help="Also say what a query's width comes from, and what would narrow it."),
     ] = False,
     truth: Annotated[
         Path | None,
@@ -204,7 +204,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         counted.heading.require(contract, reports)
         if counted.heading.by:
             _refuse_for_groups(
-                {"--truth": truth, "--shape": shape, "--joint": joint or None, "--outlook": outlook or None}
+                {"--truth": truth, "--shape": shape, "--joint": joint or None, "--prospect": prospect or None}
             )
             _warn_of_groups(contract)
             wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
@@ -221,7 +221,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     with progress("Testing the fit"):
         fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
-        questions = Questions(query or [], statistics, joint, outlook)
+        questions = Questions(query or [], statistics, joint, prospect)
         found = _ask(contract, outcome, questions, level, has_band=interval is not None)
         found = replace(found, truth=None if true_rows is None else true_rows.account)
     # All are rendered before the first is written, so that a missing package leaves none behind.
@@ -274,7 +274,7 @@ class Questions:
     queries: list[str]
     statistics: list[Statistic]
     joint: bool
-    outlook: bool
+    prospect: bool
 
 
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
@@ -345,9 +345,9 @@ def _ask(
     together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
     each = level_of_each(level, together)
     asked = [answer.query(query, each, name=survey.name) for query in questions.queries]
-    if questions.outlook:
-        ahead = [answer.outlook(query, each, name=survey.name) for query in questions.queries]
-        asked = [replace(one, outlook=str(found)) for one, found in zip(asked, ahead, strict=True)]
+    if questions.prospect:
+        ahead = [answer.prospect(query, each, name=survey.name) for query in questions.queries]
+        asked = [replace(one, prospect=str(found)) for one, found in zip(asked, ahead, strict=True)]
     asked += [one.of(answer, each) for one in questions.statistics]
     return Asked(band, [one.among(together, level) for one in asked])
 
@@ -466,7 +466,7 @@ def _show_asked(asked: Asked, lines: LineIntervals | None, doubts: list[str]) ->
     pairs = []
     for one in asked.answers:
         pairs.append((one.question, _in_percent(one) if one.is_share else str(one)))
-        pairs += [("", one.outlook)] if one.outlook else []
+        pairs += [("", one.prospect)] if one.prospect else []
     pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
     pairs += [("But", doubt) for doubt in doubts] if pairs else []
     if pairs:

@@ -130,7 +130,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "level": answer.level,
         "rests_on": answer.rests_on,
         "together": answer.together,
-        "outlook": answer.outlook or None,
+        "prospect": answer.prospect or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
     }
 

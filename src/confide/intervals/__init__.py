@@ -10,7 +10,7 @@ the likelihood is enough.
 from confide.intervals.answers import Band, Interval, level_of_each, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
 from confide.intervals.inference import Inference, check_level
-from confide.intervals.prospects import Outlook
+from confide.intervals.prospects import Prospect
 from confide.intervals.resolution import ERROR, Resolution, points
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "Inference",
     "Interval",
     "Likelihood",
-    "Outlook",
+    "Prospect",
     "Resolution",
     "check_level",
     "level_of_each",

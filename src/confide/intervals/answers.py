@@ -38,7 +38,7 @@ class Interval:
         Whether the answer is a share of people, and not a value or a weighted sum.
     together
         How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
-    outlook
+    prospect
         What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
     """
 
@@ -51,7 +51,7 @@ class Interval:
     undetermined: tuple[float, float] | None = None
     is_share: bool = True
     together: int = 1
-    outlook: str = ""
+    prospect: str = ""
 
     @property
     def width(self) -> float:

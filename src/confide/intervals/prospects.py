@@ -40,7 +40,7 @@ STRONGER = (2, 4)
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Prospect:
     """What the width of an interval comes from, and how wide it would be with more people or a larger epsilon.
 
     Attributes
@@ -86,7 +86,7 @@ class Outlook:
 
 def look_ahead(
     inference: Inference, answer: Interval, weights: FloatArray, channels: Mapping[float, Channel]
-) -> Outlook:
+) -> Prospect:
     """Say what the width of an answer comes from, and what would narrow it.
 
     The channels are those of the mechanism by epsilon, its own first; none where there is no such thing. More people
@@ -101,7 +101,7 @@ def look_ahead(
     low, high = np.array([one.ends(weights, fall) for one in regions.values()]).reshape(-1, 2).T
     ratios = (high - low) / (high - low)[:1] if low.size and high[0] > low[0] else np.zeros(0)
     sampling = min(answer.width, _sampling(inference, weights, answer.level))
-    return Outlook(
+    return Prospect(
         question=answer.question,
         width=answer.width,
         sampling=sampling,

@@ -225,12 +225,12 @@ def _show_certainty(story: Story) -> str:
         [text(describe_question(one)), *map(text, describe_ends(one)), text(one.shown_level)] for one in story.answers
     ]
     shown = table(headings, rows) if rows else ""
-    outlooks = [f"The interval of {describe_question(one)} is {one.outlook}" for one in story.answers if one.outlook]
+    prospects = [f"The interval of {describe_question(one)} is {one.prospect}" for one in story.answers if one.prospect]
     bases = describe_bases(story.band, story.answers)
     first = story.outcomes[0].estimate
     doubt = [IN_DOUBT] if bases and first.fit.is_bad else []
     doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
-    words = map(paragraph, doubt + outlooks + bases)
+    words = map(paragraph, doubt + prospects + bases)
     return section("How sure it is", shown, *words, note(LEVEL_MEANING) if bases else "")
 
 
