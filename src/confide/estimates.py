@@ -17,7 +17,13 @@ from confide.channels import ColumnStack, Mixture
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
-from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
+from confide.errors import (
+    InvalidParameterError,
+    NotIdentifiedWarning,
+    NotInvertibleError,
+    PoorFitWarning,
+    UniformReportsWarning,
+)
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution
 from confide.intervals.bases import allowed_fall
@@ -33,6 +39,7 @@ from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.shapes import ShapeFit, fit_shape
+from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import counted
@@ -83,6 +90,9 @@ class Estimate:
         Among which values the answer was looked for, and why no other matters; None if among all.
     choices
         What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
+    uniformity
+        Whether the reports tell their people from a uniform population; None where there is none to be told from: on
+        unbounded alphabets, and where the answer was looked for among some of the values.
     groups
         The counts that it came from, by mechanism: what intervals are made of.
     shaped
@@ -102,6 +112,7 @@ class Estimate:
     identification: Finding
     considered: LikelySubset | None = None
     choices: tuple[Choice, ...] = ()
+    uniformity: Uniformity | None = None
     groups: Groups = field(default_factory=dict, repr=False)
     shaped: Shaped | None = field(default=None, repr=False)
 
@@ -114,6 +125,8 @@ class Estimate:
     def explanation(self) -> str:
         """Ending of the method and, unless all is well, what is known of whether reports can reveal the distribution.
 
+        First of all, where it is so, that they cannot be told from those of a uniform population.
+
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
         >>> with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
@@ -123,7 +136,13 @@ class Estimate:
         """
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
-        return f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending
+        told = "" if self.is_told else f"{self.uniformity} "
+        return told + (f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the reports tell their people from a uniform population, as far as there is one."""
+        return self.uniformity is None or self.uniformity.is_rejected
 
     @cached_property
     def fit(self) -> Fit:
@@ -334,6 +353,8 @@ class Estimate:
         """Return how good the answer is, as far as that is known without computing."""
         if not self.is_distribution:
             return ", not a distribution"
+        if not self.is_told:
+            return ", cannot be told from uniform"
         if self.method.seeks_maximum:
             return f", at most {self.certificate:.3g} below the maximum"
         tested = self.__dict__.get("fit")
@@ -377,11 +398,14 @@ def estimate(
     Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
     `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given. Where the
     reports cannot come from the mechanism, whoever the people are, `fit` of the estimate says so, and a
-    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests.
+    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests. Where they
+    cannot be told from those of a uniform population, and are too few to show another, `uniformity` and `explanation`
+    of the estimate say so, and a :class:`UniformReportsWarning` is given.
     """
     answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
+    warn_if_uniform(answer)
     return answer
 
 
@@ -412,6 +436,7 @@ def estimate_pool(
     answer = recover(pairs, method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
+    warn_if_uniform(answer)
     return answer
 
 
@@ -513,6 +538,15 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         warnings.warn(str(answer.shape_fit), PoorFitWarning, stacklevel=3)
 
 
+def warn_if_uniform(answer: Estimate) -> None:
+    """Warn the caller's caller of reports too weak to tell their people from a uniform population.
+
+    Not where the answer is one of many, of which there is a warning already.
+    """
+    if answer.uniformity is not None and answer.uniformity.is_weak and not answer.identification.is_no:
+        warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
+
+
 def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     """Merge the counts of groups that used the same mechanism, so that how a group was split changes nothing."""
     merged: dict[Mechanism, Counts] = {}
@@ -538,6 +572,7 @@ def judge(
         seconds=seconds,
         identification=pool_identification(mechanisms),
         choices=solution.choices,
+        uniformity=Uniformity.of(mechanisms, evidence),
     )
 
 

@@ -28,6 +28,7 @@ from confide.cli.terminal import (
     shape_lines,
     show_json,
     show_pairs,
+    uniform_line,
     warn,
 )
 from confide.cli.usage import (
@@ -226,7 +227,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
-    _warn_of_ending(outcome.estimate)
+    _warn_of_ending(outcome.estimate, as_json=as_json)
     warn_over_limit(_heading(contract, gathered))
     if as_json:
         note_poor_fit(fit, as_json=True)
@@ -239,7 +240,9 @@ def _heading(survey: Survey, gathered: ReportInput) -> Heading:
     return gathered.heading or Heading((survey,), (), gathered.account)
 
 
-def _warn_of_ending(answer: Estimate) -> None:
+def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
+    if as_json and not answer.is_told and not answer.identification.is_no:
+        warn(str(answer.uniformity))
     if answer.status in WHEN_ENDED_EARLY:
         warn(f"{answer.ending}. {WHEN_ENDED_EARLY[answer.status]}")
 
@@ -372,6 +375,7 @@ def _show_in_words(
     answer, target = outcome.estimate, console()
     show_pairs(
         [
+            *uniform_line(answer),
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
             *noise_lines(gathered.counts.origin, gathered.notes),

@@ -205,6 +205,11 @@ def fit_line(found: Fit) -> list[tuple[str, str]]:
     return [("Fit", f"{found.verdict}; see the note" if found.is_bad else str(found))]
 
 
+def uniform_line(answer: Estimate) -> list[tuple[str, str]]:
+    """Return the first line of an estimate whose reports cannot be told from those of a uniform population."""
+    return [] if answer.is_told else [("But", str(answer.uniformity))]
+
+
 def shape_lines(shape: Shape | None, found: ShapeFit | None, declared: Shape | None) -> list[tuple[str, str]]:
     """Return what the answer takes for granted of the distribution, who said so, and how that fits."""
     if shape is None:

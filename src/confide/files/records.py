@@ -26,6 +26,7 @@ from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.maximum_set import MaximumSet
+from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 
 
@@ -51,6 +52,7 @@ def estimate_record(
     """Return everything that is known about an estimate, ready for :func:`to_json`."""
     answer = outcome.estimate
     return {
+        "uniformity": None if answer.uniformity is None else uniformity_record(answer.uniformity),
         "survey": {"name": survey.name, "title": survey.title},
         "alphabet": alphabet_record(answer.alphabet)
         | {"values": answer.alphabet.decode(np.arange(answer.alphabet.size)).tolist()},
@@ -93,6 +95,18 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "reason": finding.reason,
         "source": finding.source,
         "numbers": dict(finding.numbers),
+    }
+
+
+def uniformity_record(found: Uniformity) -> dict[str, Any]:
+    """Return whether the reports tell their people from a uniform population, ready for :func:`to_json`."""
+    return {
+        "words": str(found),
+        "is_rejected": found.is_rejected,
+        "is_weak": found.is_weak,
+        "p_value": found.p_value,
+        "people": found.people if math.isfinite(found.people) else None,
+        "epsilon": found.epsilon,
     }
 
 

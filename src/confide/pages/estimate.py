@@ -33,6 +33,7 @@ from confide.pages.markup import (
     text,
     warn_not_identified,
     warn_poor_fit,
+    warn_uniform,
     warn_wrong_shape,
 )
 from confide.pages.pictures import show_distributions, show_path
@@ -113,6 +114,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     story = replace(gathered, band=band, answers=_with_statistics(gathered, answers))
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
     sections = (
+        warn_uniform(story.outcomes[0].estimate.uniformity),
         mark_simulated(counts.origin),
         warn_poor_fit(fit),
         warn_wrong_shape(story.outcomes[0].estimate.shape_fit),
