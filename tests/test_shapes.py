@@ -302,6 +302,15 @@ def test_one_peak_anywhere_holds_the_intervals_of_every_near_place() -> None:
     assert "places of the peak" in anywhere.rests_on
 
 
+@pytest.mark.slow
+def test_the_resolution_under_many_shapes_in_one_is_that_without() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), epsilon=1.0)
+    counts = mechanism.simulate_counts([900, 700, 500, 300, 200], rng=1)
+    free, many = (recover([(counts, mechanism)], cf.MLE(), shape=words).resolution(0.1) for words in (None, "one peak"))
+    assert many.windows == free.windows
+    assert "one peak" not in many.worst.rests_on
+
+
 def test_bands_under_a_shape_are_of_values() -> None:
     mechanism = cf.TruncatedGeometric(SMALL, epsilon=1.0)
     counts = mechanism.simulate_counts([900, 700, 500, 300, 200, 100, 100, 100, 50, 50], rng=1)

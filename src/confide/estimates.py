@@ -252,10 +252,8 @@ class Estimate:
         'single values'
         """
         if self.shaped is not None and len(self.shaped.mixtures) > 1:
-            raise InvalidParameterError(
-                f"The resolution is not looked for under the shape {self.shape}, which is many shapes in one. Say "
-                f"where: 'one peak at 40'; or ask query(...)."
-            )
+            # A hundred sets of mixtures would take a hundred times as long; without the shape all that is said holds.
+            return replace(self, shaped=None).resolution(error, level, basis=basis, name=name)
         return resolve(self._inference, error, level, basis, name)
 
     def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
