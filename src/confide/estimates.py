@@ -38,7 +38,7 @@ from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
-from confide.theory.shapes import ShapeFit, fit_shape
+from confide.theory.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
@@ -292,10 +292,14 @@ class Estimate:
         >>> cf.estimate(counts, mechanism, cf.MLE(), shape="falling from 2").shape_fit.is_bad
         False
         """
+        return None if self._shape_examination is None else self._shape_examination.test()
+
+    @cached_property
+    def _shape_examination(self) -> ShapeExamination | None:
         if self.shaped is None:
             return None
         pool = [(counts, mechanism) for mechanism, counts in self.groups.items()]
-        return fit_shape(pool, self.shaped.shape, self.shaped.mixtures)
+        return examine_shape(pool, self.shaped.shape, self.shaped.mixtures)
 
     @cached_property
     def _inference(self) -> Inference:
@@ -532,7 +536,8 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         return
     if answer._examination.is_loud and answer.fit.is_bad:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
-    if answer.shape_fit is not None and answer.shape_fit.is_bad:
+    examined = answer._shape_examination
+    if examined is not None and examined.is_loud and answer.shape_fit is not None and answer.shape_fit.is_bad:
         warnings.warn(str(answer.shape_fit), PoorFitWarning, stacklevel=3)
 
 
