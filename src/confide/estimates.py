@@ -17,7 +17,8 @@ from confide.checks import read_only
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Inference, Interval, Resolution
+from confide.intervals import Band, Basis, Inference, Interval, Resolution, Windows
+from confide.intervals.division import PROPORTION, divide
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
@@ -215,6 +216,28 @@ class Estimate:
         'single values'
         """
         return resolve(self._inference, error, level, basis, name)
+
+    def windows(
+        self, error: float = PROPORTION, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
+    ) -> Windows:
+        """Return all values in windows as narrow as these reports can tell their shares in proportion.
+
+        Parameters
+        ----------
+        error
+            The part of its share within which each window is to be known: 0.5 for a half.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each window.
+        basis, name
+            As in :meth:`resolution`.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
+        ['value in 0..2: 1%', 'value == 3: 24%', 'value == 4: 49%', 'value == 5: 25%', 'value in 6..9: 1%']
+        """
+        return divide(self._inference, error, level, basis, name)
 
     @cached_property
     def _inference(self) -> Inference:
