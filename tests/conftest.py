@@ -58,9 +58,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep plans out of the user's cache, and the user's cache out of the tests."""
+    """Keep plans out of the user's cache, and the user's cache out of the tests.
+
+    All workers share one, for README and docs plan the same survey in several places, ten seconds each.
+    """
+    base = tmp_path_factory.getbasetemp()
+    cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    cache.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CONFIDE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("CONFIDE_CACHE", str(cache))
         yield
 
 

@@ -12,9 +12,10 @@ from confide.checks import as_distribution
 from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import MissingExtraError
-from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit
+from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit, warn_if_uniform
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Monitor
+from confide.shapes import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,7 @@ def assess(
     mechanism: Mechanism,
     method: Method,
     *,
+    shape: str | Sequence[str] | Shape | None = None,
     truth: ArrayLike | None = None,
     monitor: Monitor | None = None,
 ) -> Outcome:
@@ -60,14 +62,20 @@ def assess(
     >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
     (True, True)
     """
-    outcome = assess_pool([(counts, mechanism)], method, truth=truth, monitor=monitor)
+    outcome = assess_pool([(counts, mechanism)], method, shape=shape, truth=truth, monitor=monitor)
     warn_if_not_identified(outcome.estimate)
     warn_if_poor_fit(outcome.estimate)
+    warn_if_uniform(outcome.estimate)
     return outcome
 
 
 def assess_pool(
-    groups: Sequence[Group], method: Method, *, truth: ArrayLike | None = None, monitor: Monitor | None = None
+    groups: Sequence[Group],
+    method: Method,
+    *,
+    shape: str | Sequence[str] | Shape | None = None,
+    truth: ArrayLike | None = None,
+    monitor: Monitor | None = None,
 ) -> Outcome:
     """Assess one estimate from several pairs of counts and mechanism over one alphabet.
 
@@ -83,7 +91,7 @@ def assess_pool(
         if monitor is not None:
             monitor(iteration, log_likelihood)
 
-    answer = recover(groups, method, follow)
+    answer = recover(groups, method, follow, shape)
     known = None if truth is None else as_distribution(truth, answer.alphabet.size, "truth")
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)

@@ -5,32 +5,47 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from confide.alphabets import Alphabet
-from confide.channels import ColumnStack
+from confide.channels import ColumnStack, Mixture
 from confide.channels.base import FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
-from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
+from confide.errors import (
+    InvalidParameterError,
+    NotIdentifiedWarning,
+    NotInvertibleError,
+    PoorFitWarning,
+    UniformReportsWarning,
+)
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Inference, Interval, Resolution, Windows
+from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution, Windows
+from confide.intervals.bases import allowed_fall
 from confide.intervals.division import PROPORTION, divide
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
+from confide.methods.shaped import ROUGHLY, Shaped, solve_in_shape, within_shape
 from confide.queries import Query
+from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
+from confide.theory.shapes import ShapeFit, fit_shape
+from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import counted
+
+Answer = TypeVar("Answer", Band, Interval)
 
 LARGE = 2000
 """Values from which on a likely subset is looked for; below, the whole alphabet costs next to nothing."""
@@ -76,8 +91,14 @@ class Estimate:
         Among which values the answer was looked for, and why no other matters; None if among all.
     choices
         What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
+    uniformity
+        Whether the reports tell their people from a uniform population; None where there is none to be told from: on
+        unbounded alphabets, and where the answer was looked for among some of the values.
     groups
         The counts that it came from, by mechanism: what intervals are made of.
+    shaped
+        The shape that the answer was looked for in, with the components that it is a mixture of; None if in none. Then
+        the certificate is about distributions of this shape.
     """
 
     alphabet: Alphabet
@@ -92,11 +113,20 @@ class Estimate:
     identification: Finding
     considered: LikelySubset | None = None
     choices: tuple[Choice, ...] = ()
+    uniformity: Uniformity | None = None
     groups: Groups = field(default_factory=dict, repr=False)
+    shaped: Shaped | None = field(default=None, repr=False)
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape that the answer was looked for in; None if in none."""
+        return None if self.shaped is None else self.shaped.shape
 
     @property
     def explanation(self) -> str:
         """Ending of the method and, unless all is well, what is known of whether reports can reveal the distribution.
+
+        First of all, where it is so, that they cannot be told from those of a uniform population.
 
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
@@ -107,7 +137,13 @@ class Estimate:
         """
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
-        return f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending
+        told = "" if self.is_told else f"{self.uniformity} "
+        return told + (f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the reports tell their people from a uniform population, as far as there is one."""
+        return self.uniformity is None or self.uniformity.is_rejected
 
     @cached_property
     def fit(self) -> Fit:
@@ -127,7 +163,8 @@ class Estimate:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
         # A maximum that is certified need not be found again.
-        known = self.distribution if self.method.reaches_maximum and self.certificate <= TOLERANCE else None
+        is_highest = self.shaped is None and self.method.reaches_maximum and self.certificate <= TOLERANCE
+        known = self.distribution if is_highest else None
         return examine([(counts, mechanism) for mechanism, counts in self.groups.items()], known)
 
     @property
@@ -155,7 +192,7 @@ class Estimate:
         >>> bool(band.low[4] <= 0.5 <= band.high[4])
         True
         """
-        return self._inference.band(level, basis)
+        return self._hull(lambda one: one.band(level, basis), level, basis)
 
     def query(
         self, query: Query, level: float = 0.95, *, name: str | None = None, basis: Basis | None = None
@@ -181,15 +218,15 @@ class Estimate:
         >>> answer.low < 0.25 < answer.high
         True
         """
-        return self._inference.query(query, level, name, basis)
+        return self._hull(lambda one: one.query(query, level, name, basis), level, basis)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""
-        return self._inference.mean(level, basis)
+        return self._hull(lambda one: one.mean(level, basis), level, basis)
 
     def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
-        return self._inference.quantile(share, level, basis)
+        return self._hull(lambda one: one.quantile(share, level, basis), level, basis)
 
     def resolution(
         self, error: float = ERROR, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
@@ -215,6 +252,7 @@ class Estimate:
         >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
         'single values'
         """
+        self._require_one_shape("The resolution is")
         return resolve(self._inference, error, level, basis, name)
 
     def windows(
@@ -237,12 +275,68 @@ class Estimate:
         >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
         ['value in 0..2: 1%', 'value == 3: 24%', 'value == 4: 49%', 'value == 5: 25%', 'value in 6..9: 1%']
         """
+        self._require_one_shape("Windows are")
         return divide(self._inference, error, level, basis, name)
+
+    def _require_one_shape(self, what: str) -> None:
+        if self.is_many_shapes:
+            raise InvalidParameterError(
+                f"{what} not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
+                f"'one peak at 40'; or ask query(...)."
+            )
+
+    @property
+    def is_many_shapes(self) -> bool:
+        """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
+        return self.shaped is not None and len(self.shaped.mixtures) > 1
+
+    def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
+        """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""
+        answer = ask(self._inference)
+        if self.shaped is None or len(self.shaped.mixtures) == 1 or isinstance(basis, Bootstrap):
+            return answer
+        others = [ask(one) for rise, one in self._rivals if rise >= -allowed_fall(level)]
+        words = f"each of {len(others) + 1:,} places of the peak that explain them so well counts"
+        return answer.hull(others, words)
+
+    @cached_property
+    def _rivals(self) -> list[tuple[float, Inference]]:
+        """The sets of mixtures that do not hold the answer, and by how much their best ones explain the reports better.
+
+        That is below nothing, or next to it.
+        """
+        if self.shaped is None:
+            return []
+        found = []
+        for mixture in self.shaped.mixtures:
+            inference = self._within(self.shaped.shape, mixture, np.full(mixture.count, 1 / mixture.count))
+            best = ROUGHLY.solve(inference.evidence).distribution
+            rise = inference.evidence.log_likelihood(best) - self._inference.region.highest_likelihood
+            if mixture is not self.shaped.mixture:
+                found.append((rise, replace(inference, solution=replace(inference.solution, distribution=best))))
+        return found
+
+    @cached_property
+    def shape_fit(self) -> ShapeFit | None:
+        """Whether the reports speak against the shape, and how much that test can see; None without a shape.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([2, 2, 3, 4] * 500, rng=1))
+        >>> cf.estimate(counts, mechanism, cf.MLE(), shape="falling from 2").shape_fit.is_bad
+        False
+        """
+        if self.shaped is None:
+            return None
+        pool = [(counts, mechanism) for mechanism, counts in self.groups.items()]
+        return fit_shape(pool, self.shaped.shape, self.shaped.mixtures)
 
     @cached_property
     def _inference(self) -> Inference:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
+        if self.shaped is not None:
+            return self._within(self.shaped.shape, self.shaped.mixture, self.shaped.shares)
         is_whole = next(iter(self.groups)).alphabet.is_finite
         likely = Inference(
             alphabet=self.alphabet,
@@ -252,6 +346,19 @@ class Estimate:
             channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
         )
         return likely if is_whole else replace(likely, wide=self._look_around(likely))
+
+    def _within(self, shape: Shape, mixture: Mixture, shares: FloatArray) -> Inference:
+        """Return the inference about the shares of a mixture's components."""
+        parts = observe_groups(self.groups, None)
+        return Inference(
+            alphabet=self.alphabet,
+            parts=[one.mixed(mixture) for one in parts],
+            solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
+            method=within_shape(self.method, shape, self.alphabet, parts, mixture),
+            channel=None,
+            mixture=mixture,
+            premise=shape.premise,
+        )
 
     def _look_around(self, likely: Inference) -> Inference:
         """Return the same with values around the likely ones: these explain the reports nearly as well."""
@@ -278,6 +385,8 @@ class Estimate:
         """Return how good the answer is, as far as that is known without computing."""
         if not self.is_distribution:
             return ", not a distribution"
+        if not self.is_told:
+            return ", cannot be told from uniform"
         if self.method.seeks_maximum:
             return f", at most {self.certificate:.3g} below the maximum"
         tested = self.__dict__.get("fit")
@@ -288,7 +397,12 @@ Group = tuple[Counts, Mechanism]
 
 
 def estimate(
-    counts: Counts, mechanism: Mechanism, method: Method | None = None, *, monitor: Monitor | None = None
+    counts: Counts,
+    mechanism: Mechanism,
+    method: Method | None = None,
+    *,
+    shape: str | Sequence[str] | Shape | None = None,
+    monitor: Monitor | None = None,
 ) -> Estimate:
     """Recover the distribution of the true values from counted reports.
 
@@ -301,6 +415,9 @@ def estimate(
     method
         How to recover the distribution. Left out, :class:`Stacked` weighs several methods by held-out reports, and
         ``choices`` of the estimate says what it chose and why.
+    shape
+        What is known of the distribution before any report is seen, such as ``"falling from 50"`` or ``survey.shape``;
+        see docs/shapes.md. Answer, certificate and intervals are then about distributions of this shape.
     monitor
         Called with iteration number and log-likelihood as an iterative method goes along.
 
@@ -313,15 +430,24 @@ def estimate(
     Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
     `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given. Where the
     reports cannot come from the mechanism, whoever the people are, `fit` of the estimate says so, and a
-    :class:`PoorFitWarning` is given.
+    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests. Where they
+    cannot be told from those of a uniform population, and are too few to show another, `uniformity` and `explanation`
+    of the estimate say so, and a :class:`UniformReportsWarning` is given.
     """
-    answer = recover([(counts, mechanism)], method, monitor)
+    answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
+    warn_if_uniform(answer)
     return answer
 
 
-def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monitor: Monitor | None = None) -> Estimate:
+def estimate_pool(
+    pairs: Sequence[Group],
+    method: Method | None = None,
+    *,
+    shape: str | Sequence[str] | Shape | None = None,
+    monitor: Monitor | None = None,
+) -> Estimate:
     """Recover one distribution from the reports of several mechanisms, or of several epsilons, over one alphabet.
 
     Log-likelihoods of groups add, so every method but the inversions works on the pool as on one group.
@@ -330,7 +456,7 @@ def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monit
     ----------
     pairs
         The counts of each group of people with the mechanism that they went through.
-    method, monitor
+    method, shape, monitor
         As in :func:`estimate`.
 
     >>> import confide as cf
@@ -339,16 +465,34 @@ def estimate_pool(pairs: Sequence[Group], method: Method | None = None, *, monit
     >>> cf.estimate_pool(pairs).distribution.argmax()
     np.int64(4)
     """
-    answer = recover(pairs, method, monitor)
+    answer = recover(pairs, method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
+    warn_if_uniform(answer)
     return answer
 
 
-def recover(groups: Sequence[Group], method: Method | None = None, monitor: Monitor | None = None) -> Estimate:
+def recover(
+    groups: Sequence[Group],
+    method: Method | None = None,
+    monitor: Monitor | None = None,
+    shape: str | Sequence[str] | Shape | None = None,
+) -> Estimate:
     """Do as :func:`estimate_pool`, and leave it to the caller to say where the answer is one of many."""
     check_groups(groups)
-    return recover_pool(by_mechanism(groups), as_method(method), monitor)
+    merged = by_mechanism(groups)
+    if shape is not None:
+        return _recover_shaped(merged, as_method(method), monitor, Shape.of(shape))
+    return recover_pool(merged, as_method(method), monitor)
+
+
+def _recover_shaped(groups: Groups, method: Method, monitor: Monitor | None, shape: Shape) -> Estimate:
+    """Recover the distribution among those of a shape: the shares of its components, seen through their channel."""
+    began, parts = time.perf_counter(), observe_groups(groups, None)
+    evidence, solution, shaped = solve_in_shape(parts, next(iter(groups)).alphabet, method, shape, monitor)
+    judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
+    shares = read_only(shaped.mixture.spread(judged.distribution))
+    return replace(judged, distribution=shares, groups=groups, shaped=shaped)
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
@@ -422,6 +566,17 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         return
     if answer._examination.is_loud and answer.fit.is_bad:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
+    if answer.shape_fit is not None and answer.shape_fit.is_bad:
+        warnings.warn(str(answer.shape_fit), PoorFitWarning, stacklevel=3)
+
+
+def warn_if_uniform(answer: Estimate) -> None:
+    """Warn the caller's caller of reports too weak to tell their people from a uniform population.
+
+    Not where the answer is one of many, of which there is a warning already.
+    """
+    if answer.uniformity is not None and answer.uniformity.is_weak and not answer.identification.is_no:
+        warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
 
 
 def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
@@ -449,6 +604,7 @@ def judge(
         seconds=seconds,
         identification=pool_identification(mechanisms),
         choices=solution.choices,
+        uniformity=Uniformity.of(mechanisms, evidence),
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from confide.certificates import DualBound
 from confide.channels.base import Channel, FloatArray, Layout
+from confide.channels.mixed import Mixed, Mixture
 from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
 from confide.errors import InvalidCountsError
@@ -68,6 +69,10 @@ class Evidence:
         channel = ColumnStack(tuple(group.channel for group in groups))
         counts = np.concatenate([group.counts for group in groups])
         return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
+
+    def mixed(self, mixture: Mixture) -> Evidence:
+        """Return the same reports as evidence of the shares of a mixture's components."""
+        return Evidence(Mixed(self.channel, mixture), self.counts, self.log_offset, mixture.layout)
 
     @cached_property
     def total(self) -> float:

@@ -31,6 +31,7 @@ from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pai
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
+from confide.shapes import Shape
 from confide.wording import counted, digest
 
 ALPHABETS: dict[str, Callable[..., Alphabet]] = {
@@ -44,7 +45,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
 
 Builder = TypeVar("Builder")
 
-SURVEY_KEYS = ("name", "title", "alphabet", "mechanism", "limits")
+SURVEY_KEYS = ("name", "title", "shape", "alphabet", "mechanism", "limits")
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,21 @@ class Survey:
         A heading.
     most_reports
         How many reports one person may make, the survey's ``[limits]``; None where it does not say.
+    shape
+        What is declared of the distribution before any report is seen; None where nothing is. It is part of the
+        fingerprint, which reports carry, so that nobody can add it to reports that are there already.
     """
 
     mechanism: Mechanism
     name: str = "value"
     title: str = "Untitled survey"
     most_reports: int | None = None
+    shape: Shape | None = None
 
     def __post_init__(self) -> None:
+        if self.shape is not None:
+            object.__setattr__(self, "shape", self.shape.declared())
+            self.shape.mixtures(self.alphabet)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
 
@@ -79,27 +87,28 @@ class Survey:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the alphabet, the mechanism and the limits: meaning and promise of reports, whatever it is called.
+        """Digest of shape, alphabet, mechanism and limits: meaning and promise of reports, whatever it is called.
 
-        It is the start of SHA-256 over the tables of :meth:`text` below the title.
+        It is the start of SHA-256 over what :meth:`text` has below the title.
 
         >>> from confide import RandomizedResponse, Categories
         >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
         >>> Survey(mechanism, "answer").fingerprint == Survey(mechanism, "reply").fingerprint
         True
         """
-        return digest("\n".join(self._tables()))
+        return digest("\n".join(self._below_title()))
 
     @property
     def contract(self) -> str:
-        """Mechanism and limit, as two surveys are told apart in a message.
+        """Mechanism, limit and shape, as two surveys are told apart in a message.
 
         >>> from confide import RandomizedResponse, Categories
         >>> Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), most_reports=1).contract
         "RandomizedResponse(alphabet=Categories(['yes', 'no']), epsilon=1.0), at most 1 report of one person"
         """
         most = "" if self.most_reports is None else f", at most {counted(self.most_reports, 'report')} of one person"
-        return f"{self.mechanism!r}{most}"
+        shape = "" if self.shape is None else f", declared {self.shape}"
+        return f"{self.mechanism!r}{most}{shape}"
 
     def text(self, most_entries: int | None = None) -> str:
         """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
@@ -118,7 +127,7 @@ class Survey:
         epsilon = 1.0
         """
         lines = [f"name = {_toml(self.name)}", f"title = {_toml(self.title)}"]
-        return "\n".join(lines + self._tables(most_entries))
+        return "\n".join(lines + self._below_title(most_entries))
 
     def to_json(self) -> str:
         """Return the survey as one line of JSON with its fingerprint; two of equal content are equal texts.
@@ -160,10 +169,13 @@ class Survey:
     def record(self) -> dict[str, Any]:
         """Return what :meth:`to_json` writes, as lists and dictionaries."""
         tables = {place: _plain(declaration) for place, declaration in self._declarations().items()}
-        return {"name": self.name, "title": self.title} | tables | {"fingerprint": self.fingerprint}
+        shape = {} if self.shape is None else {"shape": list(self.shape.words)}
+        return {"name": self.name, "title": self.title} | shape | tables | {"fingerprint": self.fingerprint}
 
-    def _tables(self, most: int | None = None) -> list[str]:
-        return [line for place, one in self._declarations().items() for line in _toml_table(place, one, most)]
+    def _below_title(self, most: int | None = None) -> list[str]:
+        """Return the shape, where there is one, and the tables."""
+        shape = [] if self.shape is None else [f"shape = {_toml(self.shape.words)}"]
+        return shape + [line for place, one in self._declarations().items() for line in _toml_table(place, one, most)]
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
@@ -204,7 +216,18 @@ def _build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
-    return Survey(mechanism, **texts, most_reports=_build_limits(document))
+    return Survey(mechanism, **texts, most_reports=_build_limits(document), shape=_build_shape(document))
+
+
+def _build_shape(document: dict[str, Any]) -> Shape | None:
+    if "shape" not in document:
+        return None
+    words = document["shape"]
+    if isinstance(words, dict):
+        raise SurveyError(
+            f'A shape is a line above all tables, such as shape = ["falling from 50"]; got the table {words!r}.'
+        )
+    return Shape.of(words)
 
 
 def _build_limits(document: dict[str, Any]) -> int | None:

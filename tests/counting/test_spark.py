@@ -54,8 +54,10 @@ def spark() -> Iterator[Any]:
     """One session for all of these, as a notebook would have it; it listens on this machine alone."""
     from confide.counting.spark import _session
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
+        # Tables of ten rows: half of the time went into machine code that is run once.
+        patch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell")
         with _session() as session:
             assert session.conf.get("spark.driver.host") == "127.0.0.1"
             yield session

@@ -39,8 +39,7 @@ def test_labels_do_not_overlap_and_the_fullest_go_first() -> None:
     members = [[place] for place in range(40)]
     found = windows(cf.Integers(0, 39), members, [(0.025, 0.02, 0.03)] * 20 + [(0.025, 0.02, 0.03 + 0.02)] * 20)
     texts = draw_windows(found, np.full(40, 0.025)).axes[0].texts
-    places = sorted(one.xy[0] for one in texts if one.get_text().endswith("%") and " " not in one.get_text())
-    assert 5 <= len(places) < 30
+    assert 5 <= len([one for one in texts if " " not in one.get_text()]) < 30
 
 
 def test_districts_are_outlined_and_the_second_map_has_how_far_they_may_be_off() -> None:

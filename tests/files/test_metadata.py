@@ -139,7 +139,7 @@ def test_limits_are_part_of_a_survey_and_not_of_its_mechanism(tmp_path: Path) ->
     limited = replace(AGES, most_reports=1)
     path = made(tmp_path, "r.csv", limited)
     assert count(path, AGES.mechanism).origin.is_secure
-    with pytest.raises(DataFileError, match=r"such as \[limits\], differ"):
+    with pytest.raises(DataFileError, match=r"such as \[limits\] or shape, differ"):
         count(path, AGES)
     with pytest.raises(DataFileError, match="made under another survey"):
         count(path, OTHER.mechanism)

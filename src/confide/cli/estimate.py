@@ -25,8 +25,10 @@ from confide.cli.terminal import (
     progress,
     say,
     say_exactly,
+    shape_lines,
     show_json,
     show_pairs,
+    uniform_line,
     warn,
 )
 from confide.cli.usage import (
@@ -41,6 +43,7 @@ from confide.cli.usage import (
     NoAnswerError,
     Quantiles,
     Rejects,
+    ShapeWords,
     Statistic,
     Strict,
     SurveyPath,
@@ -48,6 +51,7 @@ from confide.cli.usage import (
     check_outputs,
     check_queries,
     choose_method,
+    choose_shape,
     choose_statistics,
     end_strictly,
     outputs_option,
@@ -77,6 +81,7 @@ from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
+from confide.theory.shapes import SHAPE_IN_DOUBT
 from confide.wording import listed
 
 MORE_INTERVALS = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
@@ -91,6 +96,7 @@ LONG = 200_000
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
     "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
+    'confide estimate survey.toml reports.csv --shape "falling from 50" --query "age >= 65"',
     'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
     "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
@@ -141,6 +147,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    shape: ShapeWords = None,
     query: Annotated[
         list[str] | None,
         typer.Option(
@@ -185,6 +192,7 @@ def estimate(  # noqa: PLR0913 - one argument an option
     check_formats(outputs, FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, truth])
     contract = load_survey(survey)
+    form = choose_shape(contract, shape or [])
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
@@ -193,7 +201,8 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            _refuse_for_groups({"--truth": truth})
+            _refuse_for_groups({"--truth": truth, "--shape": shape})
+            _warn_of_groups(contract)
             wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
@@ -204,9 +213,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
-        outcome = assess_pool(gathered.pool, chosen, truth=known, monitor=monitor)
+        outcome = assess_pool(gathered.pool, chosen, shape=form, truth=known, monitor=monitor)
     with progress("Testing the fit"):
-        fit = outcome.estimate.fit
+        fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
         found = _ask(contract, outcome, query or [], statistics, level, has_band=interval is not None)
         found = replace(found, truth=None if true_rows is None else true_rows.account)
@@ -223,11 +232,12 @@ def estimate(  # noqa: PLR0913 - one argument an option
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
-    _warn_of_ending(outcome.estimate)
+    _warn_of_ending(outcome.estimate, as_json=as_json)
     warn_over_limit(_heading(contract, gathered))
     if as_json:
         note_poor_fit(fit, as_json=True)
-    end_strictly(fit, strict=strict)
+        note_poor_fit(shape_fit, as_json=True)
+    end_strictly(fit, shape_fit, strict=strict)
 
 
 def _heading(survey: Survey, gathered: ReportInput) -> Heading:
@@ -235,7 +245,9 @@ def _heading(survey: Survey, gathered: ReportInput) -> Heading:
     return gathered.heading or Heading((survey,), (), gathered.account)
 
 
-def _warn_of_ending(answer: Estimate) -> None:
+def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
+    if as_json and not answer.is_told and not answer.identification.is_no:
+        warn(str(answer.uniformity))
     if answer.status in WHEN_ENDED_EARLY:
         warn(f"{answer.ending}. {WHEN_ENDED_EARLY[answer.status]}")
 
@@ -298,6 +310,14 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
     if given:
         raise InvalidParameterError(
             f"{given[0]} is for one distribution; these counts are of several groups. Leave it out."
+        )
+
+
+def _warn_of_groups(survey: Survey) -> None:
+    if survey.shape is not None:
+        warn(
+            f"The survey declares the shape {survey.shape}, which is not used for groups: each is estimated without "
+            f"it, and so are its intervals."
         )
 
 
@@ -373,12 +393,16 @@ def _show_in_words(
     answer = outcome.estimate
     show_pairs(
         [
+            *uniform_line(answer),
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
         ]
     )
     note_poor_fit(answer.fit)
+    note_poor_fit(answer.shape_fit)
     note_not_identified(answer.identification)
+    doubts = [IN_DOUBT] if answer.fit.is_bad else []
+    doubts += [SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else []
     _show_answers(asked.answers)
     show_distribution(
         console(), survey.name, answer, truth, everything=everything, band=asked.band, windows=asked.windows
@@ -393,7 +417,8 @@ def _show_in_words(
             ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
             *_certificate(answer),
             *fit_line(answer.fit),
-            *_bases(asked, is_doubted=answer.fit.is_bad),
+            *shape_lines(answer.shape, answer.shape_fit, survey.shape),
+            *_bases(asked, doubts),
             *identified_line(answer.identification),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
             *([] if asked.truth is None else [("Truth", asked.truth.description)]),
@@ -408,7 +433,7 @@ def _show_answers(answers: list[Interval]) -> None:
         show_pairs([(one.question, _in_percent(one) if one.is_share else str(one)) for one in answers])
 
 
-def _bases(asked: Asked, *, is_doubted: bool) -> list[tuple[str, str]]:
+def _bases(asked: Asked, doubts: list[str]) -> list[tuple[str, str]]:
     """Return lines for the list of facts: what all intervals rest on, and why some are not there."""
     found = [(one.rests_on, _kind_of(one)) for one in asked.answers]
     found += [] if asked.windows is None else [(one.rests_on, "windows") for one in asked.windows.answers]
@@ -418,7 +443,7 @@ def _bases(asked: Asked, *, is_doubted: bool) -> list[tuple[str, str]]:
         bases.setdefault(basis, []).append(what)
     lines = [("Intervals", f"of {listed(list(dict.fromkeys(what)))} rest on {basis}") for basis, what in bases.items()]
     lines += [("Intervals", f"of windows are left out: {asked.undivided}")] if asked.undivided else []
-    lines += [("But", IN_DOUBT)] if bases and is_doubted else []
+    lines += [("But", doubt) for doubt in doubts] if bases else []
     more = [] if asked.band is not None else [("", MORE_INTERVALS)]
     return [*lines[:1], *[("" if word == "Intervals" else word, line) for word, line in lines[1:]], *more]
 
@@ -428,7 +453,8 @@ def _certificate(answer: Estimate) -> list[tuple[str, str]]:
     from confide.explanations import describe_certificate
 
     is_shown = answer.method.seeks_maximum or not answer.is_distribution
-    return [("Certificate", describe_certificate(answer.certificate))] if is_shown else []
+    among = "" if answer.shape is None else ", among those of the shape"
+    return [("Certificate", f"{describe_certificate(answer.certificate)}{among}")] if is_shown else []
 
 
 def _kind_of(answer: Interval) -> str:

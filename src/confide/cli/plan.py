@@ -17,10 +17,12 @@ from confide.cli.usage import (
     AsJson,
     MethodName,
     Rejects,
+    ShapeWords,
     SurveyPath,
     check_formats,
     check_outputs,
     choose_method,
+    choose_shape,
     outputs_option,
 )
 from confide.errors import InvalidParameterError
@@ -151,6 +153,7 @@ def plan(  # noqa: PLR0913 - one argument an option
         ),
     ] = None,
     seed: Annotated[int, typer.Option(parser=as_count, metavar="N", help="The seed of the simulation.")] = 0,
+    shape: ShapeWords = None,
     rejects: Rejects = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep simulated numbers.")] = False,
     output: Annotated[
@@ -194,6 +197,7 @@ def plan(  # noqa: PLR0913 - one argument an option
             name=contract.name,
             rejects=rejects,
             span=limits,
+            shape=choose_shape(contract, shape or []),
         )
     _write(outputs, contract, made)
     if as_json:

@@ -19,7 +19,9 @@ from confide.files import to_json
 from confide.intervals import Band, Windows
 from confide.methods import Monitor, Progress
 from confide.origins import Origin
+from confide.shapes import Shape
 from confide.theory.fit import Fit, GroupFits
+from confide.theory.shapes import AFTERWARDS, ShapeFit
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import label_value
@@ -52,7 +54,7 @@ MOST_WINDOWS = 30
 Ends = Callable[[NDArray[np.int64]], tuple[float, float] | None]
 """Returns the interval of the share that the values with these numbers have together, where there is one."""
 
-POOR_FIT = "Poor fit"
+POOR_FIT, POOR_SHAPE = "Poor fit", "Wrong shape"
 TITLE = "Not identified"
 
 
@@ -207,12 +209,28 @@ def fit_line(found: Fit) -> list[tuple[str, str]]:
     return [("Fit", f"{found.verdict}; see the note" if found.is_bad else str(found))]
 
 
-def note_poor_fit(found: Fit | GroupFits | None, *, as_json: bool = False) -> None:
+def uniform_line(answer: Estimate) -> list[tuple[str, str]]:
+    """Return the first line of an estimate whose reports cannot be told from those of a uniform population."""
+    return [] if answer.is_told else [("But", str(answer.uniformity))]
+
+
+def shape_lines(shape: Shape | None, found: ShapeFit | None, declared: Shape | None) -> list[tuple[str, str]]:
+    """Return what the answer takes for granted of the distribution, who said so, and how that fits."""
+    if shape is None:
+        return [] if declared is None else [("Shape", f"none; the survey declares {declared}, which was left out")]
+    said = "declared in the survey" if shape.is_declared else AFTERWARDS
+    fits = [] if found is None else [("Its fit", f"{found.verdict}; see the note" if found.is_bad else str(found))]
+    return [("Shape", f"{shape}; {said}"), *fits]
+
+
+def note_poor_fit(found: Fit | GroupFits | ShapeFit | None, *, as_json: bool = False) -> None:
     """Show a note where the reports do not come from the mechanism: in a frame, and on standard error beside JSON."""
     if found is None or not found.is_bad:
         return
     if as_json:
         warn(found.headline)
+    elif isinstance(found, ShapeFit):
+        show_note(POOR_SHAPE, found.headline, *found.details)
     elif isinstance(found, Fit):
         show_note(POOR_FIT, found.headline, *found.details)
     else:

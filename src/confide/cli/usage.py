@@ -35,8 +35,10 @@ from confide.files.sheets import resolved
 from confide.intervals import Interval
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import as_weights
+from confide.shapes import Shape
 from confide.surveys import Survey
 from confide.theory.fit import Fit, GroupFits
+from confide.theory.shapes import ShapeFit
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
 
@@ -79,7 +81,21 @@ MethodName = Annotated[
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="End with exit code 8 if the reports fit the survey poorly or not at all."),
+    typer.Option(
+        "--strict",
+        help="End with exit code 8 if the reports fit the survey, or the shape, poorly or not at all.",
+    ),
+]
+ShapeWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="WORDS",
+        help='Estimate among distributions of a shape, such as "falling from 50" or "smooth = 3"; may be repeated, and '
+        'all hold. One that the survey does not declare is said to be chosen afterwards; "none" leaves out one that it '
+        "does. [default: the survey's]",
+        show_default=False,
+    ),
 ]
 Mean = Annotated[bool, typer.Option("--mean", help="Also give the mean of the values, with its interval.")]
 Median = Annotated[bool, typer.Option("--median", help="Also give the median, with its interval; as --quantile 0.5.")]
@@ -246,10 +262,20 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def end_strictly(*fits: Fit | GroupFits | None, strict: bool) -> None:
+def end_strictly(*fits: Fit | GroupFits | ShapeFit | None, strict: bool) -> None:
     """End the command with its own exit code where the reports do not fit, if that was asked for."""
     if strict and any(one is not None and one.is_bad for one in fits):
         raise typer.Exit(int(ExitCode.POOR_FIT))
+
+
+def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
+    """Return the shape to estimate in: the survey's, or the words of an option, which may say the same or none."""
+    if not words:
+        return survey.shape
+    if [one.strip().lower() for one in words] == ["none"]:
+        return None
+    asked = Shape.of(list(words))
+    return survey.shape if asked == survey.shape else asked
 
 
 class NoAnswerError(ConfideError):
@@ -265,7 +291,7 @@ MEANINGS = {
     ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
-    ExitCode.POOR_FIT: "with --strict: the reports fit this mechanism poorly (1 good survey of 20 does) or not at all",
+    ExitCode.POOR_FIT: "with --strict: the reports fit mechanism or shape poorly (1 good survey of 20) or not at all",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
 }
 """Meaning of each exit code, as `confide --help` lists it."""

@@ -118,6 +118,8 @@ def why_undivided(answer: Estimate) -> str:
         return "the answer has negative shares, so it is no distribution"
     if answer.fit.p_value < BEYOND_DOUBT:
         return "the reports do not come from this mechanism, on which they would rest"
+    if answer.is_many_shapes:
+        return f"the shape {answer.shape} is many shapes in one"
     if answer.alphabet.size > MOST_UNBIDDEN:
         return f"{answer.alphabet.size:,} values take long; ask with --query, --mean or --median, or in Python"
     return ""

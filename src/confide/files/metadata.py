@@ -111,7 +111,7 @@ class Metadata:
         """Refuse reports that were made under another survey than this one, or by another mechanism."""
         contract = Survey(survey) if isinstance(survey, Mechanism) else survey
         if not self.is_of(survey):
-            alike = " The mechanisms are the same; other settings, such as [limits], differ."
+            alike = " The mechanisms are the same; other settings, such as [limits] or shape, differ."
             raise DataFileError(
                 f"{name} was made under another survey: {self.fingerprint}, with {self.mechanism}. This one is "
                 f"{contract.fingerprint}, with {contract.mechanism!r}."

@@ -27,6 +27,7 @@ from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.maximum_set import MaximumSet
+from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 
 
@@ -57,6 +58,7 @@ def estimate_record(
     """Return everything that is known about an estimate, ready for :func:`to_json`."""
     answer = outcome.estimate
     return {
+        "uniformity": None if answer.uniformity is None else uniformity_record(answer.uniformity),
         "survey": {"name": survey.name, "title": survey.title},
         "alphabet": alphabet_record(answer.alphabet)
         | {"values": answer.alphabet.decode(np.arange(answer.alphabet.size)).tolist()},
@@ -75,6 +77,7 @@ def estimate_record(
         "certificate": answer.certificate if answer.method.seeks_maximum else None,
         "identification": finding_record(answer.identification),
         "fit": fit_record(answer.fit),
+        "shape": None if answer.shape is None else _shape_record(answer),
         "emd": outcome.emd,
         "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
@@ -117,9 +120,31 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     }
 
 
+def uniformity_record(found: Uniformity) -> dict[str, Any]:
+    """Return whether the reports tell their people from a uniform population, ready for :func:`to_json`."""
+    return {
+        "words": str(found),
+        "is_rejected": found.is_rejected,
+        "is_weak": found.is_weak,
+        "p_value": found.p_value,
+        "people": found.people if math.isfinite(found.people) else None,
+        "epsilon": found.epsilon,
+    }
+
+
 def fit_record(fit: Fit) -> dict[str, Any]:
     """Return whether the reports fit the mechanism, and all that the test found, ready for :func:`to_json`."""
     return asdict(fit) | {"verdict": str(fit.verdict), "words": str(fit)}
+
+
+def _shape_record(answer: Estimate) -> dict[str, Any]:
+    """Return the shape, whether a survey declared it, and how it fits."""
+    shape, found = answer.shape, answer.shape_fit
+    if shape is None or found is None:
+        return {}
+    fit = {name: value for name, value in asdict(found).items() if name != "shape"}
+    words = {"verdict": str(found.verdict), "words": str(found)}
+    return {"words": list(shape.words), "is_declared": shape.is_declared, "fit": fit | words}
 
 
 def _band_record(band: Band) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,11 @@ class Interval:
     def contains(self, answer: float) -> bool:
         """Whether an answer lies between the ends, which belong to the interval."""
         return self.low <= answer <= self.high
+
+    def hull(self, others: Sequence[Interval], remark: str) -> Interval:
+        """Return the same answer with ends that hold those of others, and a remark on what these are."""
+        low, high = min(one.low for one in (self, *others)), max(one.high for one in (self, *others))
+        return replace(self, low=low, high=high, rests_on=f"{self.rests_on}; {remark}")
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
@@ -112,6 +117,12 @@ class Band:
             rests_on=self.rests_on,
             undetermined=None if open_ends is None else (float(open_ends[0][place]), float(open_ends[1][place])),
         )
+
+    def hull(self, others: Sequence[Band], remark: str) -> Band:
+        """See :meth:`Interval.hull`."""
+        low = np.min([one.low for one in (self, *others)], axis=0)
+        high = np.max([one.high for one in (self, *others)], axis=0)
+        return replace(self, low=low, high=high, rests_on=f"{self.rests_on}; {remark}")
 
     def __iter__(self) -> Iterator[FloatArray]:
         return iter((self.low, self.high))

@@ -158,7 +158,7 @@ class Likelihood(Basis):
         weights = np.zeros(inference.alphabet.size)
         for place, value in enumerate(inference.likely):
             weights[value] = 1.0
-            both[:, place] = self.ends(inference, weights, level, SHARES)
+            both[:, place] = self.ends(inference, inference.lift(weights), level, SHARES)
             weights[value] = 0.0
         return both[0], both[1]
 
@@ -186,15 +186,16 @@ class Likelihood(Basis):
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:  # noqa: ARG002
         """See :meth:`Basis.spreads`: the spread of the answers of the best explanation over its replicates."""
         family = self._replicates(inference)
-        errors = (family.answers - family.source)[:, inference.likely] @ queries.T
+        errors = inference.spread(family.answers - family.source)[:, inference.likely] @ queries.T
         spreads: FloatArray = np.sqrt((errors**2).mean(axis=0))
         return spreads
 
     def explain(self, inference: Inference, level: float) -> str:
         """See :meth:`Basis.explain`."""
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
+        alone = "alone, whatever the method and the truth" if not inference.premise else inference.premise
         return (
-            f"the likelihood of the reports alone, whatever the method and the truth: it holds each answer of a "
+            f"the likelihood of the reports {alone}: it holds each answer of a "
             f"distribution{among} whose log-likelihood is at most {allowed_fall(level):.2f} below the highest, and "
             f"twice the bias of the highest on {self._explain_replicates(inference)} (seed {self.seed})"
         )
@@ -258,8 +259,8 @@ class Bootstrap(Basis):
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
-        half = self._half_widths(inference, lambda theta: theta, level)
-        return np.maximum(inference.distribution - half, 0.0), np.minimum(inference.distribution + half, 1.0)
+        half, now = self._half_widths(inference, inference.spread, level), inference.spread(inference.distribution)
+        return np.maximum(now - half, 0.0), np.minimum(now + half, 1.0)
 
     def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
         """See :meth:`Basis.quantile_ends`."""
@@ -273,14 +274,15 @@ class Bootstrap(Basis):
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
         """See :meth:`Basis.spreads`."""
-        return self._half_widths(inference, lambda theta: theta @ queries.T, level)
+        return self._half_widths(inference, lambda theta: inference.spread(theta) @ queries.T, level)
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
         """See :meth:`Basis.explain`."""
         alone = "" if inference.wide is None else " and has none but the likely values"
+        premise = f"{inference.premise}: " if inference.premise else ""
         return (
-            f"{self._explain_replicates(inference)}, and it holds as far as the truth is no rougher than the method "
-            f"believes{alone}"
+            f"{premise}{self._explain_replicates(inference)}, and it holds as far as the truth is no rougher than the "
+            f"method believes{alone}"
         )
 
     def _explain_replicates(self, inference: Inference) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices
+from confide.channels import Mixture
 from confide.channels.base import Channel, FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
@@ -82,6 +83,9 @@ class Inference:
     wide
         On an unbounded alphabet, where the values are the likely ones alone: the same with their surroundings, for
         bases that look around.
+    mixture, premise
+        Under a shape: its components, whose shares the parts and the solution are about, and what it says, in words.
+        Weights of values are lifted to those of components; all else is as without.
     """
 
     alphabet: Alphabet
@@ -91,6 +95,8 @@ class Inference:
     channel: Channel | None
     surroundings: Surroundings | None = None
     wide: Inference | None = None
+    mixture: Mixture | None = None
+    premise: str = ""
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
     _biases: dict[tuple[int, int], FloatArray] = field(default_factory=dict, init=False)
 
@@ -98,6 +104,14 @@ class Inference:
     def distribution(self) -> FloatArray:
         """The estimate."""
         return self.solution.distribution
+
+    def lift(self, weights: FloatArray) -> FloatArray:
+        """Return weights of values as those of what the solution has shares of: of components, under a shape."""
+        return weights if self.mixture is None else self.mixture.gather(weights)
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """Return shares, one row each or one in all, as shares of values."""
+        return shares if self.mixture is None else self.mixture.spread(shares)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -135,6 +149,8 @@ class Inference:
         Cauchy and Schwarz. If the rows of all values that may have the gain 1 are independent, it is the only one.
         """
         evidence, best = self.evidence, self.region.best
+        if self.mixture is not None:  # other components may give the same shares, and the likelihood looks at all
+            return True
         if max(evidence.channel.shape) > SMALL:
             return False
         outputs = evidence.channel.push(best)
@@ -166,7 +182,7 @@ class Inference:
         neighbours: there it is as narrow, holds more often and has a closed form. Also where the level takes more
         replicates than anyone waits for.
         """
-        is_few = self.method.reaches_maximum and self.alphabet.size <= FEW_VALUES
+        is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
         replicates = max(Bootstrap().replicates, replicates_for(level))
         if is_few or self.evidence.channel.keep_and_other is not None or replicates > MOST_REPLICATES:
             return Likelihood()
@@ -208,9 +224,10 @@ class Inference:
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
             low, high = np.minimum(low, bounds), np.maximum(high, bounds)
-        low, high = np.minimum(low, self.distribution), np.maximum(high, self.distribution)
+        now = self.spread(self.distribution)
+        low, high = np.minimum(low, now), np.maximum(high, now)
         words = chosen.explain(considered, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
-        return Band(self.alphabet, self.distribution, low, high, level, words, undetermined)
+        return Band(self.alphabet, now, low, high, level, words, undetermined)
 
     def query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Interval:
         """Return the answer to a linear query, with its interval."""
@@ -222,7 +239,8 @@ class Inference:
         considered = self.seen_by(chosen)
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
-        return (yield from considered._answer(describe_query(query), weights, limits, level, chosen))
+        answer = yield from considered._answer(describe_query(query), considered.lift(weights), limits, level, chosen)
+        return replace(answer, is_share=_is_choice(weights))
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
@@ -233,7 +251,7 @@ class Inference:
         chosen = check_basis(basis, Likelihood())
         considered = self.seen_by(chosen)
         weights = considered.numbers
-        answer = yield from considered._answer("mean", weights, _range(weights), level, chosen)
+        answer = yield from considered._answer("mean", considered.lift(weights), _range(weights), level, chosen)
         words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
         return replace(answer, is_share=False, rests_on=words)
 
@@ -295,7 +313,7 @@ class Inference:
         """Return the query for the values up to one, by its place in their order."""
         weights = np.zeros(self.alphabet.size)
         weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
-        return weights
+        return self.lift(weights)
 
     def seen_by(self, basis: Basis) -> Inference:
         """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
@@ -340,7 +358,7 @@ class Inference:
     def quantile_of(self, theta: FloatArray, share: float) -> float:
         """Return a quantile of a distribution."""
         values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
-        below = np.cumsum(theta[order])
+        below = np.cumsum(self.spread(theta)[order])
         # A share that is met but for rounding is met.
         return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
 
@@ -354,7 +372,7 @@ class Inference:
         if undetermined is not None:
             low, high = min(low, undetermined[0]), max(high, undetermined[1])
             words = f"{words}; {self._explain_open(weights, undetermined)}"
-        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined, _is_choice(weights))
+        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined)
 
     def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
         """Return the lowest and the highest answer among all best explanations, where they differ."""

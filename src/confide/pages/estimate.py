@@ -13,6 +13,7 @@ from confide.alphabets import Integers
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.diagnosis import why_undivided
+from confide.estimates import Estimate
 from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
 from confide.intervals import Band, Interval, Windows, percent
@@ -33,6 +34,8 @@ from confide.pages.markup import (
     text,
     warn_not_identified,
     warn_poor_fit,
+    warn_uniform,
+    warn_wrong_shape,
 )
 from confide.pages.pictures import show_distributions, show_path, show_windows
 from confide.pages.story import (
@@ -50,6 +53,7 @@ from confide.pages.story import (
 )
 from confide.surveys import Survey
 from confide.theory.fit import IN_DOUBT
+from confide.theory.shapes import AFTERWARDS, SHAPE_IN_DOUBT
 from confide.wording import listed, plural
 
 # Rows up to which a page stays quick to open.
@@ -121,8 +125,10 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
     found = answer_list([_in_short(one) for one in _leading(story)])
     sections = (
+        warn_uniform(story.outcomes[0].estimate.uniformity),
         mark_simulated(counts.origin),
         warn_poor_fit(fit),
+        warn_wrong_shape(story.outcomes[0].estimate.shape_fit),
         warn_not_identified(known),
         found if fit.is_bad else "",  # what speaks against an answer stands before it
         show_windows(story),
@@ -131,6 +137,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         _show_certainty(story),
         _show_methods(story),
         "" if fit.is_bad else section("Do the reports fit the survey?", paragraph(str(fit))),
+        _show_shape(story.outcomes[0].estimate),
         _ways(story),
         _show_shares(story),
     )
@@ -142,6 +149,16 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         body="\n".join(sections),
         footer=_provenance(story, notes),
     )
+
+
+def _show_shape(answer: Estimate) -> str:
+    """Return what the answer takes for granted of the distribution, and what the reports say of it."""
+    if answer.shape is None or answer.shape_fit is None:
+        return ""
+    said = "as the survey declared before any report was seen" if answer.shape.is_declared else AFTERWARDS
+    words = f"Answer and intervals take for granted that {answer.shape.condition}, {said}."
+    tested = [] if answer.shape_fit.is_bad else [paragraph(str(answer.shape_fit))]  # a box says it already
+    return section("What is taken for granted", paragraph(words), *tested)
 
 
 def _ways(story: Story) -> str:
@@ -244,7 +261,9 @@ def _show_certainty(story: Story) -> str:
     ]
     shown = table(headings, rows) if rows else ""
     bases = describe_bases(story.band, story.answers)
-    doubt = [IN_DOUBT] if bases and story.outcomes[0].estimate.fit.is_bad else []
+    first = story.outcomes[0].estimate
+    doubt = [IN_DOUBT] if bases and first.fit.is_bad else []
+    doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
     return section("How sure it is", shown, *map(paragraph, doubt + bases), note(LEVEL_MEANING) if bases else "")
 
 

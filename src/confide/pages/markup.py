@@ -19,6 +19,8 @@ from confide.guarantees import LocalDP
 from confide.origins import Noise, Origin
 from confide.surveys import Survey
 from confide.theory.fit import Fit, FitVerdict
+from confide.theory.shapes import ShapeFit
+from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 
@@ -135,6 +137,19 @@ def warn_poor_fit(found: Fit | None) -> str:
         return ""
     heading = "fit the survey poorly" if found.verdict is FitVerdict.FITS_POORLY else "do not fit the survey"
     return callout(f"These reports {heading}", str(found))
+
+
+def warn_uniform(found: Uniformity | None) -> str:
+    """Return a box where reports cannot be told from those of a uniform population; nothing elsewhere."""
+    if found is None or found.is_rejected:
+        return ""
+    heading = "These reports say next to nothing" if found.is_weak else "All values look alike"
+    return callout(heading, str(found))
+
+
+def warn_wrong_shape(found: ShapeFit | None) -> str:
+    """Return a box where the reports speak against the shape; nothing elsewhere."""
+    return callout("The shape is in doubt", str(found)) if found is not None and found.is_bad else ""
 
 
 def mark_simulated(origin: Origin) -> str:

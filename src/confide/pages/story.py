@@ -227,7 +227,9 @@ def summarise(story: Story) -> str:
     methods = listed(story.full_names)
     sent = introduce_reports(story.survey, _reports(story.counts), story.counts.origin)
     done = f"From these alone, {methods} recovered how the true values are distributed."
-    return f"{sent} {done} {_main_result(story)}".rstrip()
+    told = story.outcomes[0].estimate
+    first = "" if told.is_told or told.uniformity is None else f"{told.uniformity.headline} "
+    return f"{first}{sent} {done} {_main_result(story)}".rstrip()
 
 
 def list_facts(story: Story) -> dict[str, str]:
@@ -239,6 +241,8 @@ def list_facts(story: Story) -> dict[str, str]:
         "Noise": story.counts.origin.in_short,
         "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
+    shape = story.outcomes[0].estimate.shape
+    facts |= {} if shape is None else {"Shape taken for granted": str(shape)}
     if not story.closest:
         first = story.outcomes[0]
         certified = {f"{story.names[0]} is below the maximum by": bound_certificate(first)}

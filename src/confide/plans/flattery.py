@@ -68,7 +68,7 @@ def find_flattery(
     vector = simulation.guess.vector
     others = [
         replace(simulation, guess=one, repeats=FEWEST_REPEATS, known={})
-        for one in family_of(mechanism)
+        for one in family_of(mechanism, simulation.shape)
         if one.name != UNIFORM and abs(one.vector - vector).sum() / 2 > ALIKE
     ]
     if not others:

@@ -19,8 +19,10 @@ from confide.datasets import Dataset
 from confide.errors import DataFileError, InvalidDistributionError, InvalidInputError, InvalidParameterError
 from confide.estimates import Estimate
 from confide.mechanisms import Mechanism
-from confide.plans.shapes import SHAPES, draw_shape, family
+from confide.plans.shapes import ALIKE, SHAPES, draw_shape, family
+from confide.shapes import Shape
 from confide.surveys import Survey
+from confide.theory.shapes import bring
 from confide.wording import counted
 
 if TYPE_CHECKING:
@@ -109,10 +111,18 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
     return Guess("given shares", alphabet, guess)
 
 
-def family_of(mechanism: Mechanism) -> tuple[Guess, ...]:
-    """Return unlike shapes over the values of a mechanism: what stands in for a guess where there is none."""
+def family_of(mechanism: Mechanism, declared: Shape | None = None) -> tuple[Guess, ...]:
+    """Return unlike shapes over the values of a mechanism: what stands in for a guess where there is none.
+
+    Where a survey declares a shape, the nearest distribution of it to each, once where several have the same.
+    """
     alphabet = _listable(mechanism)
-    return tuple(Guess(name, alphabet, shape) for name, shape in family(alphabet).items())
+    found: dict[str, FloatArray] = {}
+    for name, shares in family(alphabet).items():
+        near = shares if declared is None else bring(shares, declared, alphabet)
+        if all(np.abs(near - other).sum() / 2 > ALIKE for other in found.values()):
+            found[name] = near
+    return tuple(Guess(name, alphabet, shares) for name, shares in found.items())
 
 
 def _listable(mechanism: Mechanism) -> Alphabet:

@@ -30,6 +30,7 @@ from confide.plans.rivals import (
 from confide.plans.searches import Answer, Question, solve
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
 from confide.queries import Query
+from confide.shapes import Shape
 
 METHOD: Method = Stacked()
 """The method that a plan is made for, unless another one is named: the default of ``estimate``."""
@@ -112,6 +113,10 @@ class Plan:
         Why the guess makes the survey look better than other truths would; None where it does not.
     is_spanned
         Whether the values are unbounded, and were taken to lie in a span.
+    shape
+        The shape that the survey declares, in which the estimate will be; None without one.
+    interval_widths
+        With a shape and a query: how wide its interval will be under the shape, and how wide without it.
     """
 
     mechanism: Mechanism
@@ -129,6 +134,8 @@ class Plan:
     outlooks: tuple[Outlook, ...] = ()
     flattery: Flattery | None = None
     is_spanned: bool = False
+    shape: Shape | None = None
+    interval_widths: tuple[float, float] | None = None
 
     @property
     def epsilon(self) -> float | None:
@@ -169,6 +176,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     name: str | None = None,
     rejects: str | Path | None = None,
     span: tuple[int, int] | None = None,
+    shape: str | Sequence[str] | Shape | None = None,
 ) -> Plan:
     """Predict the error of a survey, or solve for the people or the epsilon that a target takes.
 
@@ -211,6 +219,9 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     span
         For unbounded values: the lowest and the highest value that people will have, or the rows and columns of a map
         that they will be on.
+    shape
+        A shape that the survey declares, as in :func:`estimate`: estimates will be in it, and so are the shapes that
+        stand in for a guess.
 
     Raises
     ------
@@ -230,11 +241,14 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     base, is_given = _settle_mechanism(mechanism, epsilon)
     base = within(base, span)
     _check_question(people, epsilon, target, has_epsilon=is_given)
-    believed = _choose_guesses(guess, base, name or "value", rejects)
+    declared = _check_shape(shape, base)
+    believed = _choose_guesses(guess, base, name or "value", rejects, declared)
     measure = choose_measure(base.alphabet, query, name)
     _refuse_idle_target(target, measure, believed)
     kept, solver = _choose_cache(cache), _check_method(method)
-    simulations = [Simulation(one, measure, solver, int(times), int(seed), kept, follow) for one in believed]
+    simulations = [
+        Simulation(one, measure, solver, int(times), int(seed), kept, follow, shape=declared) for one in believed
+    ]
     choose_rivals(base, mechanisms)  # refused now rather than after a long search
     answers = {} if target is None else solve(simulations, Question(base, people, target))
     answer = max(answers.values(), key=lambda one: one.value, default=None)
@@ -258,16 +272,32 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         seed=int(seed),
         outlooks=outlooks if guess is None else (),
         is_spanned=span is not None,
+        shape=declared,
+        interval_widths=own.interval_widths(settled, number),
         flattery=None if guess is None else find_flattery(own, settled, number, worst.prediction, worst.by_epsilon),
     )
 
 
-def _choose_guesses(guess: Any, mechanism: Mechanism, name: str, rejects: str | Path | None) -> tuple[Guess, ...]:
+def _check_shape(shape: str | Sequence[str] | Shape | None, mechanism: Mechanism) -> Shape | None:
+    if shape is None:
+        return None
+    declared = Shape.of(shape)
+    if len(declared.mixtures(mechanism.alphabet)) > 1:
+        raise InvalidParameterError(
+            f"A plan in the shape {declared} would solve every simulated survey once for each place. Say where: 'one "
+            f"peak at 40'; or plan without it, in Python shape=None."
+        )
+    return declared
+
+
+def _choose_guesses(
+    guess: Any, mechanism: Mechanism, name: str, rejects: str | Path | None, declared: Shape | None
+) -> tuple[Guess, ...]:
     if guess is not None:
         return (as_guess(guess, mechanism, name, rejects),)
     if rejects is not None:
         raise InvalidParameterError("rejects is for a guess that is a file of values, and there is no guess.")
-    return family_of(mechanism)
+    return family_of(mechanism, declared)
 
 
 def expected_surveys(

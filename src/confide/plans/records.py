@@ -16,8 +16,12 @@ from confide.plans.planning import Outlook, Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise, with_epsilon
 from confide.plans.searches import Answer
 from confide.theory.identification import pool_identification
+from confide.theory.shapes import bring
 from confide.theory.words import remark_on
 from confide.wording import counted, listed, plural, with_unit
+
+BROKEN = 0.001
+"""Share of people by which a guess may miss a shape before that is said."""
 
 OBSTACLES = {
     Obstacle.NO_ERROR: "nothing is left to halve",
@@ -59,9 +63,26 @@ def remarks(plan: Plan) -> list[str]:
         _different_promises(plan),
         _family(plan),
         _span(plan),
+        _shape(plan),
         _idle(plan),
     ]
     return [one for one in found if one]
+
+
+def _shape(plan: Plan) -> str:
+    """Return what a declared shape changes, and how far the guess is from it."""
+    if plan.shape is None:
+        return ""
+    words = f"Estimates are looked for where {plan.shape.condition}"
+    if plan.outlooks:
+        words += ", and each shape of the truth was brought to the nearest one of this kind"
+    else:
+        off = float(abs(bring(plan.guess.vector, plan.shape, plan.mechanism.alphabet) - plan.guess.vector).sum()) / 2
+        words += f"; the guess is {off:.1%} of people away from that" if off > BROKEN else ", as the guess is"
+    if plan.interval_widths is not None:
+        shaped, free = plan.interval_widths
+        words += f". The interval of the answer, at 95%, will be about {shaped:.3f} wide in it, and {free:.3f} without"
+    return f"{words}."
 
 
 def expected(measure: Measure, prediction: Prediction) -> str:
@@ -336,6 +357,8 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "mechanism": {"kind": plan.mechanism.kind, "description": repr(plan.mechanism)},
         "guarantee": str(plan.mechanism.guarantee),
         "guess": None if plan.outlooks else plan.guess.name,
+        "shape": None if plan.shape is None else list(plan.shape.words),
+        "interval_widths": plan.interval_widths,
         "rows": None if plan.guess.account is None else plan.guess.account.record,
         "flattery": None if plan.flattery is None else _flattery_record(plan),
         "best": plan.outlooks[0].guess.name if plan.outlooks else None,

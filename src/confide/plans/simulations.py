@@ -23,11 +23,15 @@ from confide.channels.base import FloatArray
 from confide.counts import Counts, tally
 from confide.estimates import recover
 from confide.mechanisms import Mechanism
-from confide.methods import Method
+from confide.methods import MLE, Method
 from confide.plans.guesses import Guess
-from confide.plans.measures import Measure, Prediction
+from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.rivals import has_matrix, promise
+from confide.shapes import Shape
 from confide.wording import counted, digest
+
+FEW = 3
+"""Surveys whose intervals are looked at: half a second each."""
 
 FEWEST_REPEATS = 4
 """Fewest simulations of a setting; as many show whether a guess flatters, as a factor of two needs no more."""
@@ -56,6 +60,8 @@ class Simulation:
         Told how far it has come.
     known
         The errors of settings that were asked for before.
+    shape
+        The shape that the survey declares, and the estimate will be in; None without one.
     """
 
     guess: Guess
@@ -66,6 +72,7 @@ class Simulation:
     cache: Cache | None = None
     follow: Follow | None = field(default=None, repr=False)
     known: dict[str, FloatArray] = field(default_factory=dict, repr=False)
+    shape: Shape | None = None
 
     def predict(self, mechanism: Mechanism, people: int) -> Prediction:
         """Return the expected error of a survey of so many people."""
@@ -94,7 +101,7 @@ class Simulation:
         for repeat in range(self.repeats):
             if self.follow is not None:
                 self.follow(label, repeat + 1, self.repeats)
-            answer = recover([(draw(repeat), mechanism)], self.method)
+            answer = recover([(draw(repeat), mechanism)], self.method, shape=self.shape)
             errors[repeat] = self.measure.judge(answer, self.guess.vector)
         return errors
 
@@ -120,7 +127,20 @@ class Simulation:
         return mechanism.simulate_counts(histogram, rng=generator)
 
     def _key(self, mechanism: Mechanism, people: int) -> str:
-        return fingerprint(mechanism, people, self.guess.vector, self.measure, self.method, self.repeats, self.seed)
+        things = (mechanism, people, self.guess.vector, self.measure, self.method, self.repeats, self.seed)
+        return fingerprint(*things) if self.shape is None else fingerprint(*things, self.shape.words)
+
+    def interval_widths(self, mechanism: Mechanism, people: int) -> tuple[float, float] | None:
+        """Return the mean width of a query's interval in a few surveys: under the shape, and without it."""
+        if self.shape is None or not isinstance(self.measure, QueryWidth):
+            return None
+        draw, widths = self._sampler(mechanism, people), []
+        for repeat in range(FEW):
+            pool = [(draw(repeat), mechanism)]
+            answers = [recover(pool, MLE(), shape=one) for one in (self.shape, None)]
+            widths.append([one.query(self.measure.weights).width for one in answers])
+        shaped, free = np.mean(widths, axis=0).tolist()
+        return shaped, free
 
 
 def draw_uniforms(outputs: int, repeats: int, seed: int) -> FloatArray:

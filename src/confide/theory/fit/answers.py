@@ -193,14 +193,14 @@ class Fit:
 
     def _remarks(self) -> Iterable[str]:
         if self.is_bad:
-            yield f"A fit as bad comes by chance in {_chance(self.p_value)} surveys."
+            yield f"A fit as bad comes by chance in {rarity(self.p_value)} surveys."
             return
         if self.obstacle:
             yield self.obstacle
         for is_seen, verb in ((True, "would have shown"), (False, "would not show")):
             named = [one.alternative for one in self.sights if one.is_seen is is_seen]
             if named:
-                yield f"{_listed(named)} {verb}.".capitalize()
+                yield f"{listed(named)} {verb}.".capitalize()
 
 
 @dataclass(frozen=True)
@@ -247,11 +247,13 @@ def _group_name(key: Any) -> str:
     return ", ".join(str(part) or "(none)" for part in key) if isinstance(key, tuple) else str(key)
 
 
-def _chance(p_value: float) -> str:
+def rarity(p_value: float) -> str:
+    """Return in how many surveys a p-value comes by chance."""
     if p_value < 1e-9:
         return "less than one of a billion"
     return f"one of {1 / p_value:,.0f}" if p_value < 0.01 else f"{100 * p_value:.2g} of 100"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

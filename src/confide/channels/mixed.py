@@ -1,0 +1,309 @@
+"""Mixtures of given distributions, and a channel over their shares in place of those of single values.
+
+A declared shape is a set of mixtures: theta = phi G, where phi is any distribution over the rows of G, which are
+distributions over the values. Seen through a channel M, phi goes through G M. So whatever estimates, proves or bounds
+theta does the same for phi, and says it of the distributions of that shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
+from confide.checks import read_only
+
+SMALL = 512
+"""Components, values and outputs up to which G M is stored: one product in place of two."""
+
+
+class Block(Protocol):
+    """Components over some of the values, by their two products with G."""
+
+    @property
+    def count(self) -> int:
+        """Number of components."""
+
+    @property
+    def values(self) -> Indices:
+        """Numbers of the values that they are over."""
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """Take the shares of the components to those of the values: phi G."""
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """Take a weight per value to the mean weight of each component: G c."""
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """Take shares of the values to those of the nearest mixture's components; None without a closed form.
+
+        Nearest is of the least Kullback-Leibler divergence, from rows of shares that need not sum to one.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Point masses: some values, each by itself, so that nothing is said of them."""
+
+    values: Indices
+
+    @property
+    def count(self) -> int:
+        """See :attr:`Block.count`."""
+        return self.values.size
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """See :meth:`Block.spread`."""
+        return shares
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Block.gather`."""
+        return weights
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """See :meth:`Block.nearest`."""
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Uniform distributions on runs of values that share an end, from which on shares fall, or up to which they rise.
+
+    A falling sequence is a mixture of the runs first..first, first..first + 1 and so on, and of these in one way alone:
+    the share of first..j is its length times the step down after j. Sums of one sign: nothing cancels.
+
+    >>> Runs(0, 3).spread(np.array([0.0, 0.4, 0.6]))
+    array([0.4, 0.4, 0.2])
+    >>> Runs(0, 3, is_rising=True).spread(np.array([0.6, 0.4, 0.0]))
+    array([0.2, 0.4, 0.4])
+    """
+
+    first: int
+    count: int
+    is_rising: bool = False
+
+    @property
+    def values(self) -> Indices:
+        """See :attr:`Block.values`."""
+        return np.arange(self.first, self.first + self.count)
+
+    @cached_property
+    def _lengths(self) -> FloatArray:
+        return np.arange(1.0, self.count + 1)
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """See :meth:`Block.spread`."""
+        if self.is_rising:
+            return np.cumsum(shares / self._lengths[::-1], axis=-1)
+        return np.cumsum((shares / self._lengths)[..., ::-1], axis=-1)[..., ::-1]
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Block.gather`."""
+        if self.is_rising:
+            return np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1] / self._lengths[::-1]
+        return np.cumsum(weights, axis=-1) / self._lengths
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """See :meth:`Block.nearest`: means of pooled neighbours, of which each is at most the one before."""
+        falling = shares[..., ::-1] if self.is_rising else shares
+        rows = np.array([_pooled(row) for row in falling])
+        steps = rows - np.pad(rows[:, 1:], ((0, 0), (0, 1)))
+        runs: FloatArray = np.maximum(steps, 0.0) * self._lengths
+        return runs[:, ::-1] if self.is_rising else runs
+
+
+def _pooled(shares: FloatArray) -> FloatArray:
+    """Return the nearest falling sequence: neighbours that rise are pooled (Ayer and others, 1955).
+
+    >>> _pooled(np.array([0.1, 0.4, 0.3, 0.2]))
+    array([0.26666667, 0.26666667, 0.26666667, 0.2       ])
+    """
+    means: list[float] = []
+    lengths: list[int] = []
+    for share in shares.tolist():
+        mean, length = share, 1
+        while means and means[-1] < mean:
+            mean = (mean * length + means[-1] * lengths[-1]) / (length + lengths[-1])
+            length += lengths.pop()
+            means.pop()
+        means.append(mean)
+        lengths.append(length)
+    return np.repeat(means, lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Any distributions over some of the values, stored: one row each."""
+
+    values: Indices
+    matrix: FloatArray
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64)
+        object.__setattr__(self, "matrix", read_only(matrix / matrix.sum(axis=1, keepdims=True)))
+
+    @property
+    def count(self) -> int:
+        """See :attr:`Block.count`."""
+        return int(self.matrix.shape[0])
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """See :meth:`Block.spread`."""
+        return shares @ self.matrix
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Block.gather`."""
+        return weights @ self.matrix.T
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:  # noqa: ARG002 (one contract)
+        """See :meth:`Block.nearest`: there is no closed form."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """All mixtures of some distributions over the values: the matrix G, by its products.
+
+    Attributes
+    ----------
+    size
+        How many values there are.
+    blocks
+        The components; values that are in none of them nobody has.
+    layout
+        How the components lie, where neighbours are much alike; None where that means nothing.
+
+    >>> halves = Mixture(4, (Points(np.array([0])), Runs(1, 3)))
+    >>> halves.dense().round(2)
+    array([[1.  , 0.  , 0.  , 0.  ],
+           [0.  , 1.  , 0.  , 0.  ],
+           [0.  , 0.5 , 0.5 , 0.  ],
+           [0.  , 0.33, 0.33, 0.33]])
+    """
+
+    size: int
+    blocks: tuple[Block, ...]
+    layout: Layout | None = None
+
+    @cached_property
+    def count(self) -> int:
+        """Number of components."""
+        return sum(block.count for block in self.blocks)
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """Take the shares of the components to those of the values: theta = phi G."""
+        theta = np.zeros((*shares.shape[:-1], self.size))
+        for block, part in zip(self.blocks, np.split(shares, self._ends, axis=-1), strict=True):
+            theta[..., block.values] += block.spread(part)
+        return theta
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """Take a weight per value to the mean weight of each component: G c."""
+        return np.concatenate([block.gather(weights[..., block.values]) for block in self.blocks], axis=-1)
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """Take rows of shares of the values to those of the nearest mixture's components; see :meth:`Block.nearest`.
+
+        Values are in one block each, so that blocks keep their totals, and are looked at one by one.
+        """
+        parts = [block.nearest(shares[:, block.values]) for block in self.blocks]
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found, axis=1) if len(found) == len(parts) else None
+
+    def dense(self) -> FloatArray:
+        """Return the matrix G, one row a component."""
+        return self.spread(np.eye(self.count))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        ends: list[int] = np.cumsum([block.count for block in self.blocks])[:-1].tolist()
+        return ends
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mixed(Channel):
+    """A channel over the components of a mixture: G M.
+
+    >>> from confide.channels import Dense
+    >>> Mixed(Dense(np.eye(3)), Mixture(3, (Runs(0, 3),))).push(np.array([0.0, 0.4, 0.6]))
+    array([0.4, 0.4, 0.2])
+    """
+
+    base: Channel
+    mixture: Mixture
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.mixture.count, self.base.shape[1]
+
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return self.mixture.layout
+
+    @property
+    def identity(self) -> Hashable:
+        """See :attr:`Channel.identity`."""
+        return (Mixed, self.mixture, self.base.identity)
+
+    @property
+    def _is_small(self) -> bool:
+        return max(*self.shape, self.base.shape[0]) <= SMALL
+
+    @cached_property
+    def _matrix(self) -> FloatArray:
+        return read_only(self.mixture.dense() @ self.base.dense())
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        return distribution @ self._matrix if self._is_small else self.base.push(self.mixture.spread(distribution))
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
+        return weights @ self._matrix.T if self._is_small else self.mixture.gather(self.base.pull(weights))
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`; an entry is a sum over the values, of terms that are not negative."""
+        return self.base.entry_error + (self.base.shape[0] + 3) * UNIT
+
+    @property
+    def rounding(self) -> float:
+        """See :attr:`Channel.rounding`."""
+        return self.base.rounding + (self.base.shape[0] + 3) * UNIT
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        if self._is_small:
+            return super().push_error(distribution, pushed)
+        spread = self.mixture.spread(distribution)
+        return self.base.push_error(spread, pushed) + (self.mixture.count + 3) * UNIT * pushed
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        if self._is_small:
+            return super().pull_error(weights, pulled)
+        errors = self.base.pull_error(weights, self.base.pull(weights))
+        return self.mixture.gather(errors) + (self.base.shape[0] + 3) * UNIT * pulled
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        if self._is_small:
+            selected: FloatArray = self._matrix[values]
+            return selected
+        units = np.zeros((values.size, self.mixture.count))
+        units[np.arange(values.size), values] = 1.0
+        rows = self.mixture.spread(units)
+        used = np.flatnonzero(rows.any(axis=0))
+        return rows[:, used] @ self.base.select(used)
+
+    def dense(self) -> FloatArray:
+        """See :meth:`Channel.dense`."""
+        return self._matrix if self._is_small else super().dense()
