@@ -25,8 +25,9 @@ from confide.errors import (
     UniformReportsWarning,
 )
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution
+from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution, Windows
 from confide.intervals.bases import allowed_fall
+from confide.intervals.division import PROPORTION, divide
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
@@ -251,10 +252,43 @@ class Estimate:
         >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
         'single values'
         """
-        if self.shaped is not None and len(self.shaped.mixtures) > 1:
-            # A hundred sets of mixtures would take a hundred times as long; without the shape all that is said holds.
-            return replace(self, shaped=None).resolution(error, level, basis=basis, name=name)
+        self._require_one_shape("The resolution is")
         return resolve(self._inference, error, level, basis, name)
+
+    def windows(
+        self, error: float = PROPORTION, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
+    ) -> Windows:
+        """Return all values in windows as narrow as these reports can tell their shares in proportion.
+
+        Parameters
+        ----------
+        error
+            The part of its share within which each window is to be known: 0.5 for a half.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each window.
+        basis, name
+            As in :meth:`resolution`.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
+        ['value in 0..2: 1%', 'value == 3: 24%', 'value == 4: 49%', 'value == 5: 25%', 'value in 6..9: 1%']
+        """
+        self._require_one_shape("Windows are")
+        return divide(self._inference, error, level, basis, name)
+
+    def _require_one_shape(self, what: str) -> None:
+        if self.is_many_shapes:
+            raise InvalidParameterError(
+                f"{what} not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
+                f"'one peak at 40'; or ask query(...)."
+            )
+
+    @property
+    def is_many_shapes(self) -> bool:
+        """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
+        return self.shaped is not None and len(self.shaped.mixtures) > 1
 
     def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
         """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""

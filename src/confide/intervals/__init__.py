@@ -9,11 +9,13 @@ the likelihood is enough.
 
 from confide.intervals.answers import Band, Interval, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
+from confide.intervals.division import PROPORTION, Windows
 from confide.intervals.inference import Inference, check_level
 from confide.intervals.resolution import ERROR, Resolution, points
 
 __all__ = [
     "ERROR",
+    "PROPORTION",
     "Band",
     "Basis",
     "Bootstrap",
@@ -21,6 +23,7 @@ __all__ = [
     "Interval",
     "Likelihood",
     "Resolution",
+    "Windows",
     "check_level",
     "percent",
     "points",
