@@ -13,6 +13,7 @@ from confide.channels.base import FloatArray
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.estimates import recover
 from confide.evidence import Evidence
+from confide.methods import Projected
 from confide.plans.guesses import family_of
 from confide.plans.records import plan_record
 from confide.shapes import Shape
@@ -259,6 +260,8 @@ def test_ibu_and_the_default_stay_in_the_shape() -> None:
         found = recover([(counts, MECHANISM)], method, shape="falling from 10").distribution
         assert (np.diff(found[10:]) <= 1e-12).all()
         assert found.sum() == pytest.approx(1.0)
+    free = recover([(counts, MECHANISM)], cf.Smooth()).distribution
+    np.testing.assert_allclose(found, bring(free, Shape.of("falling from 10"), MECHANISM.alphabet), atol=1e-3)
     nobody = recover([(counts, MECHANISM)], None, shape=["nobody below 3", "falling from 10"]).distribution
     assert nobody[:3].sum() == 0
     with pytest.raises(InvalidParameterError, match="knows no shape"):
@@ -297,6 +300,13 @@ def test_one_peak_anywhere_holds_the_intervals_of_every_near_place() -> None:
     assert anywhere.low <= at.low
     assert anywhere.high >= at.high
     assert "places of the peak" in anywhere.rests_on
+
+
+def test_many_shapes_in_one_have_no_resolution() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), epsilon=1.0)
+    counts = mechanism.simulate_counts([900, 700, 500, 300, 200], rng=1)
+    with pytest.raises(InvalidParameterError, match="Say where"):
+        recover([(counts, mechanism)], cf.MLE(), shape="one peak").resolution(0.1)
 
 
 def test_bands_under_a_shape_are_of_values() -> None:
@@ -451,3 +461,29 @@ def test_the_nearest_distribution_of_a_shape_is_itself_where_it_has_the_shape() 
     np.testing.assert_allclose(bring(PAST, shape, MECHANISM.alphabet), PAST, atol=2e-3)
     with pytest.raises(InvalidParameterError, match="nobody has any"):
         bring(np.eye(30)[0], Shape.of("nobody below 10"), MECHANISM.alphabet)
+
+
+@pytest.mark.parametrize(
+    "words", ["falling from 4", "rising to 6", "one peak at 4", ("nobody below 2", "falling from 5")]
+)
+def test_the_nearest_mixture_in_closed_form_is_the_one_that_is_searched_for(words: str) -> None:
+    mixture, shares = Shape.of(words).mixtures(SMALL)[0], np.random.default_rng(6).dirichlet(np.ones(10), size=5)
+    if "nobody below 2" in words:
+        shares[:, :2] = 0.0
+    closed = mixture.nearest(shares)
+    assert closed is not None
+    searched = cf.MLE(1e-6).solve_many(Evidence(Dense(np.eye(10)), shares[0] * 1e4).mixed(mixture), shares * 1e4)
+    np.testing.assert_allclose(closed.sum(axis=1), shares.sum(axis=1), rtol=1e-12)
+    for row, solution in zip(closed / closed.sum(axis=1, keepdims=True), searched, strict=True):
+        np.testing.assert_allclose(mixture.spread(row), mixture.spread(solution.distribution), atol=1e-5)
+
+
+def test_replicates_are_brought_to_the_shape_nearly_as_near_as_one_answer_is() -> None:
+    mixture, support = Shape.of("smooth = 2").mixtures(SMALL)[0], Shape.of("smooth = 2").support(SMALL)
+    evidence = Evidence(Dense(np.eye(10)), np.arange(10.0) + 1)
+    rows = np.random.default_rng(7).multinomial(4000, np.full(10, 0.1), size=12).astype(np.float64)
+    method = Projected(cf.IBU(), [evidence], support, mixture)
+    many = method.solve_many(evidence.mixed(mixture), rows)
+    for row, found in zip(rows[:3], many, strict=False):
+        alone = method.solve(Evidence(evidence.channel, row).mixed(mixture)).distribution
+        assert np.abs(mixture.spread(alone - found.distribution)).sum() / 2 < 0.03

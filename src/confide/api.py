@@ -9,12 +9,18 @@ from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
-from confide.errors import ConfideError, NotIdentifiedWarning, PoorFitWarning, SimulatedReportsWarning
+from confide.errors import (
+    ConfideError,
+    NotIdentifiedWarning,
+    PoorFitWarning,
+    SimulatedReportsWarning,
+    UniformReportsWarning,
+)
 from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -61,6 +67,7 @@ from confide.theory.differences import Difference, Differences
 from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.shapes import ShapeFit, smoothness_of
+from confide.theory.uniformity import Uniformity
 
 if typing.TYPE_CHECKING:
     from confide.audits import Audit, audit
@@ -161,6 +168,9 @@ __all__ = [
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
     "UnaryEncoding",
+    "UniformReportsWarning",
+    "Uniformity",
+    "Windows",
     "assess",
     "audit",
     "count",

@@ -12,7 +12,7 @@ from confide.checks import as_distribution
 from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import MissingExtraError
-from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit
+from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit, warn_if_uniform
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Monitor
 from confide.shapes import Shape
@@ -65,6 +65,7 @@ def assess(
     outcome = assess_pool([(counts, mechanism)], method, shape=shape, truth=truth, monitor=monitor)
     warn_if_not_identified(outcome.estimate)
     warn_if_poor_fit(outcome.estimate)
+    warn_if_uniform(outcome.estimate)
     return outcome
 
 

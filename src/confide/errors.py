@@ -69,6 +69,10 @@ class PoorFitWarning(UserWarning):
     """An estimate from reports that do not come from the mechanism, whoever the people are."""
 
 
+class UniformReportsWarning(UserWarning):
+    """An estimate from reports that cannot be told from those of a uniform population: its shape may be chance."""
+
+
 class SimulatedReportsWarning(UserWarning):
     """Reports with noise from a seed are about to leave for a file: they protect nobody."""
 

@@ -17,7 +17,13 @@ from confide.channels import ColumnStack, Mixture
 from confide.channels.base import Channel, FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
-from confide.errors import InvalidParameterError, NotIdentifiedWarning, NotInvertibleError, PoorFitWarning
+from confide.errors import (
+    InvalidParameterError,
+    NotIdentifiedWarning,
+    NotInvertibleError,
+    PoorFitWarning,
+    UniformReportsWarning,
+)
 from confide.evidence import Evidence
 from confide.intervals import (
     Band,
@@ -27,22 +33,26 @@ from confide.intervals import (
     Interval,
     Likelihood,
     Resolution,
+    Windows,
     check_level,
     level_of_each,
 )
 from confide.intervals.bases import allowed_fall
+from confide.intervals.division import PROPORTION, divide
 from confide.intervals.prospects import STRONGER, Prospect, look_ahead
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.methods import MLE, Choice, Method, Monitor, Projected, Solution, Stacked, Status
+from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
+from confide.methods.shaped import ROUGHLY, Shaped, solve_in_shape, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
-from confide.theory.shapes import ShapeFit, fit_shape
+from confide.theory.shapes import ShapeExamination, ShapeFit, examine_shape
+from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import counted
@@ -58,36 +68,11 @@ WORTH_IT = 0.5
 MOST_PROSPECT = 512
 """Values and outputs up to which it is told what a larger epsilon would bring."""
 
-ROUGHLY = MLE(tolerance=0.01)
-"""Tells which of several sets of mixtures explains the reports best."""
-
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
     "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
 """Cure for an answer that is one of many."""
-
-
-@dataclass(frozen=True, eq=False)
-class Shaped:
-    """Answer in a shape: which components it is a mixture of, and their shares.
-
-    Attributes
-    ----------
-    shape
-        The shape.
-    mixtures
-        All sets of mixtures that it is; see :meth:`Shape.mixtures`.
-    mixture
-        The one that holds the answer.
-    shares
-        The share of each of its components.
-    """
-
-    shape: Shape
-    mixtures: Sequence[Mixture]
-    mixture: Mixture
-    shares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +106,9 @@ class Estimate:
         Among which values the answer was looked for, and why no other matters; None if among all.
     choices
         What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
+    uniformity
+        Whether the reports tell their people from a uniform population; None where there is none to be told from: on
+        unbounded alphabets, and where the answer was looked for among some of the values.
     groups
         The counts that it came from, by mechanism: what intervals are made of.
     shaped
@@ -140,6 +128,7 @@ class Estimate:
     identification: Finding
     considered: LikelySubset | None = None
     choices: tuple[Choice, ...] = ()
+    uniformity: Uniformity | None = None
     groups: Groups = field(default_factory=dict, repr=False)
     shaped: Shaped | None = field(default=None, repr=False)
 
@@ -152,6 +141,8 @@ class Estimate:
     def explanation(self) -> str:
         """Ending of the method and, unless all is well, what is known of whether reports can reveal the distribution.
 
+        First of all, where it is so, that they cannot be told from those of a uniform population.
+
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
         >>> with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
@@ -161,7 +152,13 @@ class Estimate:
         """
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
-        return f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending
+        told = "" if self.is_told else f"{self.uniformity} "
+        return told + (f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the reports tell their people from a uniform population, as far as there is one."""
+        return self.uniformity is None or self.uniformity.is_rejected
 
     @cached_property
     def fit(self) -> Fit:
@@ -320,12 +317,43 @@ class Estimate:
         >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
         'single values'
         """
-        if self.shaped is not None and len(self.shaped.mixtures) > 1:
-            raise InvalidParameterError(
-                f"The resolution is not looked for under the shape {self.shape}, which is many shapes in one. Say "
-                f"where: 'one peak at 40'; or ask query(...)."
-            )
+        self._require_one_shape("The resolution is")
         return resolve(self._inference, error, level, basis, name)
+
+    def windows(
+        self, error: float = PROPORTION, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
+    ) -> Windows:
+        """Return all values in windows as narrow as these reports can tell their shares in proportion.
+
+        Parameters
+        ----------
+        error
+            The part of its share within which each window is to be known: 0.5 for a half.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each window.
+        basis, name
+            As in :meth:`resolution`.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
+        ['value in 0..2: 1%', 'value == 3: 24%', 'value == 4: 49%', 'value == 5: 25%', 'value in 6..9: 1%']
+        """
+        self._require_one_shape("Windows are")
+        return divide(self._inference, error, level, basis, name)
+
+    def _require_one_shape(self, what: str) -> None:
+        if self.is_many_shapes:
+            raise InvalidParameterError(
+                f"{what} not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
+                f"'one peak at 40'; or ask query(...)."
+            )
+
+    @property
+    def is_many_shapes(self) -> bool:
+        """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
+        return self.shaped is not None and len(self.shaped.mixtures) > 1
 
     def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
         """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""
@@ -363,10 +391,14 @@ class Estimate:
         >>> cf.estimate(counts, mechanism, cf.MLE(), shape="falling from 2").shape_fit.is_bad
         False
         """
+        return None if self._shape_examination is None else self._shape_examination.test()
+
+    @cached_property
+    def _shape_examination(self) -> ShapeExamination | None:
         if self.shaped is None:
             return None
         pool = [(counts, mechanism) for mechanism, counts in self.groups.items()]
-        return fit_shape(pool, self.shaped.shape, self.shaped.mixtures)
+        return examine_shape(pool, self.shaped.shape, self.shaped.mixtures)
 
     @cached_property
     def _inference(self) -> Inference:
@@ -391,7 +423,7 @@ class Estimate:
             alphabet=self.alphabet,
             parts=[one.mixed(mixture) for one in parts],
             solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
-            method=_within_shape(self.method, shape, self.alphabet, parts, mixture),
+            method=within_shape(self.method, shape, self.alphabet, parts, mixture),
             channel=None,
             mixture=mixture,
             premise=shape.premise,
@@ -422,6 +454,8 @@ class Estimate:
         """Return how good the answer is, as far as that is known without computing."""
         if not self.is_distribution:
             return ", not a distribution"
+        if not self.is_told:
+            return ", cannot be told from uniform"
         if self.method.seeks_maximum:
             return f", at most {self.certificate:.3g} below the maximum"
         tested = self.__dict__.get("fit")
@@ -465,11 +499,14 @@ def estimate(
     Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
     `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given. Where the
     reports cannot come from the mechanism, whoever the people are, `fit` of the estimate says so, and a
-    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests.
+    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests. Where they
+    cannot be told from those of a uniform population, and are too few to show another, `uniformity` and `explanation`
+    of the estimate say so, and a :class:`UniformReportsWarning` is given.
     """
     answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
+    warn_if_uniform(answer)
     return answer
 
 
@@ -500,6 +537,7 @@ def estimate_pool(
     answer = recover(pairs, method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
+    warn_if_uniform(answer)
     return answer
 
 
@@ -519,44 +557,11 @@ def recover(
 
 def _recover_shaped(groups: Groups, method: Method, monitor: Monitor | None, shape: Shape) -> Estimate:
     """Recover the distribution among those of a shape: the shares of its components, seen through their channel."""
-    if not method.climbs:
-        raise InvalidParameterError(
-            f"{method.name} inverts a matrix and knows no shape. Use MLE() or IBU(), or leave the method out."
-        )
-    alphabet = next(iter(groups)).alphabet
-    mixtures, parts = shape.mixtures(alphabet), observe_groups(groups, None)
-    began = time.perf_counter()
-    mixture = mixtures[0] if len(mixtures) == 1 else best_mixture(parts, mixtures)
-    evidence = Evidence.pool([one.mixed(mixture) for one in parts])
-    solver = _within_shape(method, shape, alphabet, parts, mixture)
-    solution = solver.solve(evidence, monitor)
+    began, parts = time.perf_counter(), observe_groups(groups, None)
+    evidence, solution, shaped = solve_in_shape(parts, next(iter(groups)).alphabet, method, shape, monitor)
     judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
-    shares = judged.distribution
-    shaped, words = Shaped(shape, mixtures, mixture, shares), _among(solver, judged.ending, shape)
-    return replace(judged, distribution=read_only(mixture.spread(shares)), ending=words, groups=groups, shaped=shaped)
-
-
-def _within_shape(
-    method: Method, shape: Shape, alphabet: Alphabet, parts: Sequence[Evidence], mixture: Mixture
-) -> Method:
-    """Return the method over shares of components: itself if it climbs there, or its answer brought to the shape."""
-    is_plain = method.seeks_maximum or not (shape.is_order or shape.term("smooth"))
-    return method if is_plain else Projected(method, parts, shape.support(alphabet), mixture)
-
-
-def best_mixture(parts: Sequence[Evidence], mixtures: Sequence[Mixture]) -> Mixture:
-    """Return the set of mixtures whose best one explains the reports best."""
-    return mixtures[int(np.argmax([_highest(parts, one) for one in mixtures]))]
-
-
-def _highest(parts: Sequence[Evidence], mixture: Mixture) -> float:
-    evidence = Evidence.pool([one.mixed(mixture) for one in parts])
-    return evidence.log_likelihood(ROUGHLY.solve(evidence).distribution)
-
-
-def _among(method: Method, ending: str, shape: Shape) -> str:
-    """Return how a method ended, with the distributions that its answer is one of, and its proof about."""
-    return f"{ending} {shape}" if isinstance(method, Projected) else f"{ending}, among those of the shape {shape}"
+    shares = read_only(shaped.mixture.spread(judged.distribution))
+    return replace(judged, distribution=shares, groups=groups, shaped=shaped)
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
@@ -630,8 +635,18 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         return
     if answer._examination.is_loud and answer.fit.is_bad:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
-    if answer.shape_fit is not None and answer.shape_fit.is_bad:
+    examined = answer._shape_examination
+    if examined is not None and examined.is_loud and answer.shape_fit is not None and answer.shape_fit.is_bad:
         warnings.warn(str(answer.shape_fit), PoorFitWarning, stacklevel=3)
+
+
+def warn_if_uniform(answer: Estimate) -> None:
+    """Warn the caller's caller of reports too weak to tell their people from a uniform population.
+
+    Not where the answer is one of many, of which there is a warning already.
+    """
+    if answer.uniformity is not None and answer.uniformity.is_weak and not answer.identification.is_no:
+        warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
 
 
 def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
@@ -659,6 +674,7 @@ def judge(
         seconds=seconds,
         identification=pool_identification(mechanisms),
         choices=solution.choices,
+        uniformity=Uniformity.of(mechanisms, evidence),
     )
 
 

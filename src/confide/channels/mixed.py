@@ -38,6 +38,12 @@ class Block(Protocol):
     def gather(self, weights: FloatArray) -> FloatArray:
         """Take a weight per value to the mean weight of each component: G c."""
 
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """Take shares of the values to those of the nearest mixture's components; None without a closed form.
+
+        Nearest is of the least Kullback-Leibler divergence, from rows of shares that need not sum to one.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -57,6 +63,10 @@ class Points:
     def gather(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Block.gather`."""
         return weights
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """See :meth:`Block.nearest`."""
+        return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +107,33 @@ class Runs:
             return np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1] / self._lengths[::-1]
         return np.cumsum(weights, axis=-1) / self._lengths
 
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """See :meth:`Block.nearest`: means of pooled neighbours, of which each is at most the one before."""
+        falling = shares[..., ::-1] if self.is_rising else shares
+        rows = np.array([_pooled(row) for row in falling])
+        steps = rows - np.pad(rows[:, 1:], ((0, 0), (0, 1)))
+        runs: FloatArray = np.maximum(steps, 0.0) * self._lengths
+        return runs[:, ::-1] if self.is_rising else runs
+
+
+def _pooled(shares: FloatArray) -> FloatArray:
+    """Return the nearest falling sequence: neighbours that rise are pooled (Ayer and others, 1955).
+
+    >>> _pooled(np.array([0.1, 0.4, 0.3, 0.2]))
+    array([0.26666667, 0.26666667, 0.26666667, 0.2       ])
+    """
+    means: list[float] = []
+    lengths: list[int] = []
+    for share in shares.tolist():
+        mean, length = share, 1
+        while means and means[-1] < mean:
+            mean = (mean * length + means[-1] * lengths[-1]) / (length + lengths[-1])
+            length += lengths.pop()
+            means.pop()
+        means.append(mean)
+        lengths.append(length)
+    return np.repeat(means, lengths)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -121,6 +158,10 @@ class Table:
     def gather(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Block.gather`."""
         return weights @ self.matrix.T
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:  # noqa: ARG002 (one contract)
+        """See :meth:`Block.nearest`: there is no closed form."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +204,15 @@ class Mixture:
     def gather(self, weights: FloatArray) -> FloatArray:
         """Take a weight per value to the mean weight of each component: G c."""
         return np.concatenate([block.gather(weights[..., block.values]) for block in self.blocks], axis=-1)
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:
+        """Take rows of shares of the values to those of the nearest mixture's components; see :meth:`Block.nearest`.
+
+        Values are in one block each, so that blocks keep their totals, and are looked at one by one.
+        """
+        parts = [block.nearest(shares[:, block.values]) for block in self.blocks]
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found, axis=1) if len(found) == len(parts) else None
 
     def dense(self) -> FloatArray:
         """Return the matrix G, one row a component."""

@@ -9,12 +9,14 @@ the likelihood is enough.
 
 from confide.intervals.answers import Band, Interval, level_of_each, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
+from confide.intervals.division import PROPORTION, Windows
 from confide.intervals.inference import Inference, check_level
 from confide.intervals.prospects import Prospect
 from confide.intervals.resolution import ERROR, Resolution, points
 
 __all__ = [
     "ERROR",
+    "PROPORTION",
     "Band",
     "Basis",
     "Bootstrap",
@@ -23,6 +25,7 @@ __all__ = [
     "Likelihood",
     "Prospect",
     "Resolution",
+    "Windows",
     "check_level",
     "level_of_each",
     "percent",

@@ -5,7 +5,7 @@ from confide.methods.base import Choice, EMMethod, Method, Progress, Solution
 from confide.methods.ibu import IBU
 from confide.methods.inversion import BitInversion, Inversion
 from confide.methods.mle import MLE
-from confide.methods.projected import Projected
+from confide.methods.shaped import Projected
 from confide.methods.smooth import Smooth
 from confide.methods.stacked import Stacked
 

@@ -100,7 +100,7 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray, seed: int) -> list[S
         # From the maximum; the plausible population is too wide. Exponential, 0.05, ages, 10,000 to 50,000: said to
         # be seen in 39, 74, 79 and 100 % of surveys (median), seen in 27, 68, 93 and 100.
         expected = tables.people * changed.push(look.theta)
-        counts += [expected, *tables.replicates(expected, DRAWN, np.random.default_rng(seed))]
+        counts += [expected, *tables.replicates(expected, DRAWN, tables.generator(seed))]
     looks = tables.looks(np.array(counts))
     powers = {place: _power(one, look) for place, one in zip(places, looks, strict=False)}
     sights = _sights_of_bots(tables, powers, ordinary)

@@ -293,7 +293,7 @@ def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArra
     look = tables.first
     rows, p_value = np.empty((0, look.row.size)), look.p_value
     if look.p_value > BEYOND_DOUBT and look.degrees > 0:
-        generator = np.random.default_rng(seed)
+        generator = tables.generator(seed)
         drawn = tables.replicates(look.source, ROUNDS[0], generator)
         # The reports are explained once more among their replicates: two solvers may end on unlike supports.
         observed, *replicates = tables.looks(np.vstack([look.counts, drawn]))
