@@ -28,7 +28,6 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import chdtri
 
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
@@ -116,6 +115,8 @@ class Region:
         point of chi-squared that as many parameters exceed once in twenty times. Had only these values people, the
         theorem would be exact among them. None where no value can leave, or there are too many to try.
         """
+        from scipy.special import chdtri  # here, so that blurring loads no more than numpy
+
         from confide.solvers.maxima import LARGEST
 
         values = np.flatnonzero(self.best > NOTHING)
