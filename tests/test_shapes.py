@@ -302,6 +302,13 @@ def test_one_peak_anywhere_holds_the_intervals_of_every_near_place() -> None:
     assert "places of the peak" in anywhere.rests_on
 
 
+@pytest.mark.slow
+def test_windows_under_a_shape_are_of_values() -> None:
+    windows = recover([(counts_of(FALLING), MECHANISM)], cf.MLE(), shape="falling from 10").windows()
+    assert sum(one.estimate for one in windows.answers) == pytest.approx(1.0)
+    assert "if the shares fall from 10 on" in windows.answers[-1].rests_on
+
+
 def test_many_shapes_in_one_have_no_resolution() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), epsilon=1.0)
     counts = mechanism.simulate_counts([900, 700, 500, 300, 200], rng=1)

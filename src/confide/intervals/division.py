@@ -177,7 +177,7 @@ class _Growth:
 
     def run(self) -> Windows:
         is_line = self.kind.is_line
-        mosaic = self.kind.mosaic(self.inference.distribution, MOST_PIECES if is_line else MOST_CELLS)
+        mosaic = self.kind.mosaic(self.inference.shares, MOST_PIECES if is_line else MOST_CELLS)
         if mosaic.rows is not None and mosaic.columns is not None:
             self.asked_level = self.level
             self._divide(mosaic.rows, mosaic.columns)
@@ -216,7 +216,7 @@ class _Growth:
             self.patches[len(pieces) - 1].answer = replace(rest, low=low, high=high)
 
     def _patch(self, places: Indices, around: Iterable[int], forecast: float = 0.0) -> _Patch:
-        return _Patch(places, set(around), float(self.inference.distribution[places].sum()), forecast)
+        return _Patch(places, set(around), float(self.inference.shares[places].sum()), forecast)
 
     def _forecast(self, unions: Sequence[Indices]) -> list[float]:
         """Return how much the share of each of some windows varies over replicates."""
@@ -251,7 +251,7 @@ class _Growth:
 
     def _cut(self, rows: Indices, columns: Indices) -> None:
         """Cut all into windows that are told, and take these for patches."""
-        boxes = _Boxes(rows, columns, self.inference.distribution)
+        boxes = _Boxes(rows, columns, self.inference.shares)
         forecasts = self._forecast_boxes(boxes)
         found: dict[Box, _Patch] = {}
         for number in range(ROUNDS):

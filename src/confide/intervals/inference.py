@@ -116,6 +116,11 @@ class Inference:
         return shares if self.mixture is None else self.mixture.spread(shares)
 
     @cached_property
+    def shares(self) -> FloatArray:
+        """The estimate as the share of each value."""
+        return self.spread(self.distribution)
+
+    @cached_property
     def evidence(self) -> Evidence:
         """The reports of all groups."""
         return Evidence.pool(self.parts)
@@ -217,7 +222,7 @@ class Inference:
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
             low, high = np.minimum(low, bounds), np.maximum(high, bounds)
-        now = self.spread(self.distribution)
+        now = self.shares
         low, high = np.minimum(low, now), np.maximum(high, now)
         words = chosen.explain(considered, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
         return Band(self.alphabet, now, low, high, level, words, undetermined)

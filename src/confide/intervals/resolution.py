@@ -171,7 +171,7 @@ class _WindowSearch:
         return min(self.error, max(self._share(one) for one in windows) / 2)
 
     def _share(self, window: Window) -> float:
-        return float(window.weights @ self.inference.spread(self.inference.distribution))
+        return float(window.weights @ self.inference.shares)
 
     def _spreads(self, windows: list[Window]) -> FloatArray:
         queries = np.array([one.weights for one in windows])
