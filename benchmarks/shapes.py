@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class Row:
     shares: FloatArray
     shape: str
     is_true: bool
+    mechanism: cf.Mechanism = field(default_factory=lambda: cf.TruncatedGeometric(YEARS, EPSILON))
 
 
 def spikes() -> FloatArray:
@@ -62,6 +63,8 @@ def rows() -> Iterator[Row]:
         yield Row("ages as they are", AGES.distribution, words, is_true=False)
     for words in ("falling from 50", "smooth = 3"):
         yield Row("six spikes", spikes(), words, is_true=False)
+        true = bring(AGES.distribution, cf.Shape.of(words), YEARS)
+        yield Row("k-RR 3, brought to it", true, words, is_true=True, mechanism=cf.RandomizedResponse(YEARS, 3.0))
 
 
 def draw(mechanism: cf.Mechanism, shares: FloatArray, people: int, seed: int) -> cf.Counts:
@@ -72,7 +75,7 @@ def draw(mechanism: cf.Mechanism, shares: FloatArray, people: int, seed: int) ->
 
 def covered(row: Row, surveys: int) -> Iterator[list[str]]:
     """Return one line a question: coverage and width under the shape, and the width without it."""
-    mechanism = cf.TruncatedGeometric(YEARS, EPSILON)
+    mechanism = row.mechanism
     ends, tests = np.empty((surveys, 2, len(QUESTIONS), 2)), []
     for seed in range(surveys):
         pool = [(draw(mechanism, row.shares, PEOPLE, seed), mechanism)]
@@ -85,7 +88,7 @@ def covered(row: Row, surveys: int) -> Iterator[list[str]]:
         held = ((ends[:, :, place, 0] <= true + 1e-9) & (true - 1e-9 <= ends[:, :, place, 1])).mean(axis=0)
         widths = (ends[:, :, place, 1] - ends[:, :, place, 0]).mean(axis=0)
         bars = [verdict(f"{LEAST:.0%}", met=bool(held[0] >= LEAST))] if row.is_true else []
-        if question == QUESTIONS[0] and row.shape in ("falling from 50", "smooth = 3") and "ages" in row.truth:
+        if question == QUESTIONS[0] and row.shape in ("falling from 50", "smooth = 3") and row.truth.startswith("ages"):
             bars.append(verdict(f"{WIDEST:g} wide", met=bool(widths[0] <= WIDEST)))
         yield [
             row.truth,
@@ -112,7 +115,7 @@ METHODS: dict[str, cf.Method | None] = {"default": None, "IBU": cf.IBU(), "MLE":
 
 def errors(row: Row, surveys: int) -> list[str]:
     """Return the mean earth mover's distance of methods without and with the shape."""
-    mechanism, cells = cf.TruncatedGeometric(YEARS, EPSILON), [row.truth, row.shape]
+    mechanism, cells = row.mechanism, [row.truth, row.shape]
     pools = [[(draw(mechanism, row.shares, PEOPLE, seed), mechanism)] for seed in range(surveys)]
     for method in METHODS.values():
         for words in (None, row.shape):

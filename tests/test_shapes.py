@@ -302,6 +302,20 @@ def test_one_peak_anywhere_holds_the_intervals_of_every_near_place() -> None:
     assert "places of the peak" in anywhere.rests_on
 
 
+@pytest.mark.slow
+def test_windows_under_a_shape_are_of_values() -> None:
+    windows = recover([(counts_of(FALLING), MECHANISM)], cf.MLE(), shape="falling from 10").windows()
+    assert sum(one.estimate for one in windows.answers) == pytest.approx(1.0)
+    assert "if the shares fall from 10 on" in windows.answers[-1].rests_on
+
+
+def test_many_shapes_in_one_have_no_resolution() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), epsilon=1.0)
+    counts = mechanism.simulate_counts([900, 700, 500, 300, 200], rng=1)
+    with pytest.raises(InvalidParameterError, match="Say where"):
+        recover([(counts, mechanism)], cf.MLE(), shape="one peak").resolution(0.1)
+
+
 def test_bands_under_a_shape_are_of_values() -> None:
     mechanism = cf.TruncatedGeometric(SMALL, epsilon=1.0)
     counts = mechanism.simulate_counts([900, 700, 500, 300, 200, 100, 100, 100, 50, 50], rng=1)
@@ -425,6 +439,7 @@ def test_a_pool_takes_a_shape() -> None:
 PAST = FALLING / FALLING.sum()
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_in_the_shape_and_tells_what_it_is_worth() -> None:
     settings = {"people": 2000, "query": "x >= 20", "mechanisms": (), "repeats": 4, "cache": False}
     plain, shaped = (

@@ -20,7 +20,7 @@ from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Resolution
+from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -148,6 +148,7 @@ __all__ = [
     "Premise",
     "Product",
     "Proof",
+    "Prospect",
     "RandomizedResponse",
     "Rappor",
     "Remapped",
@@ -169,6 +170,7 @@ __all__ = [
     "UnaryEncoding",
     "UniformReportsWarning",
     "Uniformity",
+    "Windows",
     "assess",
     "audit",
     "count",

@@ -14,7 +14,7 @@ import numpy as np
 
 from confide.alphabets import Alphabet
 from confide.channels import ColumnStack, Mixture
-from confide.channels.base import FloatArray, Layout
+from confide.channels.base import Channel, FloatArray, Layout
 from confide.checks import read_only
 from confide.counts import Counts
 from confide.errors import (
@@ -25,8 +25,21 @@ from confide.errors import (
     UniformReportsWarning,
 )
 from confide.evidence import Evidence
-from confide.intervals import Band, Basis, Bootstrap, Inference, Interval, Resolution
+from confide.intervals import (
+    Band,
+    Basis,
+    Bootstrap,
+    Inference,
+    Interval,
+    Likelihood,
+    Resolution,
+    Windows,
+    check_level,
+    level_of_each,
+)
 from confide.intervals.bases import allowed_fall
+from confide.intervals.division import PROPORTION, divide
+from confide.intervals.prospects import STRONGER, Prospect, look_ahead
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism, require_mechanism
@@ -38,7 +51,7 @@ from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
-from confide.theory.shapes import ShapeFit, fit_shape
+from confide.theory.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
@@ -51,6 +64,9 @@ LARGE = 2000
 
 WORTH_IT = 0.5
 """A likely subset of a finite alphabet is used if it holds no more than this part of it."""
+
+MOST_PROSPECT = 512
+"""Values and outputs up to which it is told what a larger epsilon would bring."""
 
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
@@ -219,6 +235,56 @@ class Estimate:
         """
         return self._hull(lambda one: one.query(query, level, name, basis), level, basis)
 
+    def queries(
+        self,
+        queries: Sequence[Query],
+        level: float = 0.95,
+        *,
+        joint: bool = False,
+        name: str | None = None,
+        basis: Basis | None = None,
+    ) -> list[Interval]:
+        """Return the answers to several questions; `joint` ones hold the truth at the level all together.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> few, many = cf.estimate(counts, mechanism).queries(["rooms < 4", "rooms > 4"], joint=True)
+        >>> few.shown_level
+        '95% for all 2 together'
+        """
+        check_level("level", level)
+        if isinstance(queries, str) or not len(queries):
+            raise InvalidParameterError(f"queries must be a list of at least one question; got {queries!r}.")
+        each = level_of_each(level, len(queries)) if joint else level
+        answers = [self.query(one, each, name=name, basis=basis) for one in queries]
+        return [one.among(len(answers), level) for one in answers] if joint else answers
+
+    def prospect(self, query: Query, level: float = 0.95, *, name: str | None = None) -> Prospect:
+        """Return what the width of an answer comes from, people or noise, and what more of each would bring.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> found = cf.estimate(counts, mechanism).prospect("rooms >= 5")
+        >>> found.sampling < found.noise, found.epsilon[1.0] < found.width
+        (True, True)
+        """
+        answer = self.query(query, level, name=name)
+        inference = self._inference.seen_by(Likelihood())
+        weights = inference.lift(inference.weigh(query, name))
+        return look_ahead(inference, answer, weights, self._channels_by_epsilon())
+
+    def _channels_by_epsilon(self) -> dict[float, Channel]:
+        """Return the channel of the mechanism by epsilon, its own first; none of pools and shapes."""
+        one = next(iter(self.groups), None)
+        epsilon = getattr(one, "epsilon", None)
+        is_one = len(self.groups) == 1 and self.shaped is None and _has_channels(self.groups)
+        if one is None or not is_one or not isinstance(epsilon, float) or max(one.channel.shape) > MOST_PROSPECT:
+            return {}
+        others: list[Mechanism] = [replace(one, epsilon=times * epsilon) for times in STRONGER]  # type: ignore[type-var]
+        return {epsilon: one.channel} | {each.epsilon: each.channel for each in others}  # type: ignore[attr-defined]
+
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""
         return self._hull(lambda one: one.mean(level, basis), level, basis)
@@ -251,12 +317,43 @@ class Estimate:
         >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
         'single values'
         """
-        if self.shaped is not None and len(self.shaped.mixtures) > 1:
-            raise InvalidParameterError(
-                f"The resolution is not looked for under the shape {self.shape}, which is many shapes in one. Say "
-                f"where: 'one peak at 40'; or ask query(...)."
-            )
+        self._require_one_shape("The resolution is")
         return resolve(self._inference, error, level, basis, name)
+
+    def windows(
+        self, error: float = PROPORTION, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
+    ) -> Windows:
+        """Return all values in windows as narrow as these reports can tell their shares in proportion.
+
+        Parameters
+        ----------
+        error
+            The part of its share within which each window is to be known: 0.5 for a half.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each window.
+        basis, name
+            As in :meth:`resolution`.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
+        >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
+        ['value in 0..2: 1%', 'value == 3: 24%', 'value == 4: 49%', 'value == 5: 25%', 'value in 6..9: 1%']
+        """
+        self._require_one_shape("Windows are")
+        return divide(self._inference, error, level, basis, name)
+
+    def _require_one_shape(self, what: str) -> None:
+        if self.is_many_shapes:
+            raise InvalidParameterError(
+                f"{what} not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
+                f"'one peak at 40'; or ask query(...)."
+            )
+
+    @property
+    def is_many_shapes(self) -> bool:
+        """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
+        return self.shaped is not None and len(self.shaped.mixtures) > 1
 
     def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
         """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""
@@ -294,10 +391,14 @@ class Estimate:
         >>> cf.estimate(counts, mechanism, cf.MLE(), shape="falling from 2").shape_fit.is_bad
         False
         """
+        return None if self._shape_examination is None else self._shape_examination.test()
+
+    @cached_property
+    def _shape_examination(self) -> ShapeExamination | None:
         if self.shaped is None:
             return None
         pool = [(counts, mechanism) for mechanism, counts in self.groups.items()]
-        return fit_shape(pool, self.shaped.shape, self.shaped.mixtures)
+        return examine_shape(pool, self.shaped.shape, self.shaped.mixtures)
 
     @cached_property
     def _inference(self) -> Inference:
@@ -534,7 +635,8 @@ def warn_if_poor_fit(answer: Estimate) -> None:
         return
     if answer._examination.is_loud and answer.fit.is_bad:
         warnings.warn(str(answer.fit), PoorFitWarning, stacklevel=3)
-    if answer.shape_fit is not None and answer.shape_fit.is_bad:
+    examined = answer._shape_examination
+    if examined is not None and examined.is_loud and answer.shape_fit is not None and answer.shape_fit.is_bad:
         warnings.warn(str(answer.shape_fit), PoorFitWarning, stacklevel=3)
 
 

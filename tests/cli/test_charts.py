@@ -9,8 +9,8 @@ import pytest
 from tests.cli.conftest import Call, assert_refused
 
 import confide as cf
-from confide.cli.estimate import LineIntervals
-from confide.cli.terminal import choose_bars, note_not_identified
+from confide.cli.terminal import choose_bars, note_not_identified, window_bars
+from confide.intervals import Windows
 from confide.theory.verdicts import Finding, Verdict
 
 
@@ -46,15 +46,20 @@ def test_few_values_are_shown_one_by_one() -> None:
     assert (len(bars), bars[3].label, note) == (30, "3", "")
 
 
-def test_lines_have_the_interval_of_their_values_together() -> None:
-    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
-    found = cf.estimate(cf.tally(mechanism.privatize([3] * 500 + [6] * 500, rng=1)), mechanism, cf.IBU())
-    band = found.interval(0.9)
-    lines = LineIntervals(found, band)
-    assert lines(np.array([3])) == (band.low[3], band.high[3])
-    together = found.query(np.isin(np.arange(10), [2, 3, 4]).astype(float), 0.9)
-    assert lines(np.array([2, 3, 4])) == (together.low, together.high)
-    assert together.low < found.distribution[2:5].sum() < together.high
+def test_windows_have_a_line_each_with_their_intervals_and_the_fullest_alone_where_there_are_many() -> None:
+    answers = tuple(cf.Interval(f"w{place}", 0.02, 0.01, 0.03, 0.9, "") for place in range(50))
+    answers = (*answers[:-1], cf.Interval("w49", 0.5, 0.4, 0.6, 0.9, ""))
+    members = tuple(np.array([2 * place, 2 * place + 1]) for place in range(50))
+    found = Windows(cf.Integers(0, 99), members, tuple(one.question for one in answers), answers, 0.5, 0.9)
+    truth = np.arange(100) / 4950
+    bars, note = window_bars(found, truth)
+    assert len(bars) == 30
+    assert (bars[-1].label, bars[-1].share, bars[-1].ends) == ("w49", 0.5, (0.4, 0.6))
+    assert bars[-1].truth == pytest.approx((98 + 99) / 4950)
+    assert note.startswith("The 30 fullest of 50 windows. ")
+    assert "--all shows all 100 values" in note
+    few, _ = window_bars(found, None)
+    assert few[0].truth is None
 
 
 @pytest.mark.slow

@@ -138,7 +138,7 @@ def test_a_page_has_pictures_always(call: Call, folder: Path, name: str) -> None
     counts = cf.tally(reports)
     page = diagnosis_page(survey, cf.diagnose(counts, survey.mechanism, name="thing"))
     assert page.count("<svg") >= 1 + (name in ("truncated-geometric", "rappor", "truncated-taxicab", "unbounded"))
-    assert "what they tell, with its interval at 95%" in page
+    assert "The same in numbers" in page
     order = [
         page.index(words) for words in ("What these reports tell", "What any number of reports", "What it rests on")
     ]
@@ -155,7 +155,9 @@ def test_output_as_json_and_other_settings(call: Call, folder: Path) -> None:
     record = json.loads((folder / "d.json").read_text())
     assert (record["resolution"]["error"], record["resolution"]["level"]) == (0.3, 0.8)
     assert (record["resolution"]["width"], record["resolution"]["windows"]) == (1, "single years")
-    assert record["words"][1].startswith("These reports tell the shares of single years within ")
+    assert record["words"][1].startswith("As narrow as these reports tell: ")
+    assert record["words"][2].startswith("These reports tell the shares of single years within ")
+    assert record["windows"]["level"] == 0.8
     assert record["resolution"]["least_known"]["low"] <= record["resolution"]["least_known"]["estimate"]
     assert_refused(call("diagnose", "survey.toml", "-o", "d.txt"), 2, "should end in .html, .json")
     assert_refused(call("diagnose", "survey.toml", "--interval", "95"), 2, "--interval must lie between 0 and 1")

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
+import confide as cf
+
 ESTIMATE = ("estimate", "survey.toml", "reports.csv", "--method", "ibu")
 
 
@@ -54,17 +56,76 @@ def test_intervals_for_people(call: Call) -> None:
     assert "of queries rest on the likelihood" in ending.out
 
 
+def test_joint_answers_say_so_everywhere(call: Call, folder: Path) -> None:
+    asked = (*ESTIMATE, "--query", "age >= 5", "--query", "age < 3", "--mean")
+    alone = call(*asked, "--json").record
+    joint = call(*asked, "--joint", "--json").record
+    for one, other in zip(alone["queries"] + alone["statistics"], joint["queries"] + joint["statistics"], strict=True):
+        assert (one["together"], other["together"]) == (1, 3)
+        assert one["level"] == other["level"] == 0.95
+        assert other["high"] - other["low"] > one["high"] - one["low"]
+        assert "all hold at 95% together" in other["rests_on"]
+    assert "at 95% for all 3 together" in call(*asked, "--joint", "-o", "page.html").out
+    assert "95% for all 3 together" in (folder / "page.html").read_text()
+
+
+def test_a_prospect_says_what_a_width_comes_from(call: Call, folder: Path) -> None:
+    asked = (*ESTIMATE, "--query", "age >= 5", "--prospect")
+    sentence = call(*asked, "--json").record["queries"][0]["prospect"]
+    assert "people, the rest from the noise. It would be about" in sentence
+    assert "the rest from the noise" in " ".join(call(*asked, "-o", "page.html").out.split())
+    assert "The interval of the share of age &gt;= 5 is " in (folder / "page.html").read_text()
+    assert call(*ESTIMATE, "--query", "age >= 5", "--json").record["queries"][0]["prospect"] is None
+
+
+@pytest.fixture
+def hump(folder: Path) -> tuple[str, ...]:
+    """Return a command over forty values whose reports do fit."""
+    (folder / "hump.toml").write_text(SURVEY.replace("high = 9", "high = 39"))
+    mechanism = cf.load_survey(folder / "hump.toml").mechanism
+    reports = mechanism.privatize(np.random.default_rng(1).binomial(39, 0.4, 3_000), rng=2)
+    (folder / "hump.csv").write_text("report\n" + "".join(f"{one}\n" for one in reports.tolist()))
+    return ("estimate", "hump.toml", "hump.csv", "--method", "ibu")
+
+
 @pytest.mark.slow
-def test_ranges_of_values_are_asked_as_queries_are(call: Call, folder: Path) -> None:
-    (folder / "large.toml").write_text(SURVEY.replace("high = 9", "high = 39"))
-    options = ("estimate", "large.toml", "reports.csv", "--interval", "0.95")
-    brief = call(*options).out
-    assert "of ranges rest on the likelihood" in brief
-    answer = call(*options, "--query", "age in 4..5", "--json").record["queries"][0]
-    line = next(line for line in brief.splitlines() if line.strip().startswith("4-5"))
-    assert f"{answer['low']:.2%}" in line
-    assert f"{answer['high']:.2%}" in line
-    assert "of single values rest on" in call(*options, "--all").out
+def test_median_mean_and_windows_come_first_and_unbidden(call: Call, hump: tuple[str, ...]) -> None:
+    record = call(*hump, "--query", "age >= 20", "--interval", "0.9", "--json").record
+    assert [one["query"] for one in record["statistics"]] == ["median", "mean"]
+    found = record["windows"]["windows"]
+    assert [value for one in found for value in one["values"]] == list(range(40))
+    assert len(found) > 2
+    assert all(one["low"] <= one["estimate"] <= one["high"] for one in found)
+    assert all(one["level"] == 0.9 for one in found)
+    out = call(*hump, "--query", "age >= 20", "--interval", "0.9").out
+    lines = out.splitlines()
+    order = [
+        next(place for place, line in enumerate(lines) if line.lstrip().startswith(word))
+        for word in ("Reports", "median", "mean", "age >= 20", found[1]["label"], "Method", "Fit", "Intervals")
+    ]
+    assert order == sorted(order)
+    line = next(line for line in lines if line.strip().startswith(found[1]["label"]))
+    assert f"{found[1]['low']:.2%}" in line
+    assert f"{found[1]['high']:.2%}" in line
+    assert "windows, each share known within half of it at 90%" in out
+    assert "of quantiles, mean, queries and windows rest on the likelihood" in out
+    assert "of single values rest on" in call(*hump, "--interval", "0.9", "--all").out
+
+
+def test_reports_that_do_not_fit_get_only_what_was_asked_for(call: Call) -> None:
+    ending = call(*ESTIMATE, "--query", "age >= 5")
+    assert "of windows are left out: the reports do not come from this mechanism" in ending.out
+    assert "median" not in ending.out.replace("--median", "")
+    record = call(*ESTIMATE, "--json").record
+    assert record["windows"] is None
+    assert record["statistics"] == []
+
+
+def test_it_is_said_beforehand_where_windows_take_long(
+    call: Call, hump: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("confide.cli.estimate.SOON", 30)
+    assert "windows that these reports tell among 40 values; it may take a minute" in call(*hump).err
 
 
 @pytest.mark.slow

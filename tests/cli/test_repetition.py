@@ -242,6 +242,14 @@ def test_an_estimate_repeats_the_composed_promise(counted: Call, folder: Path, b
     assert (machine["files"], machine["limit"], machine["is_over_limit"]) == (3, 2, True)
 
 
+def test_a_diagnosis_states_the_composed_promise_of_the_limits(counted: Call, folder: Path) -> None:
+    text = (folder / "two.toml").read_text()
+    told = describe_repetition(cf.parse_survey(text))
+    assert "2 reports of one person, the most that the survey allows: 0.1 per year" in told
+    assert told in counted("diagnose", "two.toml").out
+    assert counted("diagnose", "two.toml", "--json").record["repetition"] == told
+
+
 def test_an_estimate_from_one_file_promises_as_the_survey_does(counted: Call, folder: Path) -> None:
     for name in ("a.csv", "a.parquet"):
         ending = counted("estimate", "two.toml", name, "--method", "ibu", "--json")

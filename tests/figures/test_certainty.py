@@ -6,22 +6,79 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.figures import draw_residuals, draw_windows
-from confide.intervals import Interval
+from confide.figures import Panel, draw_distributions, draw_residuals, draw_windows
+from confide.figures.shares import tells
+from confide.intervals import Interval, Windows
 
 pytest.importorskip("matplotlib")
 
 
-def test_windows_show_both_ends_and_the_reports_beside() -> None:
-    answers = [Interval("age in 0..9", 0.3, 0.1, 0.6, 0.9, ""), Interval("age in 10..19", 0.7, 0.4, 0.8, 0.9, "")]
-    axes = draw_windows(answers, np.array([0.45, 0.55])).axes[0]
+def windows(alphabet: cf.Alphabet, members: list[list[int]], ends: list[tuple[float, float, float]]) -> Windows:
+    answers = tuple(Interval(f"w{place}", *one, 0.95, "") for place, one in enumerate(ends))
+    places = tuple(np.array(one) for one in members)
+    return Windows(alphabet, places, tuple(one.question for one in answers), answers, 0.5, 0.95)
+
+
+def test_boxes_reach_from_the_lower_to_the_upper_end_over_the_values_of_a_window() -> None:
+    found = windows(cf.Integers(10, 19), [[0, 1, 2, 3], [4, 5, 6, 7, 8, 9]], [(0.4, 0.2, 0.6), (0.6, 0.48, 0.72)])
+    curve = np.full(10, 0.1)
+    axes = draw_windows(found, curve, name="age", truth=curve).axes[0]
+    truth, boxes, line = axes.patches
+    data = boxes.get_data()  # type: ignore[attr-defined]
+    np.testing.assert_allclose(data.edges, [9.5, 13.5, 19.5])
+    np.testing.assert_allclose(data.values, [0.15, 0.12])
+    np.testing.assert_allclose(data.baseline, [0.05, 0.08])
+    assert (truth.get_fill(), line.get_fill()) == (True, False)  # the truth behind, the curve in front
+    texts = [one.get_text() for one in axes.texts]
+    assert texts == ["48 to 72%", "60%", "20 to 60%", "40%"]
+    assert axes.get_ylabel() == "share of people, per value"
+    assert axes.get_ylim()[1] > 0.15
+
+
+def test_labels_do_not_overlap_and_the_fullest_go_first() -> None:
+    members = [[place] for place in range(40)]
+    found = windows(cf.Integers(0, 39), members, [(0.025, 0.02, 0.03)] * 20 + [(0.025, 0.02, 0.03 + 0.02)] * 20)
+    texts = draw_windows(found, np.full(40, 0.025)).axes[0].texts
+    assert 5 <= len([one for one in texts if " " not in one.get_text()]) < 30
+
+
+def test_districts_are_outlined_and_the_second_map_has_how_far_they_may_be_off() -> None:
+    grid = cf.Grid(4, 4, holes=[(3, 2)])
+    members = [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14]]
+    found = windows(grid, members, [(0.8, 0.6, 0.9), (0.2, 0.1, 0.4)])
+    for is_narrow in (False, True):
+        estimate, doubt = draw_windows(found, np.full(15, 1 / 15), is_narrow=is_narrow).axes[:2]
+        drawn = doubt.images[0].get_array().filled(-1)  # type: ignore[union-attr]
+        np.testing.assert_allclose(drawn[0], [0.25, 0.25, 0.2 / (7 / 15), 0.2 / (7 / 15)])
+        assert drawn[3, 2] == -1
+        assert [one.get_text() for one in doubt.texts] == ["80%\n±20", "20%\n±20"]
+        segments = estimate.collections[-1].get_segments()  # type: ignore[attr-defined]
+        assert len(segments) == 3  # a border of four cells, of which one is a hole's
+        assert {tuple(point) for one in segments for point in one.tolist()} == {(1.5, y) for y in (-0.5, 0.5, 1.5, 2.5)}
+
+
+def test_values_without_an_order_have_a_line_each_and_the_reports_beside() -> None:
+    found = windows(cf.Categories(["a", "b", "c"]), [[0], [1], [2]], [(0.3, 0.1, 0.6), (0.7, 0.4, 0.8), (0, 0, 0.1)])
+    axes = draw_windows(found, np.array([0.3, 0.7, 0.0]), noisy=np.array([0.45, 0.35, 0.2])).axes[0]
     (bars,) = [one for one in axes.containers if hasattr(one, "has_xerr")]
     ends = [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()]  # type: ignore[attr-defined]
-    assert ends == [pytest.approx([0.1, 0.6]), pytest.approx([0.4, 0.8])]
-    assert [patch.get_width() for patch in axes.patches] == [0.45, 0.55]  # type: ignore[attr-defined]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["age in 0..9", "age in 10..19"]
+    assert ends == [pytest.approx([0.1, 0.6]), pytest.approx([0.4, 0.8]), pytest.approx([0, 0.1])]
+    assert [patch.get_width() for patch in axes.patches] == [0.45, 0.35, 0.2]  # type: ignore[attr-defined]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["w0", "w1", "w2"]
     assert axes.get_xlim()[1] > 0.8
-    assert not draw_windows(answers).axes[0].patches
+    assert not draw_windows(found, np.array([0.3, 0.7, 0.0])).axes[0].patches
+
+
+def test_a_band_is_drawn_only_where_it_says_something() -> None:
+    shares = np.array([0.1, 0.1, 0.1, 0.01, 0.1])
+    low, high = shares * 0.5, shares * 1.5
+    high[3], high[1] = 0.9, 0.15
+    assert tells(shares, low, high).tolist() == [True, True, True, False, False]  # the last would stand alone
+    panel = Panel("IBU", shares, band=(low, high))
+    axes = draw_distributions(cf.Integers(0, 4), [panel]).axes[0]
+    band = axes.patches[0].get_data()  # type: ignore[attr-defined]
+    np.testing.assert_allclose(band.values, [0.15, 0.15, 0.15, np.nan, np.nan])
+    assert axes.get_ylim()[1] < 0.2
 
 
 @pytest.mark.parametrize("outputs", [cf.Integers(3, 5), cf.Grid(1, 3), cf.Categories(["a", "b", "c"])])

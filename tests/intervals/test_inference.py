@@ -288,21 +288,18 @@ def test_a_level_next_to_one_draws_more_unbidden_or_rests_on_the_likelihood() ->
     assert "whatever the method" in answer.interval(0.99999).rests_on
 
 
-def test_an_end_by_the_likelihood_lies_twice_the_bias_of_the_best_explanation_farther_out() -> None:
+def test_ends_are_those_of_both_parts_of_the_region() -> None:
     mechanism = TruncatedGeometric(Integers(0, 7), 0.5)
     answer = estimate(mechanism.simulate_counts([0, 0, 900, 0, 0, 600, 0, 0], rng=4), mechanism, MLE())
-    basis, inference = Likelihood(replicates=40, seed=3), answer._inference
-    family = inference.best_family(40, 3)
-    bias = family.answers.mean(axis=0) - family.source
-    others = np.array([1.0, 1, 0, 1, 1, 1, 1, 1])  # noise gives the best explanation some of each empty value
-    assert others @ bias > 0.04
-    for weights in (others, 1 - others):
-        low, high = basis.ends(inference, weights, 0.9)
-        fall = allowed_fall(0.9)
-        nearest = inference.region.lowest(weights, fall), -inference.region.lowest(-weights, fall)
-        moved = 2 * float(weights @ bias)
-        assert low == pytest.approx(nearest[0] - max(0.0, moved), abs=1e-12)
-        assert high == pytest.approx(nearest[1] + max(0.0, -moved), abs=1e-12)
+    region, fall = answer._inference.region, allowed_fall(0.9)
+    assert region.with_fewer_values is not None
+    fewer, values = region.with_fewer_values
+    assert values.tolist() == [2, 5]
+    for weights in (np.eye(8)[2], 1 - np.eye(8)[2], np.arange(8.0)):
+        low, high = Likelihood().ends(answer._inference, weights, 0.9)
+        both = np.array([region.ends(weights, fall), fewer.ends(weights[values], fall)])
+        assert low == pytest.approx(both[:, 0].min(), abs=1e-12)
+        assert high == pytest.approx(both[:, 1].max(), abs=1e-12)
 
 
 def test_a_search_that_may_end_early_decides_as_the_whole_one_does() -> None:

@@ -115,7 +115,7 @@ OWN: dict[str, cf.Mechanism] = {
 def dense(mechanism: cf.Mechanism) -> Array:
     """Return the whole matrix from the exact weights."""
     rows = [mechanism.weights(index) for index in range(mechanism.alphabet.size)]
-    return np.array([[weight / sum(row) for weight in row] for row in rows])
+    return np.array([[weight / total for weight in row] for row, total in ((row, sum(row)) for row in rows)])
 
 
 def truth_of(mechanism: cf.Mechanism) -> Array:

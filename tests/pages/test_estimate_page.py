@@ -109,7 +109,7 @@ def test_a_page_tells_the_whole_story(kind: str, knows_truth: bool) -> None:
     assert ("Original" in page.text) is knows_truth
     assert ("Total variation" in page.text) is knows_truth
     assert "Noisy" in page.text
-    panels = 3 + 1 + knows_truth
+    panels = 3 + 1 + knows_truth + (1 if kind == "categories" else 2)  # windows are drawn for a telephone too
     assert page.seen.count("svg") == panels + 1 + (kind == "grid")  # the path, and the colour scale of maps
 
 
@@ -143,7 +143,7 @@ def test_reports_of_another_alphabet_get_their_own_picture() -> None:
     survey, counts, truth = case("matrix")
     page = Reader(estimate_page(survey, counts, assess(survey, counts, cf.IBU()), truth=truth))
     assert "a picture of their own" in page.text
-    assert page.seen.count("svg") == 4
+    assert page.seen.count("svg") == 6
     assert page.text.count("Noisy") == 1  # and no column among the shares
 
 

@@ -166,3 +166,30 @@ def test_the_lowest_and_the_highest_shares_are_two_maps(shown: Shown) -> None:
     assert (panels["Lowest share"] == best.lowest).all()
     assert (panels["Highest share"] == best.highest).all()
     assert (panels["Lowest share"] < panels["Highest share"]).any()
+
+
+def test_the_page_leads_with_median_mean_and_queries_then_windows() -> None:
+    survey, counts, _ = case("line")
+    (outcome,) = assess(survey, counts, cf.IBU())
+    windows = outcome.estimate.windows(name=survey.name)
+    asked = outcome.estimate.query(f"{survey.name} >= 3", name=survey.name)
+    page = estimate_page(survey, counts, [outcome], answers=[asked], windows=windows)
+    text = Reader(page).text
+    places = [
+        text.index(words) for words in ("Median, at 95%", "Mean, at 95%", ">= 3, at 95%", "reports", "tell apart")
+    ]
+    assert places == sorted(places)
+    one, label = windows.answers[0], windows.labels[0]
+    assert f"{label} {one.estimate:.2%} {one.low:.2%} {one.high:.2%}" in text
+    assert 'class="tight"' in page
+    assert page.index("<style>") < page.index("prefers-color-scheme: dark) {\n  figure svg")
+
+
+@pytest.mark.filterwarnings("ignore::confide.PoorFitWarning")
+def test_what_speaks_against_an_answer_stands_before_it() -> None:
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 19), 0.1), "age", "Ages")
+    counts = cf.tally([10], counts=[5000])
+    outcome = cf.assess(counts, survey.mechanism, cf.IBU())
+    page = Reader(estimate_page(survey, counts, [outcome], answers=[outcome.estimate.query("age >= 10")]))
+    assert page.text.index("do not fit the survey") < page.text.index("age >= 10, at 95%")
+    assert "tell apart" not in page.text

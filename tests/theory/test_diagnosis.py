@@ -7,7 +7,7 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
-from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
+from confide.diagnosis.words import evidence_in_words, verdict_in_words
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError
 from confide.theory.verdicts import Verdict
 
@@ -98,8 +98,6 @@ def test_rappor_before_and_after() -> None:
 def test_a_large_line_with_reports() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 19_999), 0.5)
     answer = cf.diagnose(cf.tally(mechanism.privatize(np.arange(0, 20_000, 400), rng=1)), mechanism)
-    assert answer.resolution is None
-    assert "at most 2,000 values; there are 20,000" in told_in_words(answer)[1]
     assert answer.identification.is_yes
     assert answer.concavity is not None
     assert answer.concavity.is_no

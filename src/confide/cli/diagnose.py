@@ -67,6 +67,9 @@ EXAMPLES = (
 
 FORMATS = (".html", ".json")
 
+LONG = 2_000
+"""Values past which intervals take long: 20,000 took a quarter of a minute."""
+
 MOST_LINES = 15
 """Values, or classes, that are listed; --json has all of them."""
 
@@ -133,6 +136,9 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         _diagnose_groups(contract, reports, query or [], (near, interval), outputs, as_json=as_json, strict=strict)
         return
     gathered = None if reports is None else _gather(reports, contract, column, rejects)
+    if gathered is not None and contract.alphabet.is_finite and contract.alphabet.size > LONG:
+        size = f"{contract.alphabet.size:,} values"
+        say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         diagnosis = _diagnose(contract, gathered, near, interval)
         answers = [diagnosis.query(one, contract.name) for one in query or []]
@@ -244,7 +250,7 @@ def _render(
 def _show_in_words(
     survey: Survey, gathered: ReportInput | None, diagnosis: Diagnosis, answers: list[QueryAnswer]
 ) -> None:
-    from confide.explanations import describe_mechanism
+    from confide.explanations import describe_mechanism, describe_repetition
 
     say(survey.title, style="bold")
     note_poor_fit(diagnosis.fit)
@@ -262,7 +268,7 @@ def _show_in_words(
     _show_lists(survey, diagnosis)
     say()
     say("What it rests on", style="bold")
-    source = [("Mechanism", describe_mechanism(survey))]
+    source = [("Mechanism", describe_mechanism(survey)), ("Promise of the survey", describe_repetition(survey))]
     if gathered is not None:
         source += [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
         source += noise_lines(gathered.counts.origin, gathered.notes)

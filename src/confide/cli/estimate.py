@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Lattice
+from confide.alphabets import Alphabet, Grid, Integers, Lattice
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
@@ -60,6 +60,7 @@ from confide.cli.usage import (
 from confide.comparisons import Outcome, assess_pool
 from confide.counting import ReportInput
 from confide.counts import Counts
+from confide.diagnosis import why_undivided
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
 from confide.explanations import WHEN_ENDED_EARLY
@@ -75,15 +76,19 @@ from confide.files import (
     to_json,
     write_text,
 )
-from confide.intervals import Band, Interval, check_level, percent
+from confide.intervals import Band, Interval, Windows, check_level, level_of_each
 from confide.methods import IBU, MLE, Method
 from confide.surveys import Survey, load_survey
 from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
 from confide.theory.shapes import SHAPE_IN_DOUBT
+from confide.wording import listed
 
-WHEN_NOT_ASKED = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
-"""Line that stands where intervals would."""
+MORE_INTERVALS = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
+"""Line that says what else can be asked."""
+
+SOON = 200
+"""Values up to which windows are found in a second or two."""
 
 LONG = 200_000
 """A fifth of the million values that took the default 22 s of processor with 200 reports."""
@@ -101,7 +106,7 @@ EXAMPLES = (
 FORMATS = (".csv", ".json", ".html")
 
 
-def estimate(  # noqa: PLR0913 - one argument an option
+def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     survey: SurveyPath,
     reports: Annotated[
         Path,
@@ -155,6 +160,14 @@ def estimate(  # noqa: PLR0913 - one argument an option
     mean: Mean = False,
     median: Median = False,
     quantile: Quantiles = None,
+    joint: Annotated[
+        bool,
+        typer.Option("--joint", help="Let queries, mean, median and quantiles hold the truth all together."),
+    ] = False,
+    prospect: Annotated[
+        bool,
+        typer.Option("--prospect", help="Also say what a query's width comes from, and what would narrow it."),
+    ] = False,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -196,7 +209,9 @@ def estimate(  # noqa: PLR0913 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
-            _refuse_for_groups({"--truth": truth, "--shape": shape})
+            _refuse_for_groups(
+                {"--truth": truth, "--shape": shape, "--joint": joint or None, "--prospect": prospect or None}
+            )
             _warn_of_groups(contract)
             wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
@@ -212,14 +227,15 @@ def estimate(  # noqa: PLR0913 - one argument an option
     with progress("Testing the fit"):
         fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
-        found = _ask(contract, outcome, query or [], statistics, level, has_band=interval is not None)
+        questions = Questions(query or [], statistics, joint, prospect)
+        found = _ask(contract, outcome, questions, level, has_band=interval is not None)
         found = replace(found, truth=None if true_rows is None else true_rows.account)
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
         write_text(path, content)
     if as_json:
-        record = estimate_record(contract, counts, outcome, found.band, found.answers)
+        record = estimate_record(contract, counts, outcome, found.band, found.answers, found.windows)
         true_rows_record = None if found.truth is None else found.truth.record
         rows = {"rows": gathered.account.record, "truth_rows": true_rows_record, "origin": gathered.origin}
         show_json(record | rows | {"repetition": repetition_record(_heading(contract, gathered))})
@@ -249,14 +265,26 @@ def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Answers beyond the distribution of an estimate: a band over all values, queries, means and quantiles.
+    """Answers beyond the distribution of an estimate: queries, means and quantiles, windows, a band over all values.
 
-    The truth is the account of the rows that the distance is measured from.
+    `undivided` says why there are no windows; the truth is the account of the rows that the distance is measured from.
     """
 
-    band: Band | None
     answers: list[Interval]
+    windows: Windows | None
+    undivided: str
+    band: Band | None
     truth: Account | None = None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them."""
+
+    queries: list[str]
+    statistics: list[Statistic]
+    joint: bool
+    prospect: bool
 
 
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
@@ -317,16 +345,31 @@ def _warn_of_groups(survey: Survey) -> None:
 def _ask(
     survey: Survey,
     outcome: Outcome,
-    queries: list[str],
-    statistics: list[Statistic],
+    questions: Questions,
     level: float,
     *,
     has_band: bool,
 ) -> Asked:
+    """Ask for median and mean where values are numbers, for what was asked, and for the windows that reports tell."""
     answer = outcome.estimate
-    band = answer.interval(level) if has_band else None
-    asked = [answer.query(query, level, name=survey.name) for query in queries]
-    return Asked(band, [*asked, *(one.of(answer, level) for one in statistics)])
+    undivided = why_undivided(answer)
+    is_unbidden = isinstance(answer.alphabet, Integers) and not undivided
+    wanted = dict.fromkeys([*([Statistic(0.5), Statistic()] if is_unbidden else []), *questions.statistics])
+    together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
+    each = level_of_each(level, together)
+    asked = [
+        one.of(answer, each).among(together, level) if one in questions.statistics else one.of(answer, level)
+        for one in wanted
+    ]
+    for query in questions.queries:
+        found = answer.query(query, each, name=survey.name)
+        ahead = str(answer.prospect(query, each, name=survey.name)) if questions.prospect else ""
+        asked.append(replace(found.among(together, level), prospect=ahead))
+    if not undivided and answer.alphabet.size > SOON:
+        size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
+        say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
+    windows = None if undivided else answer.windows(level=level, name=survey.name)
+    return Asked(asked, windows, undivided, answer.interval(level) if has_band else None)
 
 
 def _render(
@@ -341,7 +384,7 @@ def _render(
     if path.suffix.lower() == ".csv":
         return estimate_csv(survey, outcome.estimate, asked.band)
     if path.suffix.lower() == ".json":
-        record = estimate_record(survey, counts, outcome, asked.band, asked.answers)
+        record = estimate_record(survey, counts, outcome, asked.band, asked.answers, asked.windows)
         repetition = repetition_record(_heading(survey, gathered))
         return to_json(record | {"origin": gathered.origin, "repetition": repetition}) + "\n"
     if len(gathered.pool) > 1:
@@ -355,6 +398,7 @@ def _render(
         truth,
         band=asked.band,
         answers=asked.answers,
+        windows=asked.windows,
         notes=gathered.notes,
         files=_heading(survey, gathered).files,
     )
@@ -372,12 +416,25 @@ def _show_in_words(
     from confide.cli.terminal import show_distribution
     from confide.explanations import explain_choices
 
-    answer, target = outcome.estimate, console()
+    answer = outcome.estimate
     show_pairs(
         [
             *uniform_line(answer),
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
+        ]
+    )
+    note_poor_fit(answer.fit)
+    note_poor_fit(answer.shape_fit)
+    note_not_identified(answer.identification)
+    doubts = [IN_DOUBT] if answer.fit.is_bad else []
+    doubts += [SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else []
+    _show_answers(asked.answers)
+    show_distribution(
+        console(), survey.name, answer, truth, everything=everything, band=asked.band, windows=asked.windows
+    )
+    show_pairs(
+        [
             *noise_lines(gathered.counts.origin, gathered.notes),
             *promise_line(_heading(survey, gathered)),
             ("Method", repr(answer.method)),
@@ -387,21 +444,38 @@ def _show_in_words(
             *_certificate(answer),
             *fit_line(answer.fit),
             *shape_lines(answer.shape, answer.shape_fit, survey.shape),
-            *([("Intervals", WHEN_NOT_ASKED)] if asked.band is None and not asked.answers else []),
+            *_bases(asked, doubts),
             *identified_line(answer.identification),
             *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
             *([] if asked.truth is None else [("Truth", asked.truth.description)]),
             *_distances(survey, outcome, truth),
         ]
     )
-    note_poor_fit(answer.fit)
-    note_poor_fit(answer.shape_fit)
-    note_not_identified(answer.identification)
-    lines = None if asked.band is None else LineIntervals(answer, asked.band)
-    show_distribution(target, survey.name, answer, truth, everything=everything, ends=lines)
-    doubts = [IN_DOUBT] if answer.fit.is_bad else []
-    doubts += [SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else []
-    _show_asked(asked, lines, doubts)
+
+
+def _show_answers(answers: list[Interval]) -> None:
+    if answers:
+        say()
+        pairs = []
+        for one in answers:
+            pairs.append((one.question, _in_percent(one) if one.is_share else str(one)))
+            pairs += [("", one.prospect)] if one.prospect else []
+        show_pairs(pairs)
+
+
+def _bases(asked: Asked, doubts: list[str]) -> list[tuple[str, str]]:
+    """Return lines for the list of facts: what all intervals rest on, and why some are not there."""
+    found = [(one.rests_on, _kind_of(one)) for one in asked.answers]
+    found += [] if asked.windows is None else [(one.rests_on, "windows") for one in asked.windows.answers]
+    found += [] if asked.band is None else [(asked.band.rests_on, "single values")]
+    bases: dict[str, list[str]] = {}
+    for basis, what in found:
+        bases.setdefault(basis, []).append(what)
+    lines = [("Intervals", f"of {listed(list(dict.fromkeys(what)))} rest on {basis}") for basis, what in bases.items()]
+    lines += [("Intervals", f"of windows are left out: {asked.undivided}")] if asked.undivided else []
+    lines += [("But", doubt) for doubt in doubts] if bases else []
+    more = [] if asked.band is not None else [("", MORE_INTERVALS)]
+    return [*lines[:1], *[("" if word == "Intervals" else word, line) for word, line in lines[1:]], *more]
 
 
 def _certificate(answer: Estimate) -> list[tuple[str, str]]:
@@ -413,48 +487,12 @@ def _certificate(answer: Estimate) -> list[tuple[str, str]]:
     return [("Certificate", f"{describe_certificate(answer.certificate)}{among}")] if is_shown else []
 
 
-@dataclass(frozen=True, eq=False)
-class LineIntervals:
-    """Intervals of a table's lines: from the band for single values, from a query for several together."""
-
-    answer: Estimate
-    band: Band
-    bases: dict[str, str] = field(default_factory=dict)
-    """Bases of the intervals given so far, and the lines that rest on each."""
-
-    def __call__(self, places: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the interval of the values with these numbers together, and remember what it rests on."""
-        if places.size == 1:
-            self.bases[self.band.rests_on] = "single values"
-            return float(self.band.low[places[0]]), float(self.band.high[places[0]])
-        weights = np.zeros(self.answer.alphabet.size)
-        weights[places] = 1.0
-        found = self.answer.query(weights, self.band.level)
-        if found.undetermined is None:
-            self.bases[found.rests_on] = "ranges"
-        return found.low, found.high
-
-
-def _show_asked(asked: Asked, lines: LineIntervals | None, doubts: list[str]) -> None:
-    """Print the answers to queries, and what all intervals rest on."""
-    bases: dict[str, list[str]] = {}
-    shown = [] if lines is None else list(lines.bases.items())
-    for basis, what in (*shown, *((one.rests_on, _kind_of(one)) for one in asked.answers)):
-        bases.setdefault(basis, []).append(what)
-    pairs = [(one.question, _in_percent(one) if one.is_share else str(one)) for one in asked.answers]
-    pairs += [("Intervals", f"of {' and '.join(dict.fromkeys(what))} rest on {basis}") for basis, what in bases.items()]
-    pairs += [("But", doubt) for doubt in doubts] if pairs else []
-    if pairs:
-        say()
-        show_pairs(pairs)
-
-
 def _kind_of(answer: Interval) -> str:
     return "queries" if answer.is_share else "mean" if answer.question == "mean" else "quantiles"
 
 
 def _in_percent(answer: Interval) -> str:
-    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {percent(answer.level)}"
+    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {answer.shown_level}"
     if answer.undetermined is None:
         return found
     low, high = answer.undetermined

@@ -16,6 +16,7 @@ from confide.alphabets import Alphabet, Grid, Integers, Pairs
 from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
+from confide.intervals import Band, Windows
 from confide.methods import Monitor, Progress
 from confide.origins import Origin
 from confide.shapes import Shape
@@ -47,8 +48,11 @@ SHADES = "·░▒▓█"
 
 FloatArray = NDArray[np.float64]
 
-Ends = Callable[[NDArray[np.int64]], tuple[float, float]]
-"""Returns the interval of the share that the values with these numbers have together."""
+MOST_WINDOWS = 30
+"""Windows that get a line."""
+
+Ends = Callable[[NDArray[np.int64]], tuple[float, float] | None]
+"""Returns the interval of the share that the values with these numbers have together, where there is one."""
 
 POOR_FIT, POOR_SHAPE = "Poor fit", "Wrong shape"
 TITLE = "Not identified"
@@ -243,27 +247,54 @@ class Bar:
     ends: tuple[float, float] | None = None
 
 
-def show_distribution(
+def show_distribution(  # noqa: PLR0913 - all that may be shown of it
     console: Console,
     name: str,
     answer: Estimate,
     truth: FloatArray | None,
     *,
     everything: bool = False,
-    ends: Ends | None = None,
+    band: Band | None = None,
+    windows: Windows | None = None,
 ) -> None:
-    """Print an estimated distribution in the shape that suits its alphabet."""
+    """Print an estimated distribution in the shape that suits its alphabet, by the windows that its reports tell."""
     alphabet, distribution = answer.alphabet, answer.distribution
+    ends = None if band is None else _ends_of(band)
     if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
         console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
     if isinstance(alphabet, Pairs) and not everything and alphabet.size > SMALL:
         notes = _show_margins(console, alphabet, distribution, truth)
+    elif windows is not None and not everything and (band is None or alphabet.size > SMALL):
+        bars, note = window_bars(windows, truth)
+        console.print(_table(console, name, bars))
+        notes = [note]
     else:
         bars, note = choose_bars(alphabet, distribution, truth, everything=everything, ends=ends)
         console.print(_table(console, name, bars))
         notes = [note]
     for line in filter(None, notes):
         console.print(line, style="dim", soft_wrap=not console.is_terminal)
+
+
+def _ends_of(band: Band) -> Ends:
+    """Return what gives a line its interval: that of a single value, and none of several together."""
+
+    def ends(places: NDArray[np.int64]) -> tuple[float, float] | None:
+        return (float(band.low[places[0]]), float(band.high[places[0]])) if places.size == 1 else None
+
+    return ends
+
+
+def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], str]:
+    """Return one line a window, the fullest alone where there are many, and a sentence on how they were chosen."""
+    found = list(zip(windows.labels, windows.members, windows.answers, strict=True))
+    fullest = sorted(range(len(found)), key=lambda place: -found[place][2].estimate)[:MOST_WINDOWS]
+    bars = []
+    for label, members, one in (found[place] for place in sorted(fullest)):
+        known = None if truth is None else float(truth[members].sum())
+        bars.append(Bar(label, one.estimate, known, (one.low, one.high)))
+    some = "" if len(bars) == len(found) else f"The {len(bars)} fullest of {len(found):,} windows. "
+    return bars, f"{some}{windows.headline} --all shows all {windows.alphabet.size:,} values."
 
 
 def _show_margins(console: Console, pairs: Pairs, distribution: FloatArray, truth: FloatArray | None) -> list[str]:

@@ -1,5 +1,5 @@
 """Diagnosis: what these reports tell, what any number of reports would, and what both rest on."""
 
-from confide.diagnosis.answers import BEYOND_DOUBT, ConcavityChance, Diagnosis, QueryAnswer, diagnose
+from confide.diagnosis.answers import ConcavityChance, Diagnosis, QueryAnswer, diagnose, why_undivided
 
-__all__ = ["BEYOND_DOUBT", "ConcavityChance", "Diagnosis", "QueryAnswer", "diagnose"]
+__all__ = ["ConcavityChance", "Diagnosis", "QueryAnswer", "diagnose", "why_undivided"]

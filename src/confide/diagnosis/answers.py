@@ -17,9 +17,9 @@ from functools import cached_property
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
-from confide.errors import InvalidParameterError, SolverError, TooLargeError
+from confide.errors import InvalidParameterError, SolverError
 from confide.estimates import Estimate, recover
-from confide.intervals import ERROR, Interval, Resolution, check_level
+from confide.intervals import ERROR, Interval, Resolution, Windows, check_level
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
 from confide.theory.concavity import (
@@ -43,6 +43,11 @@ from confide.theory.verdicts import Finding, Verdict
 
 BEYOND_DOUBT = 1e-3
 """P-value of the fit below which no resolution is looked for: intervals would be of another mechanism's reports."""
+
+ANOTHER_MECHANISM = "It would rest on the mechanism, from which they do not come."
+
+MOST_UNBIDDEN = 2_000
+"""Values up to which windows, mean and median are looked for unbidden: longer lines take tens of seconds."""
 
 NEARLY_SURE = 0.99
 """Probability for which the number of people that bit vectors need is given."""
@@ -105,6 +110,19 @@ class ConcavityChance:
     people: int | None
     reports: int | None = None
     probability: float | None = None
+
+
+def why_undivided(answer: Estimate) -> str:
+    """Return why windows, mean and median of an estimate are not looked for unbidden; nothing where they are."""
+    if not answer.is_distribution:
+        return "the answer has negative shares, so it is no distribution"
+    if answer.fit.p_value < BEYOND_DOUBT:
+        return "the reports do not come from this mechanism, on which they would rest"
+    if answer.is_many_shapes:
+        return f"the shape {answer.shape} is many shapes in one"
+    if answer.alphabet.size > MOST_UNBIDDEN:
+        return f"{answer.alphabet.size:,} values take long; ask with --query, --mean or --median, or in Python"
+    return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +225,13 @@ class Diagnosis:
         """
         return self._resolved if isinstance(self._resolved, Resolution) else None
 
+    @cached_property
+    def windows(self) -> Windows | None:
+        """All values in windows that the reports tell in proportion; None without a resolution, or of many values."""
+        if self.resolution is None or self.estimate.alphabet.size > MOST_UNBIDDEN:
+            return None
+        return self.estimate.windows(level=self.level, name=self.name)
+
     @property
     def why_unresolved(self) -> str:
         """Why there is no resolution although there are reports; empty where there is one."""
@@ -217,10 +242,10 @@ class Diagnosis:
         if self.fit is None:
             return ""
         if self.fit.p_value < BEYOND_DOUBT:
-            return "It would rest on the mechanism, from which they do not come."
+            return ANOTHER_MECHANISM
         try:
             return self.estimate.resolution(self.error, self.level, name=self.name)
-        except (TooLargeError, SolverError) as error:
+        except SolverError as error:
             return str(error)
 
     @cached_property

@@ -33,7 +33,8 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
         return []
     # Nothing else that is said of the reports means much if they do not come from the mechanism.
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
-    told = [_UNRESOLVED + diagnosis.why_unresolved] if resolution is None else list(resolution.sentences)
+    windows = [] if diagnosis.windows is None else [diagnosis.windows.headline]
+    told = [_UNRESOLVED + diagnosis.why_unresolved] if resolution is None else [*windows, *resolution.sentences]
     return [str(fit), *doubt, *told, *_of_reports(diagnosis)]
 
 

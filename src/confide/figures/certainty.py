@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.figures import style
-from confide.figures.panels import FloatArray
-from confide.intervals import Interval
+from confide.figures.maps import MapScene
+from confide.figures.panels import FloatArray, Panel
+from confide.figures.shares import LineScene, label_windows
+from confide.intervals import Windows
 from confide.wording import label_value
 
 if TYPE_CHECKING:
@@ -24,36 +25,96 @@ MOST_BARS = 20
 LONGEST_LABEL = 26
 # Inches: on a telephone letters are then still half as large as the page's own.
 WIDTH = 5.6
+# Inches of a picture across a page, and of the same on a telephone.
+WIDE, NARROW = 8.2, 4.0
 
 
-def draw_windows(answers: Sequence[Interval], noisy: FloatArray | None = None) -> Figure:
-    """Draw shares with their intervals, one line each, and beside them the shares of the reports where these are given.
+def draw_windows(
+    windows: Windows,
+    curve: FloatArray,
+    *,
+    name: str = "value",
+    truth: FloatArray | None = None,
+    noisy: FloatArray | None = None,
+    is_narrow: bool = False,
+) -> Figure:
+    """Draw windows with their intervals, the estimate over them, and the truth or the reports behind where given.
 
-    >>> one = Interval("age in 0..9", 0.25, 0.2, 0.31, 0.95, "")
-    >>> draw_windows([one, one]).axes[0].get_xlabel()
-    'share of people'
+    On a line each window is a box from the lower to the upper end of its share, spread evenly over its values. On a
+    plane districts are outlined on the map of the estimate, and a second map has how far each may be off. Values
+    without an order have a line each. A narrow figure is for a telephone.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> answer = cf.estimate(mechanism.simulate_counts([0, 0, 0, 500, 1000, 500, 0, 0, 0, 0], rng=1), mechanism)
+    >>> draw_windows(answer.windows(), answer.distribution, name="rooms").axes[0].get_xlabel()
+    'rooms'
     """
     with style.styled():
-        places = np.arange(len(answers))
-        figure = style.new_figure(WIDTH, 0.95 + 0.27 * max(3, places.size))
-        axes = figure.add_subplot()
-        shares, low, high = (np.array([getattr(one, name) for one in answers]) for name in ("estimate", "low", "high"))
-        if noisy is not None:
-            axes.barh(
-                places, noisy, height=0.7, color=style.NOISY, alpha=style.BAND_ALPHA, label="share of the reports"
-            )
-        ends = np.maximum([shares - low, high - shares], 0.0)
-        told = f"what they tell, with its interval at {100 * answers[0].level:g}%"
-        axes.errorbar(shares, places, xerr=ends, fmt="o", color=style.BLUE, capsize=3, markersize=4.5, label=told)
-        axes.set_yticks(places, [_shorten(one.question) for one in answers])
-        axes.set_ylim(places.size - 0.4, -0.6)
-        highest = max(float(high.max()), 0.0 if noisy is None else float(noisy.max()), 1e-9)
-        axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
-        axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-        axes.grid(visible=False, axis="y")
-        style.show_percent(axes.xaxis)
-        axes.set_xlabel("share of people")
-        figure.legend(loc="outside upper left", ncols=2, fontsize=9.5)
+        alphabet = windows.alphabet
+        if isinstance(alphabet, Integers):
+            return _window_line(alphabet, windows, curve, name, truth, is_narrow=is_narrow)
+        if isinstance(alphabet, Grid):
+            return _window_maps(alphabet, windows, curve, name, is_narrow=is_narrow)
+        return _window_bars(windows, noisy, is_narrow=is_narrow)
+
+
+def _window_line(
+    alphabet: Integers,
+    windows: Windows,
+    curve: FloatArray,
+    name: str,
+    truth: FloatArray | None,
+    *,
+    is_narrow: bool,
+) -> Figure:
+    panel = Panel("", curve, reference=truth, windows=windows, color=style.BLUE)
+    figure = style.new_figure(*((NARROW, 3.0) if is_narrow else (WIDE, 3.4)))
+    axes = figure.add_subplot()
+    LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
+    highest = curve if truth is None else np.maximum(curve, truth)
+    label_windows(axes, windows, highest, 0.15 if is_narrow else 0.08)
+    each = alphabet.unit if alphabet.unit and alphabet.spacing == 1 else "value"
+    axes.set_ylabel(f"share of people, per {each}")
+    return figure
+
+
+def _window_maps(grid: Grid, windows: Windows, curve: FloatArray, name: str, *, is_narrow: bool) -> Figure:
+    """Draw the estimate with the districts on it, and beside it how far the share of each may be off."""
+    scene = MapScene(grid, (Panel("", curve, windows=windows),), name)
+    width, height = scene.size
+    rows, columns = (2, 1) if is_narrow else (1, 2)
+    figure = style.new_figure(columns * (width + 1.2), rows * (height + 0.5))
+    estimate, doubt = (figure.add_subplot(rows, columns, place) for place in (1, 2))
+    scene.draw(estimate, scene.panels[0], style.BLUE)
+    estimate.set_title("The estimate")
+    scene.add_key(figure, [estimate])
+    scene.draw_doubt(figure, doubt, windows)
+    doubt.set_title("How far it may be off")
+    return figure
+
+
+def _window_bars(windows: Windows, noisy: FloatArray | None, *, is_narrow: bool) -> Figure:
+    answers, places = windows.answers, np.arange(len(windows))
+    figure = style.new_figure(NARROW if is_narrow else WIDE, 0.95 + 0.27 * max(3, places.size))
+    axes = figure.add_subplot()
+    shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
+    sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
+    if sent is not None:
+        axes.barh(places, sent, height=0.7, color=style.NOISY, alpha=style.BAND_ALPHA, label="share of the reports")
+    ends = np.maximum([shares - low, high - shares], 0.0)
+    told = f"what they tell, at {100 * windows.level:g}%"
+    axes.errorbar(shares, places, xerr=ends, fmt="o", color=style.BLUE, capsize=3, markersize=4.5, label=told)
+    axes.set_yticks(places, [_shorten(one) for one in windows.labels])
+    axes.set_ylim(places.size - 0.4, -0.6)
+    highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
+    axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
+    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
+    axes.grid(visible=False, axis="y")
+    style.show_percent(axes.xaxis)
+    axes.set_xlabel("share of people")
+    if sent is not None:
+        figure.legend(loc="outside upper left", ncols=1 if is_narrow else 2, fontsize=9.5)
     return figure
 
 

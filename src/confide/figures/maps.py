@@ -7,10 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.alphabets import Grid, Indices
 from confide.figures import style
-from confide.figures.panels import Panel, Role
+from confide.figures.panels import FloatArray, Panel, Role
+from confide.intervals import Windows
+from confide.intervals.resolution import error_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +26,9 @@ LONGER_SIDE = 3.0
 HEADROOM = 1.5
 # Open ends of the colour bar, by whether something lies below and above.
 EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+
+# Part of a map's longer side that a district must be broad for its share to be written into it.
+LEAST_BREADTH = 0.1
 
 # Light colours, on which numbers can be read; neighbours in number differ, and they come round again after eight.
 CLASS_COLORS = ("#8FBFDE", "#F3CF8A", "#8FD3BE", "#E4BCD3", "#C3E1F5", "#EFAE87", "#F6F1A6", "#C6BEDD")
@@ -49,18 +55,70 @@ class MapScene:
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:  # noqa: ARG002  every scene has this signature
         """Draw one panel into empty axes."""
-        from matplotlib.ticker import MaxNLocator
-
         picture = self.alphabet.picture(panel.distribution)  # NaN, which stays blank, for holes
         axes.set_facecolor(style.HOLE)
         image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.heat())
         image.set_clim(0.0, self._highest)
+        self._frame(axes)
+        if panel.windows is not None:
+            self._outline(axes, panel.windows)
+
+    def draw_doubt(self, figure: Figure, axes: Axes, windows: Windows) -> None:
+        """Draw how far the share of each district may be off, in proportion, and write it into those with room."""
+        doubt = windows.proportions
+        axes.set_facecolor(style.HOLE)
+        picture = self.alphabet.picture(doubt[windows.window_of])
+        image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.greys())
+        image.set_clim(0.0, windows.error)
+        self._frame(axes)
+        self._outline(axes, windows)
+        self._write_shares(axes, windows)
+        extend = "max" if doubt.max() > windows.error else "neither"
+        bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
+        style.show_percent(bar.ax.yaxis)
+        bar.outline.set_linewidth(0.5)
+        bar.set_label("part of the share, or of an even one")
+
+    def _write_shares(self, axes: Axes, windows: Windows) -> None:
+        """Write the share of each district into it, and by how many points it may be off, where there is room."""
+        west, east, south, north = self._extent()
+        steps = np.array([(north - south) / self.alphabet.rows, (east - west) / self.alphabet.columns])
+        places = self.alphabet.coordinates - np.array([self.alphabet.first_row, self.alphabet.first_column]) + 0.5
+        for members, answer in zip(windows.members, windows.answers, strict=True):
+            cells = places[members] * steps + np.array([south, west])
+            middle = cells[np.argmin(((cells - cells.mean(axis=0)) ** 2).sum(axis=1))]
+            # A label takes a tenth of a map of three inches.
+            if (np.ptp(cells, axis=0) + steps < LEAST_BREADTH * max(north - south, east - west)).any():
+                continue
+            words = f"{100 * answer.estimate:.0f}%\n\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
+            axes.text(
+                middle[1], middle[0], words, ha="center", va="center", fontsize=7.5, color=style.INK, linespacing=1.1
+            )
+
+    def _frame(self, axes: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         axes.grid(visible=False)
         for side in ("top", "right"):
             axes.spines[side].set_visible(True)
         for axis, label in ((axes.xaxis, self._label("east", "column")), (axes.yaxis, self._label("north", "row"))):
             axis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
             axis.set_label_text(label)
+
+    def _outline(self, axes: Axes, windows: Windows) -> None:
+        """Draw the borders between districts."""
+        from matplotlib.collections import LineCollection
+
+        picture = self.alphabet.picture(windows.window_of)
+        west, east, south, north = self._extent()
+        step = np.array([(east - west) / self.alphabet.columns, (north - south) / self.alphabet.rows])
+        right, up = np.array([1, 0]), np.array([0, 1])
+        upright = np.argwhere(_differ(picture[:, :-1], picture[:, 1:]))[:, ::-1] + right
+        flat = np.argwhere(_differ(picture[:-1], picture[1:]))[:, ::-1] + up
+        starts, ends = np.concatenate([upright, flat]), np.concatenate([upright + up, flat + right])
+        lines = np.stack([starts, ends], axis=1) * step + np.array([west, south])
+        for color, width in (("white", 2.4), (style.INK, 1.0)):  # dark on light cells, and light beside it on dark ones
+            axes.add_collection(LineCollection(list(lines), colors=color, linewidths=width, capstyle="round"))
 
     def add_key(self, figure: Figure, axes: list[Axes]) -> None:
         """Add one colour bar beside all maps."""
@@ -117,6 +175,11 @@ class MapScene:
 
     def _label(self, direction: str, number: str) -> str:
         return f"{direction} ({self.alphabet.unit})" if self.alphabet.unit else number
+
+
+def _differ(here: FloatArray, there: FloatArray) -> NDArray[np.bool_]:
+    """Whether two neighbouring cells are of different districts; the border of a hole is none."""
+    return np.asarray((here != there) & ~np.isnan(here) & ~np.isnan(there))
 
 
 def draw_classes(grid: Grid, class_of: Indices) -> Figure:

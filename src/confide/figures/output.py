@@ -47,7 +47,7 @@ def to_svg(figure: Figure, description: str = "") -> str:
     buffer = io.StringIO()
     with _quietly_styled():
         FigureCanvasSVG(figure)
-        figure.savefig(buffer, format="svg", metadata=NO_METADATA)
+        figure.savefig(buffer, format="svg", metadata=NO_METADATA, facecolor="none")
     _settle(figure)
     drawing = buffer.getvalue()
     # Comments repeat the labels, and a style sheet within the drawing would rule the whole page.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidDistributionError
 from confide.figures import style
+from confide.intervals import Windows
 
 FloatArray = NDArray[np.float64]
 
@@ -42,7 +43,10 @@ class Panel:
     reference_role
         What the reference is, if not the truth.
     band
-        The lower and the upper ends of an interval for each value, drawn as a band or as whiskers; not on maps.
+        The lower and the upper ends of an interval for each value, drawn as a band where it says something, or as
+        whiskers; not on maps.
+    windows
+        Windows with their intervals: boxes on a line, outlines on a map; they take the place of a band.
     """
 
     title: str
@@ -53,6 +57,7 @@ class Panel:
     color: str | None = None
     reference_role: Role = Role.TRUTH
     band: tuple[FloatArray, FloatArray] | None = None
+    windows: Windows | None = None
 
     @property
     def layers(self) -> list[FloatArray]:
@@ -80,6 +85,10 @@ def check_panels(panels: Sequence[Panel], size: int) -> tuple[Panel, ...]:
                 raise InvalidDistributionError(
                     f"{panel.title!r} must hold one number for each of {size} values; got shape {np.shape(layer)}."
                 )
+        if panel.windows is not None and panel.windows.alphabet.size != size:
+            raise InvalidDistributionError(
+                f"{panel.title!r} has windows over {panel.windows.alphabet.size} values, and is over {size}."
+            )
     return tuple(panels)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices, Integers
 from confide.errors import InvalidDistributionError
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
+from confide.intervals import Interval, Windows
 from confide.wording import label_value, plural, with_unit
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ LONGEST_LABEL = 22
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
+# Part of the axis that the label of a window takes.
+LABEL_HEIGHT = 0.17
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +65,14 @@ class LineScene(AxesScene):
         from matplotlib.ticker import MaxNLocator
 
         edges = self._edges
-        if panel.band is not None:
-            low, high = (self._average(end) for end in panel.band)
-            axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
-        for layer, is_truth in _layers(panel):
+        *behind, (curve, is_curve_truth) = _layers(panel)
+        for layer, is_truth in behind:
             _add_steps(axes, self._average(layer), edges, None if is_truth else color)
+        if panel.windows is not None:
+            self._add_windows(axes, panel.windows, color)
+        elif panel.band is not None:
+            self._add_band(axes, panel, panel.band, color)
+        _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
         # A little air, or the outline of a peak at either end is half cut off.
         air = 0.006 * (edges[-1] - edges[0])
         axes.set_xlim(edges[0] - air, edges[-1] + air)
@@ -77,16 +84,33 @@ class LineScene(AxesScene):
         axes.set_ylabel(share_label(panel.role))
         self._remark(axes, panel, color)
 
+    def _add_windows(self, axes: Axes, windows: Windows, color: str) -> None:
+        """Draw a box for each window, from the lower to the upper end of its share, spread evenly over its values."""
+        edges = np.append([float(one[0]) for one in windows.members], self.alphabet.size) + self._first - 0.5
+        low, high = (windows.heights(end) for end in ("low", "high"))
+        axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
+        axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color="white", linewidth=1)
+
+    def _add_band(self, axes: Axes, panel: Panel, band: tuple[FloatArray, FloatArray], color: str) -> None:
+        """Draw a band where it says something, and leave it out elsewhere."""
+        low, high = (self._average(end) for end in band)
+        says = tells(self._average(panel.distribution), low, high)
+        axes.stairs(
+            np.where(says, high, np.nan),
+            self._edges,
+            baseline=np.where(says, low, np.nan),
+            fill=True,
+            color=color,
+            alpha=style.BAND_ALPHA,
+            linewidth=0,
+        )
+
     def _remark(self, axes: Axes, panel: Panel, color: str) -> None:
         """Say what does not meet the eye: an axis unlike the others', peaks that were cut."""
         if panel.trough < 0:
             axes.axhline(0, color=style.INK, linewidth=0.8)
         if not self._fits(panel):
             axes.text(0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=color)
-        highest = 0.0 if panel.band is None else float(self._average(panel.band[1]).max())
-        if highest > axes.get_ylim()[1]:
-            words = f"↑ band up to {_rough_percent(highest)}"
-            axes.text(0.99, 0.98, words, transform=axes.transAxes, ha="right", va="top", color=color, fontsize=9)
         self._label_cut_peaks(axes, self._average(panel.distribution), color)
 
     def _label_cut_peaks(self, axes: Axes, heights: FloatArray, color: str) -> None:
@@ -110,9 +134,11 @@ class LineScene(AxesScene):
         estimates = [panel.distribution for panel in self.panels if panel.role is Role.ESTIMATE]
         measure = truths or estimates or [panel.distribution for panel in self.panels]
         lowest = min(float(self._average(one).max()) for one in measure)
-        drawn = [panel.distribution if panel.band is None else panel.band[1] for panel in self.panels]
-        highest = max(float(self._average(one).max()) for one in drawn)
-        return max(min(highest, HEADROOM * lowest), 1e-12)
+        highest = max(float(self._average(panel.distribution).max()) for panel in self.panels)
+        # Boxes and bands may stand out, but not so far that the curves drown.
+        above = [float(panel.windows.heights("high").max()) for panel in self.panels if panel.windows is not None]
+        above += [self._band_top(panel) for panel in self.panels if panel.band is not None]
+        return max(min(max([highest, *above]), HEADROOM * max(lowest, 0.0 if truths else highest)), 1e-12)
 
     def _fits(self, panel: Panel) -> bool:
         heights = self._average(panel.distribution)
@@ -125,6 +151,16 @@ class LineScene(AxesScene):
         bottom = min(other.trough for other in self.panels if self._fits(other))
         return max(1.06 * bottom, -0.5 * self._common_top), 1.06 * self._common_top
 
+    def _band_top(self, panel: Panel) -> float:
+        if panel.band is None or panel.windows is not None:
+            return 0.0
+        low, high = (self._average(end) for end in panel.band)
+        return float(high[tells(self._average(panel.distribution), low, high)].max(initial=0.0))
+
+    @property
+    def _first(self) -> int:
+        return int(self.alphabet.decode(0))
+
     @property
     def _width(self) -> int:
         """Values that one step covers."""
@@ -134,7 +170,7 @@ class LineScene(AxesScene):
     def _edges(self) -> FloatArray:
         """Edges of the steps."""
         starts = np.arange(0, self.alphabet.size, self._width)
-        return np.append(starts, self.alphabet.size) + int(self.alphabet.decode(0)) - 0.5
+        return np.append(starts, self.alphabet.size) + self._first - 0.5
 
     def _average(self, distribution: FloatArray) -> FloatArray:
         if self._width == 1:
@@ -151,6 +187,61 @@ class LineScene(AxesScene):
         elif unit and plural(unit) not in self.name:
             label += f" ({plural(unit)})"
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
+
+
+def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Whether an interval says something of a share: it is no wider than twice the share; and so do its neighbours.
+
+    One value alone between others that say nothing would be a leap.
+    """
+    says = high - low <= 2 * shares
+    beside = np.concatenate([[False], says, [False]])
+    return np.asarray(says & (beside[:-2] | beside[2:]))
+
+
+def label_windows(axes: Axes, windows: Windows, curve: FloatArray, reach: float) -> None:
+    """Write the share of each window above it, and its interval where there is room; the fullest go first.
+
+    The reach is the part of the axis that a label with its interval takes; without it, half of that.
+    """
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    first = int(windows.alphabet.decode(0))
+    taken: list[tuple[float, float, float, float]] = []
+    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
+    for answer, members in ((windows.answers[place], windows.members[place]) for place in order):
+        middle = (int(members[0]) + int(members[-1])) / 2
+        for part, height, lines in ((reach, LABEL_HEIGHT, 2), (reach / 2, LABEL_HEIGHT / 2, 1)):
+            half = part * (right - left) / 2
+            near = curve[max(0, int(middle - half)) : int(middle + half) + 1]  # the curve passes below the label
+            low = min(max(answer.high / members.size, float(near.max())), top)
+            box = (first + middle - half, first + middle + half, low, low + height * top)
+            if not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                _write_share(axes, answer, (first + middle, low), has_ends=lines == 2)
+                break
+    axes.set_ylim(bottom, max([top, *(one[3] for one in taken)]))
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _write_share(axes: Axes, answer: Interval, place: tuple[float, float], *, has_ends: bool) -> None:
+    settings: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
+    if has_ends:
+        ends = f"{_rough(answer.low)} to {_rough(answer.high)}%"
+        axes.annotate(ends, place, (0, 3), fontsize=8, color=style.FAINT, **settings)
+    shown, up = f"{_rough(answer.estimate)}%", 13 if has_ends else 3
+    axes.annotate(shown, place, (0, up), fontsize=9.5, fontweight="bold", color=style.INK, **settings)
+
+
+def _rough(share: float) -> str:
+    """Return a share in percent with two digits at most.
+
+    >>> _rough(0.36279), _rough(0.0883), _rough(0.0002), _rough(1.0)
+    ('36', '8.8', '0', '100')
+    """
+    return f"{100 * share:.0f}" if share >= 0.0995 or share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0")
 
 
 def _layers(panel: Panel) -> list[tuple[FloatArray, bool]]:

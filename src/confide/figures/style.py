@@ -47,6 +47,8 @@ METHODS = {
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": TRUTH_EDGE,
+    # A card, light or dark, shows through; files in other formats have a white page.
+    "axes.facecolor": "none",
     "axes.grid": True,
     "axes.labelcolor": INK,
     "axes.labelsize": 10,
@@ -118,6 +120,13 @@ def heat() -> Colormap:
 
     colors = LinearSegmentedColormap.from_list("confide", ["#FFFFFF", "#CFE4F1", SKY, BLUE, "#00395C", "#001522"])
     return colors.with_extremes(under=NEGATIVE)
+
+
+def greys() -> Colormap:
+    """Return the colours of doubt: white for what is known, grey for what is not; dark letters can be read on all."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("doubt", ["#FFFFFF", TRUTH, TRUTH_EDGE])
 
 
 def show_percent(axis: Axis) -> None:

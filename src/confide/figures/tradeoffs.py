@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import GridSpec
 
 
-def draw_tradeoff(plan: Plan) -> Figure:
+def draw_tradeoff(plan: Plan, *, is_narrow: bool = False) -> Figure:
     """Draw the expected error over people and over epsilon, on logarithmic axes, with the plan's own 95 % margins.
 
-    Without a guess the range over all shapes is a band, each of them a faint line, and the worst one stands out.
+    Without a guess the range over all shapes is a band, each of them a faint line, and the worst one stands out. In a
+    narrow figure, for a telephone, all stands below each other.
 
     >>> from confide import Integers, TruncatedGeometric, plan
     >>> mechanism = TruncatedGeometric(Integers(0, 3), epsilon=1.0)
@@ -38,24 +39,28 @@ def draw_tradeoff(plan: Plan) -> Figure:
     rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction and one.prediction.mean > 0}
     with style.styled():
         height = 0.75 + 0.3 * (len(rivals) + 1) if rivals else 0.0
-        figure = style.new_figure(4.6 * len(curves), 3.4 + height)
-        rows = figure.add_gridspec(1 + bool(rivals), len(curves), height_ratios=[3.4, height] if rivals else [1])
-        first = _draw_curves(figure, rows, plan, curves)
+        across, down = (1, len(curves)) if is_narrow else (len(curves), 1)
+        tall = 3.0 if is_narrow else 3.4
+        figure = style.new_figure(4.1 if is_narrow else 4.6 * across, down * tall + height)
+        rows = figure.add_gridspec(
+            down + bool(rivals), across, height_ratios=[*[tall] * down, *([height] if rivals else [])]
+        )
+        first = _draw_curves(figure, rows, plan, curves, is_narrow=is_narrow)
         first.set_ylabel(_error_label(plan))
         first.legend(loc="lower left" if plan.outlooks else "upper right", fontsize=9)
         if rivals:
-            _draw_rivals(figure.add_subplot(rows[1, :]), plan, rivals)
+            _draw_rivals(figure.add_subplot(rows[down, :]), plan, rivals, is_narrow=is_narrow)
     return figure
 
 
-def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]) -> Axes:
-    """Draw the curves side by side on one scale of errors, and return the first."""
+def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve], *, is_narrow: bool) -> Axes:
+    """Draw the curves side by side, or below each other, on one scale of errors, and return the first."""
     first: Axes | None = None
-    for column, curve in enumerate(curves):
-        axes = figure.add_subplot(rows[0, column], sharey=first)
+    for place, curve in enumerate(curves):
+        axes = figure.add_subplot(rows[place, 0] if is_narrow else rows[0, place], sharey=first)
         _draw_curve(axes, plan, curve)
         if first is not None:
-            axes.tick_params(labelleft=False)
+            axes.tick_params(labelleft=is_narrow)
         first = first or axes
     for axes, curve in zip(figure.axes, curves, strict=True):
         mark_decades(axes.xaxis, *axes.get_xlim())
@@ -111,7 +116,7 @@ def _draw_range(axes: Axes, plan: Plan, curve: Curve) -> None:
         axes.plot(curve.places, row, color=style.BLUE, alpha=0.35, linewidth=0.8, zorder=1)
 
 
-def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
+def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_narrow: bool) -> None:
     """Draw all mechanisms below each other, the best on top, at the promise and with the people of the plan."""
     from matplotlib.ticker import MaxNLocator
 
@@ -129,7 +134,8 @@ def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction]) -> None:
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     shape = f", {plan.guess.name}" if plan.outlooks else ""
-    axes.set_title(f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}{shape}")
+    title = f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}{shape}"
+    axes.set_title("The same promise" if is_narrow else title)
     axes.set_xlabel(_error_label(plan))
 
 

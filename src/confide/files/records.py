@@ -16,10 +16,11 @@ from confide.counts import Counts
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
+from confide.explanations import describe_repetition
 from confide.files.groups import GroupAnswers, Key, SurveyGroups
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
-from confide.intervals import Band, Interval, Resolution
+from confide.intervals import Band, Interval, Resolution, Windows
 from confide.origins import Origin
 from confide.surveys import ALPHABETS, Survey
 from confide.theory.fit import Fit
@@ -47,7 +48,12 @@ def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def estimate_record(
-    survey: Survey, counts: Counts, outcome: Outcome, band: Band | None = None, answers: Sequence[Interval] = ()
+    survey: Survey,
+    counts: Counts,
+    outcome: Outcome,
+    band: Band | None = None,
+    answers: Sequence[Interval] = (),
+    windows: Windows | None = None,
 ) -> dict[str, Any]:
     """Return everything that is known about an estimate, ready for :func:`to_json`."""
     answer = outcome.estimate
@@ -80,6 +86,22 @@ def estimate_record(
         "interval": None if band is None else _band_record(band),
         "queries": [_answer_record(one) for one in answers if one.is_share],
         "statistics": [_answer_record(one) for one in answers if not one.is_share],
+        "windows": None if windows is None else windows_record(windows),
+    }
+
+
+def windows_record(windows: Windows) -> dict[str, Any]:
+    """Return windows with their intervals and the values of each, ready for :func:`to_json`."""
+    found = zip(windows.labels, windows.members, windows.told, windows.answers, strict=True)
+    return {
+        "words": windows.headline,
+        "error": windows.error,
+        "level": windows.level,
+        "windows": [
+            {"label": label, "values": windows.alphabet.decode(members).tolist(), "is_told": is_told}
+            | _answer_record(answer)
+            for label, members, is_told, answer in found
+        ],
     }
 
 
@@ -143,6 +165,8 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "high": answer.high,
         "level": answer.level,
         "rests_on": answer.rests_on,
+        "together": answer.together,
+        "prospect": answer.prospect or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
     }
 
@@ -294,8 +318,10 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "reports": None if diagnosis.counts is None else diagnosis.counts.total,
         "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
+        "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
         "resolution": None if diagnosis.resolution is None else _resolution(diagnosis.resolution),
+        "windows": None if diagnosis.windows is None else windows_record(diagnosis.windows),
         "identification": _finding(diagnosis.identification),
         "consistency": {
             "verdict": str(diagnosis.consistency.verdict),

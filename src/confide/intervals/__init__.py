@@ -7,21 +7,27 @@ is known under strong noise. A new basis is one subclass of :class:`Basis`. The 
 the likelihood is enough.
 """
 
-from confide.intervals.answers import Band, Interval, percent
+from confide.intervals.answers import Band, Interval, level_of_each, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
+from confide.intervals.division import PROPORTION, Windows
 from confide.intervals.inference import Inference, check_level
+from confide.intervals.prospects import Prospect
 from confide.intervals.resolution import ERROR, Resolution, points
 
 __all__ = [
     "ERROR",
+    "PROPORTION",
     "Band",
     "Basis",
     "Bootstrap",
     "Inference",
     "Interval",
     "Likelihood",
+    "Prospect",
     "Resolution",
+    "Windows",
     "check_level",
+    "level_of_each",
     "percent",
     "points",
 ]

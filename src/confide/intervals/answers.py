@@ -36,6 +36,10 @@ class Interval:
         the interval always holds. None where there is one such answer, or where this was too large to find out.
     is_share
         Whether the answer is a share of people, and not a value or a weighted sum.
+    together
+        How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
+    prospect
+        What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
     """
 
     question: str
@@ -46,6 +50,8 @@ class Interval:
     rests_on: str
     undetermined: tuple[float, float] | None = None
     is_share: bool = True
+    together: int = 1
+    prospect: str = ""
 
     @property
     def width(self) -> float:
@@ -65,7 +71,21 @@ class Interval:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        return f"{self.estimate:.4g}, between {self.low:.4g} and {self.high:.4g} at {percent(self.level)}"
+        return f"{self.estimate:.4g}, between {self.low:.4g} and {self.high:.4g} at {self.shown_level}"
+
+    @property
+    def shown_level(self) -> str:
+        """The level in words, and whether it is that of several answers together.
+
+        >>> Interval("x", 0.1, 0.0, 0.2, 0.95, "", together=3).shown_level
+        '95% for all 3 together'
+        """
+        return percent(self.level) + (f" for all {self.together:,} together" if self.together > 1 else "")
+
+    def among(self, together: int, level: float) -> Interval:
+        """Return the same as one of several answers that were each asked at :func:`level_of_each`."""
+        words = f"; each of {together:,} holds at {percent(self.level)}, so that all hold at {percent(level)} together"
+        return replace(self, level=level, together=together, rests_on=self.rests_on + (words if together > 1 else ""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +150,17 @@ class Band:
     def __repr__(self) -> str:
         widest = float(self.width.max())
         return f"<Band over {self.alphabet!r} at {percent(self.level)}, at most {widest:.3g} wide>"
+
+
+def level_of_each(level: float, together: int) -> float:
+    """Return the level at which each of several answers is asked, so that all hold together at the one stated.
+
+    By Bonferroni: whatever they have to do with each other, no more miss than the chances of each added up.
+
+    >>> round(level_of_each(0.95, 5), 4)
+    0.99
+    """
+    return 1 - (1 - level) / max(1, together)
 
 
 def percent(level: float) -> str:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import percent
 from confide.intervals.region import Search, finish
+from confide.intervals.unbiased import is_unbiased
 from confide.methods import Method, Solution
 
 if TYPE_CHECKING:
@@ -30,9 +32,6 @@ COMPLETE = 1e-9
 Rows of a hundred thousand outputs sum to 1 within 1e-15, on a line and on a plane.
 """
 
-TWICE = 2.0
-"""The multiple of the bias of the best explanation by which ends move out; see :class:`Likelihood`."""
-
 SHARES = (0.0, 1.0)
 """The limits of a query that asks for some values and not for others."""
 
@@ -40,7 +39,7 @@ ENOUGH_VALUES = 800_000
 """Values of all replicates together past which there are fewer: 8 of 100,000 values each, at two seconds a maximum."""
 
 FEWEST_LARGE = 8
-"""Replicates for the bias however many values there are. Too few widen an interval by chance, and never narrow it."""
+"""Replicates however many values there are; they only say which of many questions vary most."""
 
 FEWEST = 40
 """Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
@@ -101,23 +100,26 @@ class Likelihood(Basis):
     It assumes nothing of the truth and does not depend on the method. Questions over many values get honest, useful
     intervals; single values under strong noise get honest and very wide ones.
 
-    A bit more is for bias. Where nobody has some of the values, noise still gives the best explanation a little of
-    each, never less than nothing, and over many empty values that adds up to more than the likelihood alone allows for.
-    So reports are drawn anew from the best explanation, and each end moves out by twice the bias found: twice, because
-    that distribution has fewer empty values than the truth, and so less of a bias.
+    Two kinds of distributions count: those whose log-likelihood is near the highest, and, of those that have people at
+    as few values as the reports can be explained by, the ones near the highest among these (see
+    :mod:`confide.intervals.region`). Ends are those of one set of distributions, so they are coherent: a set of values
+    never has an end inside that of a smaller one, and complements mirror each other.
+
+    Under randomized response ends come from unbiased shares instead, for there the maximum of the likelihood is biased
+    where many values are empty (see :mod:`confide.intervals.unbiased`); on a line they are coherent for tails.
 
     Parameters
     ----------
     replicates
-        How often reports are drawn to measure that bias; less often past 8,000 values, where a maximum takes long.
+        How often reports are drawn to see which of many questions vary most, for the resolution; ends need none.
     seed
-        What they are drawn with: the same seed gives the same interval.
+        What they are drawn with, and under randomized response dealt into halves: the same seed, the same interval.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
     >>> print(answer.query("answer == yes", basis=cf.Likelihood()))
-    0.7164, between 0.6493 and 0.7815 at 95%
+    0.7164, between 0.6507 and 0.7821 at 95%
     """
 
     looks_around: ClassVar[bool] = True
@@ -148,9 +150,14 @@ class Likelihood(Basis):
         self, inference: Inference, weights: FloatArray, level: float, least: float | None, enough: float = math.inf
     ) -> Search[float]:
         """Return the lower end alone, or whether it reaches `enough`."""
-        too_high = max(0.0, float(weights @ self._excess(inference)))
-        low = yield from inference.region.search(weights, allowed_fall(level), least, enough + too_high)
-        return max(low - too_high, float(weights.min()) if least is None else least)
+        if is_unbiased(inference.evidence):
+            return inference.unbiased(level, self.seed).lowest(weights)
+        fall = allowed_fall(level)
+        low = yield from inference.region.search(weights, fall, least, enough)
+        if inference.region.with_fewer_values is not None:
+            region, values = inference.region.with_fewer_values
+            low = min(low, (yield from region.search(weights[values], fall, None, enough)))
+        return max(low, float(weights.min()) if least is None else least)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Basis.band`."""
@@ -193,17 +200,18 @@ class Likelihood(Basis):
     def explain(self, inference: Inference, level: float) -> str:
         """See :meth:`Basis.explain`."""
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
+        if is_unbiased(inference.evidence):
+            return (
+                f"shares that randomized response leaves unbiased, whatever the method and the truth: each end lies "
+                f"{standard_errors(level):.2f} standard errors out, with coefficients that each half of the reports "
+                f"takes from the other (seed {self.seed})"
+            )
         alone = "alone, whatever the method and the truth" if not inference.premise else inference.premise
         return (
-            f"the likelihood of the reports {alone}: it holds each answer of a "
-            f"distribution{among} whose log-likelihood is at most {allowed_fall(level):.2f} below the highest, and "
-            f"twice the bias of the highest on {self._explain_replicates(inference)} (seed {self.seed})"
+            f"the likelihood of the reports {alone}: it holds each answer of a distribution{among} whose "
+            f"log-likelihood is at most {allowed_fall(level):.2f} below the highest, of all or of those with as few "
+            f"{'values' if not inference.premise else 'parts'} as explain the reports"
         )
-
-    def _explain_replicates(self, inference: Inference) -> str:
-        drawn = self.drawn(inference)
-        fewer = f", no more because there are {inference.alphabet.size:,} values" if drawn < self.replicates else ""
-        return f"{drawn:,} replicates{fewer}"
 
     def drawn(self, inference: Inference) -> int:
         """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
@@ -211,11 +219,6 @@ class Likelihood(Basis):
 
     def _replicates(self, inference: Inference) -> Family:
         return inference.best_family(self.drawn(inference), self.seed)
-
-    def _excess(self, inference: Inference) -> FloatArray:
-        """Return twice of how much too high each share of the best explanation is on average."""
-        excess: FloatArray = TWICE * inference.bias(self.drawn(inference), self.seed)
-        return excess
 
 
 @dataclass(frozen=True)
@@ -330,10 +333,17 @@ def allowed_fall(level: float) -> float:
     >>> round(allowed_fall(0.95), 4)
     1.9207
     """
-    from statistics import NormalDist
+    return standard_errors(level) ** 2 / 2
 
+
+def standard_errors(level: float) -> float:
+    """Return how many standard errors to each side hold a Gaussian error that often.
+
+    >>> round(standard_errors(0.95), 2)
+    1.96
+    """
     # From below, where a level next to 1 still leaves something.
-    return NormalDist().inv_cdf((1 - level) / 2) ** 2 / 2
+    return -NormalDist().inv_cdf((1 - level) / 2)
 
 
 @dataclass(frozen=True, eq=False)

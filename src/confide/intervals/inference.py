@@ -26,9 +26,11 @@ from confide.intervals.bases import (
     draw_family,
     is_complete,
     replicates_for,
+    standard_errors,
 )
 from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
+from confide.intervals.unbiased import Unbiased
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, weigh
 from confide.theory.identification import channel_query
@@ -98,7 +100,7 @@ class Inference:
     mixture: Mixture | None = None
     premise: str = ""
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
-    _biases: dict[tuple[int, int], FloatArray] = field(default_factory=dict, init=False)
+    _unbiased: dict[tuple[float, int], Unbiased] = field(default_factory=dict, init=False)
 
     @property
     def distribution(self) -> FloatArray:
@@ -112,6 +114,11 @@ class Inference:
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return shares, one row each or one in all, as shares of values."""
         return shares if self.mixture is None else self.mixture.spread(shares)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The estimate as the share of each value."""
+        return self.spread(self.distribution)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -132,13 +139,11 @@ class Inference:
         """Take over a region that was found beside others."""
         vars(self)["region"] = region
 
-    def has_bias(self, count: int, seed: int) -> bool:
-        """Whether :meth:`bias` is known."""
-        return (count, seed) in self._biases
-
-    def keep_bias(self, bias: FloatArray, count: int, seed: int) -> None:
-        """Take over a bias that was found beside others."""
-        self._biases[count, seed] = bias
+    def unbiased(self, level: float, seed: int) -> Unbiased:
+        """Return the ends from unbiased shares; see :mod:`confide.intervals.unbiased`."""
+        if (level, seed) not in self._unbiased:
+            self._unbiased[level, seed] = Unbiased(self.evidence, standard_errors(level), seed)
+        return self._unbiased[level, seed]
 
     @cached_property
     def is_plainly_unique(self) -> bool:
@@ -199,13 +204,6 @@ class Inference:
         """Return replicates of the reports, drawn from their best explanation, with the best explanation of each."""
         return self._draw("best", ROUGHLY, [self.region.best], count, seed)[0]
 
-    def bias(self, count: int, seed: int) -> FloatArray:
-        """Return by how much each share of the best explanation of replicates is too high on average."""
-        if (count, seed) not in self._biases:
-            family = self.best_family(count, seed)
-            self._biases[count, seed] = family.answers.mean(axis=0) - family.source
-        return self._biases[count, seed]
-
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
         """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
         if (name, count, seed) not in self._drawn:
@@ -224,7 +222,7 @@ class Inference:
         undetermined = self._open_shares()
         for bounds in () if undetermined is None else undetermined:
             low, high = np.minimum(low, bounds), np.maximum(high, bounds)
-        now = self.spread(self.distribution)
+        now = self.shares
         low, high = np.minimum(low, now), np.maximum(high, now)
         words = chosen.explain(considered, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
         return Band(self.alphabet, now, low, high, level, words, undetermined)
@@ -323,6 +321,12 @@ class Inference:
     def likely(self) -> Indices:
         """The numbers of the values that the method was given."""
         return np.arange(self.alphabet.size) if self.surroundings is None else self.surroundings.likely
+
+    def weigh(self, query: Query, name: str | None) -> FloatArray:
+        """Return the weight of each value that is considered."""
+        if self.surroundings is None:
+            return self._weigh(query, name)[0]
+        return self._weigh_around(self.surroundings, query, name)[0]
 
     def _weigh(self, query: Query, name: str | None) -> tuple[FloatArray, tuple[float, float]]:
         """Return the weight of each value, and the least and the greatest weight that any value has."""

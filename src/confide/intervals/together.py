@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-
-import numpy as np
+from collections.abc import Callable, Sequence
 
 from confide.intervals.answers import Interval
-from confide.intervals.bases import Basis, Likelihood, redraw
-from confide.intervals.inference import ROUGHLY, Inference
+from confide.intervals.bases import Basis, Likelihood
+from confide.intervals.inference import Inference
 from confide.intervals.region import Region, Search, finish_all
 from confide.methods import Progress
 
@@ -16,7 +14,7 @@ Question = Callable[[Inference], Search[Interval]]
 """Takes an inference to the search for an answer."""
 
 BLOCK = 100
-"""Groups that are asked at a time: with a hundred replicates each, enough for the products to be large."""
+"""Groups that are asked at a time: enough for the products to be large."""
 
 
 def answer_together(
@@ -30,7 +28,7 @@ def answer_together(
     for begin in range(0, len(inferences), BLOCK):
         some = inferences[begin : begin + BLOCK]
         if basis is None or isinstance(basis, Likelihood):
-            prepare(some, basis or Likelihood())
+            prepare(some)
         found = finish_all([question(one) for question in questions for one in some])
         for place in range(len(questions)):
             answers[place] += found[place * len(some) : (place + 1) * len(some)]
@@ -39,23 +37,11 @@ def answer_together(
     return answers
 
 
-def prepare(inferences: Sequence[Inference], basis: Likelihood) -> None:
-    """Find the best explanations of all reports, and of replicates of them, side by side over each channel.
+def prepare(inferences: Sequence[Inference]) -> None:
+    """Find the best explanations of all reports, side by side over each channel.
 
     Each inference keeps its own, and finds for itself what this leaves out: values around the likely ones.
     """
-    plain = [one for one in inferences if one.wide is None]
-    missing = [one for one in plain if not one.has_region]
+    missing = [one for one in inferences if one.wide is None and not one.has_region]
     for one, region in zip(missing, Region.of_all([one.evidence for one in missing]), strict=True):
         one.keep_region(region)
-    shared: dict[Hashable, list[Inference]] = {}
-    for one in plain:
-        if not one.has_bias(basis.drawn(one), basis.seed):
-            shared.setdefault(one.evidence.channel.identity, []).append(one)
-    for some in shared.values():
-        count = basis.drawn(some[0])
-        rows = np.concatenate([redraw(one.parts, one.region.best, count, basis.seed) for one in some])
-        solved = ROUGHLY.solve_many(some[0].evidence, rows)
-        for place, one in enumerate(some):
-            best = np.mean([each.distribution for each in solved[place * count : (place + 1) * count]], axis=0)
-            one.keep_bias(best - one.region.best, count, basis.seed)

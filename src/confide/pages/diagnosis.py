@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from confide.alphabets import Alphabet, Grid, Integers
 from confide.counts import Counts, tally
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
-from confide.explanations import describe_value
+from confide.explanations import describe_repetition, describe_value
 from confide.figures import (
     Panel,
     Role,
@@ -21,13 +21,11 @@ from confide.figures import (
     draw_residuals,
     draw_sheet,
     draw_simplex,
-    draw_windows,
     to_svg,
 )
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
 from confide.intervals import points
-from confide.intervals.resolution import side_by_side
 from confide.origins import Origin
 from confide.pages.markup import (
     NONE,
@@ -45,7 +43,7 @@ from confide.pages.markup import (
     warn_poor_fit,
     wide_figure,
 )
-from confide.pages.pictures import arrange, show_key
+from confide.pages.pictures import arrange, picture_windows, show_key
 from confide.pages.story import describe_ends, summarise_reports
 from confide.surveys import Survey
 from confide.theory.fit import FitVerdict
@@ -56,17 +54,13 @@ MOST_DRAWN, MOST_LISTED = 2000, 200
 # Directions in which the set of best explanations is walked around, to draw it.
 DIRECTIONS = 24
 
-# Windows that have a line, squares of cells that have one, and outputs whose residuals are drawn.
-MOST_WINDOWS, MOST_SQUARES, MOST_OUTPUTS = 20, 24, 20_000
+# Outputs whose residuals are drawn.
+MOST_OUTPUTS = 20_000
 # Standard errors below which an explanation leaves nothing to see, as under randomized response.
 SOME = 1e-3
 # Reports that are simulated where there are none, and bits of them all together.
 SIMULATED, MOST_BITS = 20_000, 20_000_000
 
-WINDOW_CAPTION = (
-    "Blue: what these reports tell of the share of each window, and between what ends it lies, whatever the truth is. "
-    "Orange: the share of the reports themselves, which noise has spread out."
-)
 RESIDUAL_CAPTION = (
     "By how many standard errors each report came more often (orange) or more rarely (blue) than the distribution that "
     "explains all of them best expects. Within two there is nothing unusual; of many, a few reach three."
@@ -157,32 +151,13 @@ def _facts(diagnosis: Diagnosis) -> str:
 
 
 def _windows(survey: Survey, diagnosis: Diagnosis) -> str:
-    """Return the shares of windows as wide as the reports tell, with intervals, beside the shares of the reports."""
-    alphabet, resolution = diagnosis.alphabet, diagnosis.resolution
-    if resolution is None or diagnosis.counts is None:
+    """Return all values in windows that the reports tell in proportion, and the reports beside where there is room."""
+    windows = diagnosis.windows
+    if windows is None or diagnosis.counts is None:
         return ""
-    width = resolution.width or 1
-    if isinstance(alphabet, Grid):
-        windows = next(found for side in _widths(width) if len(found := side_by_side(alphabet, side)) <= MOST_SQUARES)
-    elif isinstance(alphabet, Integers):
-        windows = side_by_side(alphabet, max(width, -(-alphabet.size // MOST_WINDOWS)), survey.name)
-    else:
-        every = side_by_side(alphabet, 1, survey.name)
-        fullest = np.sort(np.argsort(-diagnosis.estimate.distribution, kind="stable")[:MOST_WINDOWS])
-        windows = [every[place] for place in fullest.tolist()]
-    sent = summarise_reports(survey, diagnosis.counts, considered=alphabet)
-    noisy = np.array([one.weights @ sent.shares for one in windows]) if sent is not None and not sent.remark else None
-    answers = [
-        replace(diagnosis.estimate.query(one.weights, diagnosis.level), question=one.question) for one in windows
-    ]
-    drawing = to_svg(draw_windows(answers, noisy), "Shares with their intervals")
-    return wide_figure(drawing, WINDOW_CAPTION, kind="wide whole")
-
-
-def _widths(width: int) -> Iterator[int]:
-    while True:
-        yield width
-        width += 1
+    sent = summarise_reports(survey, diagnosis.counts, considered=diagnosis.alphabet)
+    noisy = sent.shares if sent is not None and not sent.remark else None
+    return picture_windows(windows, diagnosis.estimate.distribution, survey.name, noisy=noisy)
 
 
 def _residuals(diagnosis: Diagnosis) -> str:
@@ -377,7 +352,8 @@ def _card(title: str, drawing: str) -> str:
 
 
 def _provenance(survey: Survey, diagnosis: Diagnosis, notes: Sequence[str]) -> str:
-    made = f"Made by confide {confide.__version__}."
+    promised = describe_repetition(survey).removesuffix(".")
+    made = f"Made by confide {confide.__version__}. The promise of the survey to one person, {promised}."
     if diagnosis.counts is None:
         return provenance(f"{made} The survey, which devices and curator both read:", survey)
     return provenance(made, survey, diagnosis.counts.origin, notes)

@@ -12,13 +12,14 @@ import confide
 from confide.alphabets import Integers
 from confide.comparisons import Outcome
 from confide.counts import Counts
-from confide.diagnosis import BEYOND_DOUBT
+from confide.diagnosis import why_undivided
 from confide.estimates import Estimate
 from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
-from confide.intervals import Band, Interval, percent
+from confide.intervals import Band, Interval, Windows
 from confide.pages.markup import (
     NONE,
+    answer_list,
     bullets,
     document,
     fact_list,
@@ -36,7 +37,7 @@ from confide.pages.markup import (
     warn_uniform,
     warn_wrong_shape,
 )
-from confide.pages.pictures import show_distributions, show_path
+from confide.pages.pictures import show_distributions, show_path, show_windows
 from confide.pages.story import (
     Story,
     bound_certificate,
@@ -57,8 +58,8 @@ from confide.wording import listed, plural
 
 # Rows up to which a page stays quick to open.
 MOST_ROWS = 2_000
-# Values up to which mean and quartiles are shown unbidden, and at which level if none is asked for.
-MOST_ORDERED, USUAL_LEVEL = 2_000, 0.95
+# The level of intervals if none is asked for.
+USUAL_LEVEL = 0.95
 QUARTILES = (0.25, 0.5, 0.75)
 
 LOG_LIKELIHOOD = "Log\N{NON-BREAKING HYPHEN}likelihood"
@@ -77,6 +78,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     *,
     band: Band | None = None,
     answers: Sequence[Interval] = (),
+    windows: Windows | None = None,
     notes: Sequence[str] = (),
     files: int = 1,
 ) -> str:
@@ -98,6 +100,9 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         The intervals of all values of the first estimate, :meth:`confide.Estimate.interval`.
     answers
         What was asked of the first estimate, :meth:`confide.Estimate.query` and the like.
+    windows
+        The windows of the first estimate, :meth:`confide.Estimate.windows`; found if left out, unless there are very
+        many values or the reports certainly do not come from the mechanism.
     notes
         Which metadata are missing, :attr:`confide.counting.ReportInput.notes`.
     files
@@ -111,14 +116,22 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     '<!DOCTYPE html>'
     """
     gathered = gather(survey, counts, outcomes, truth, noisy)
-    story = replace(gathered, band=band, answers=_with_statistics(gathered, answers))
+    story = replace(
+        gathered,
+        band=band,
+        answers=_with_statistics(gathered, answers),
+        windows=windows if windows is not None else _find_windows(gathered, answers),
+    )
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
+    found = answer_list([_in_short(one) for one in _leading(story)])
     sections = (
         warn_uniform(story.outcomes[0].estimate.uniformity),
         mark_simulated(counts.origin),
         warn_poor_fit(fit),
         warn_wrong_shape(story.outcomes[0].estimate.shape_fit),
         warn_not_identified(known),
+        found if fit.is_bad else "",  # what speaks against an answer stands before it
+        show_windows(story),
         state_promise(survey, counts.origin, files),
         show_distributions(story),
         _show_certainty(story),
@@ -131,6 +144,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     return document(
         title=text(survey.title),
         summary=text(summarise(story)),
+        answers="" if fit.is_bad else found,
         facts=fact_list(list_facts(story)),
         body="\n".join(sections),
         footer=_provenance(story, notes),
@@ -164,6 +178,25 @@ def _is_certified(story: Story) -> bool:
     return any(outcome.estimate.method.seeks_maximum for outcome in story.outcomes)
 
 
+def _leading(story: Story) -> list[Interval]:
+    """Return what the page begins with: the median, the mean, then what was asked; quartiles stand in the table."""
+    first = [one for name in ("median", "mean") for one in story.answers if one.question == name]
+    return [*first, *(one for one in story.answers if one.is_share)]
+
+
+def _in_short(answer: Interval) -> tuple[str, str, str]:
+    now, low, high = describe_ends(answer)
+    question = answer.question if answer.is_share else answer.question.capitalize()
+    return f"{question}, at {answer.shown_level}", now, f"{low} to {high}"
+
+
+def _find_windows(story: Story, answers: Sequence[Interval]) -> Windows | None:
+    answer = story.outcomes[0].estimate
+    if why_undivided(answer):
+        return None
+    return answer.windows(level=answers[0].level if answers else USUAL_LEVEL, name=story.survey.name)
+
+
 def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interval, ...]:
     """Return mean, quartiles and median of ordered values with what was asked, at its level; each question once.
 
@@ -171,8 +204,7 @@ def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interva
     the mechanism, only what is asked for is shown.
     """
     answer = story.outcomes[0].estimate
-    is_ordered = isinstance(story.alphabet, Integers) and story.alphabet.size <= MOST_ORDERED
-    if not is_ordered or not answer.is_distribution or answer.fit.p_value < BEYOND_DOUBT:
+    if not isinstance(story.alphabet, Integers) or why_undivided(answer):
         return tuple(answers)
     level = answers[0].level if answers else USUAL_LEVEL
     shown = {one.question: one for one in answers}
@@ -224,15 +256,16 @@ def _show_certainty(story: Story) -> str:
     """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
     headings = ["Asked", "Answer", "From", "To", "Level"]
     rows = [
-        [text(describe_question(one)), *map(text, describe_ends(one)), text(percent(one.level))]
-        for one in story.answers
+        [text(describe_question(one)), *map(text, describe_ends(one)), text(one.shown_level)] for one in story.answers
     ]
     shown = table(headings, rows) if rows else ""
+    prospects = [f"The interval of {describe_question(one)} is {one.prospect}" for one in story.answers if one.prospect]
     bases = describe_bases(story.band, story.answers)
     first = story.outcomes[0].estimate
     doubt = [IN_DOUBT] if bases and first.fit.is_bad else []
     doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
-    return section("How sure it is", shown, *map(paragraph, doubt + bases), note(LEVEL_MEANING) if bases else "")
+    words = map(paragraph, doubt + prospects + bases)
+    return section("How sure it is", shown, *words, note(LEVEL_MEANING) if bases else "")
 
 
 def _show_shares(story: Story) -> str:

@@ -92,16 +92,26 @@ def fact_list(facts: Mapping[str, str]) -> str:
     return f'<dl class="facts">{inner}</dl>'
 
 
+def answer_list(answers: Sequence[tuple[str, str, str]]) -> str:
+    """Return questions with their answers in large letters and, below these, between what they lie."""
+    inner = "".join(
+        f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
+        for asked, answer, ends in answers
+    )
+    return f'<dl class="facts answers">{inner}</dl>' if answers else ""
+
+
 def cards(figures: Iterable[str], measures: str) -> str:
     """Return cards side by side; the measures are the style sheet's."""
     return f'<div class="panels" style="{measures}">\n' + "\n".join(figures) + "\n</div>"
 
 
-def wide_figure(drawing: str, caption: str = "", *, kind: str = "wide", style: str = "") -> str:
-    """Return one drawing across the page, with its caption."""
+def wide_figure(drawing: str, caption: str = "", *, kind: str = "wide", style: str = "", narrow: str = "") -> str:
+    """Return one drawing across the page, with its caption; on a telephone another one of the same, where given."""
     below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
     measures = f' style="{style}"' if style else ""
-    return f'<figure class="{kind}"{measures}>{drawing}{below}</figure>'
+    drawn = f'<div class="roomy">{drawing}</div><div class="tight">{narrow}</div>' if narrow else drawing
+    return f'<figure class="{kind}"{measures}>{drawn}{below}</figure>'
 
 
 def provenance(made: str, survey: Survey, origin: Origin | None = None, notes: Sequence[str] = ()) -> str:
@@ -196,4 +206,5 @@ def document(**parts: str) -> str:
     """Return the whole page; the parts are HTML already."""
     folder = files(__package__)
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
-    return template.substitute(parts, style=(folder / "page.css").read_text(encoding="utf-8"))
+    style = (folder / "page.css").read_text(encoding="utf-8")
+    return template.substitute({"answers": ""} | parts, style=style)

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from confide.alphabets import Alphabet, Grid, Integers, Pairs
-from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, style, to_svg
-from confide.figures.panels import choose_colors
+from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, draw_windows, style, to_svg
+from confide.figures.panels import FloatArray, choose_colors
 from confide.figures.shares import MOST_BARS
-from confide.intervals import percent
-from confide.pages.markup import cards, paragraph, section, swatch, text, wide_figure
+from confide.intervals import Windows, percent
+from confide.pages.markup import cards, paragraph, section, swatch, table, text, wide_figure
 from confide.pages.story import Story, describe_accuracy
-from confide.wording import listed
+from confide.wording import counted, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,58 @@ def show_distributions(story: Story) -> str:
         _show(story.alphabet, panels, story),
         *_show_ends(story),
         *_show_reports(story),
+    )
+
+
+def show_windows(story: Story) -> str:
+    """Return the windows that the reports tell apart, with their intervals and the estimate over them."""
+    if story.windows is None:
+        return ""
+    noisy = story.noisy.shares if story.is_comparable and story.noisy is not None else None
+    curve = story.outcomes[0].estimate.distribution
+    shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy)
+    return section("What these reports tell apart", paragraph(story.windows.headline), shown)
+
+
+def picture_windows(
+    windows: Windows,
+    curve: FloatArray,
+    name: str,
+    *,
+    truth: FloatArray | None = None,
+    noisy: FloatArray | None = None,
+) -> str:
+    """Return windows in a picture, for a screen and for a telephone, and in numbers, folded away."""
+    described = f"Shares of {counted(len(windows), 'window')} with their intervals"
+    is_drawn_twice = isinstance(windows.alphabet, Integers | Grid)  # bars can be read at any size
+    roomy, *tight = (
+        to_svg(draw_windows(windows, curve, name=name, truth=truth, noisy=noisy, is_narrow=is_narrow), described)
+        for is_narrow in ((False, True) if is_drawn_twice else (True,))
+    )
+    rows = [
+        [text(label), *(text(f"{share:.2%}") for share in (one.estimate, one.low, one.high))]
+        for label, one in zip(windows.labels, windows.answers, strict=True)
+    ]
+    numbers = table([name, "Share", "From", "To"], rows)
+    caption = _window_words(windows, has_truth=truth is not None, has_reports=noisy is not None)
+    drawn = wide_figure(roomy, caption, kind="wide whole" if is_drawn_twice else "wide", narrow="".join(tight))
+    return f"{drawn}\n<details><summary>The same in numbers</summary>\n{numbers}\n</details>"
+
+
+def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> str:
+    level = percent(windows.level)
+    if isinstance(windows.alphabet, Grid):
+        return (
+            f"Cells are joined to districts until their shares are known. First map: the estimate, with the borders of "
+            f"the districts. Second map: how far the share of each district may be off at {level}, as a part of it."
+        )
+    if not isinstance(windows.alphabet, Integers):
+        beside = " Orange: the share of the reports, which noise has spread out." if has_reports else ""
+        return f"Each share, and between what ends it lies at {level}.{beside}"
+    truth = " Grey: the truth." if has_truth else ""
+    return (
+        f"Each box is a window of values. At {level} its share lies between the bottom and the top of the box, spread "
+        f"evenly over its values. The line is the estimate: within a window it rests on the method.{truth}"
     )
 
 
@@ -127,8 +179,8 @@ def _band_words(story: Story) -> str:
     if not isinstance(story.alphabet, Integers):
         return f"The whiskers of {name} are its intervals at {level}, one for each value."
     return (
-        f"The light band around {name} is its interval at {level} for each value by itself. Where it leaps, the "
-        f"reports would allow a spike."
+        f"The light band around {name} is its interval at {level} for each value by itself, where that is no wider "
+        f"than twice the share; elsewhere it would say nothing of a single value."
     )
 
 

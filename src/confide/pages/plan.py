@@ -71,14 +71,15 @@ def _picture(plan: Plan) -> str:
     shapes = [curve for one in plan.outlooks for curve in (one.by_people, one.by_epsilon) if curve is not None]
     if any(one.mean <= 0 for curve in [plan.by_people, *shapes] for one in curve.predictions):
         return ""  # a logarithmic axis has no place for it
-    drawing = to_svg(draw_tradeoff(plan), f"Expected {plan.measure.name} over people and over epsilon")
+    described = f"Expected {plan.measure.name} over people and over epsilon"
+    drawing, narrow = (to_svg(draw_tradeoff(plan, is_narrow=is_narrow), described) for is_narrow in (False, True))
     caption = (
         "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
         "The axes of the two curves are logarithmic."
     )
     if plan.outlooks:
         caption = f"The band holds all shapes, each a faint line; the strong one is {plan.guess.name}. {caption}"
-    return section("The trade-off", wide_figure(drawing, caption, style="max-width:980px"))
+    return section("The trade-off", wide_figure(drawing, caption, style="max-width:980px", narrow=narrow))
 
 
 def _notes(plan: Plan) -> str:

@@ -30,8 +30,7 @@ from confide.errors import InvalidParameterError
 from confide.explanations import describe_value
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
-from confide.intervals import Band, Interval, percent
+from confide.intervals import Band, Interval, Windows
 from confide.mechanisms.planar import nearest_cells
 from confide.methods import Method
 from confide.pages.markup import NONE, introduce_reports
@@ -141,6 +140,7 @@ class Story:
     noisy: Noisy | None
     band: Band | None = None
     answers: tuple[Interval, ...] = ()
+    windows: Windows | None = None
 
     def __post_init__(self) -> None:
         if self.band is not None and self.band.alphabet != self.alphabet:
@@ -237,7 +237,7 @@ def list_facts(story: Story) -> dict[str, str]:
     facts = {
         "Reports": f"{story.counts.total:,.10g}",
         "Possible values" if story.survey.alphabet.is_finite else "Likely values": f"{story.alphabet.size:,}",
-        "Promise of the survey": _promise_in_short(story.survey.mechanism.guarantee),
+        "Promise of the survey": story.survey.mechanism.guarantee.terms,
         "Noise": story.counts.origin.in_short,
         "Fit": str(story.outcomes[0].estimate.fit.verdict),
     }
@@ -246,15 +246,9 @@ def list_facts(story: Story) -> dict[str, str]:
     if not story.closest:
         first = story.outcomes[0]
         certified = {f"{story.names[0]} is below the maximum by": bound_certificate(first)}
-        return facts | (certified if first.estimate.method.seeks_maximum else _centre(story))
+        return facts | (certified if first.estimate.method.seeks_maximum else {})
     place = story.closest[0]
     return facts | {f"Distance from the truth, {story.names[place]}": _distance(story, story.outcomes[place])}
-
-
-def _centre(story: Story) -> dict[str, str]:
-    """Return the median with its interval, where the page has it: how sure a method is that seeks no maximum."""
-    found = [one for one in story.answers if one.question == "median"]
-    return {f"Median, at {percent(one.level)}": f"{one.low:g} to {one.high:g}" for one in found}
 
 
 def describe_emd(story: Story, outcome: Outcome) -> str:
@@ -333,16 +327,6 @@ def describe_bases(band: Band | None, answers: Sequence[Interval]) -> list[str]:
         about = "What was asked" if len(asked) == 1 else f"What was asked about {listed(questions)}"
         sentences.append(f"{about} rests on {basis}.")
     return sentences
-
-
-def _promise_in_short(guarantee: Guarantee) -> str:
-    if isinstance(guarantee, ProductGuarantee):
-        return f"{_promise_in_short(guarantee.first)} and {_promise_in_short(guarantee.second)}"
-    if isinstance(guarantee, MetricPrivacy):
-        return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
-    if isinstance(guarantee, LocalDP):
-        return "none" if math.isinf(guarantee.epsilon) else f"epsilon {guarantee.epsilon:.4g}"
-    return type(guarantee).__name__
 
 
 def _main_result(story: Story) -> str:

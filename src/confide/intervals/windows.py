@@ -1,0 +1,261 @@
+"""Kinds of windows: values in a row, squares and districts of cells, and single values where there is no order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Grid, Indices, Integers, Selection
+from confide.channels.base import FloatArray
+from confide.wording import counted, label_value, plural, with_unit
+
+Start = TypeVar("Start")
+
+TENTHS = 10
+
+MOST_SINGLE = 20
+"""Values without an order that stand by themselves; where there are more, the fullest do, and the others together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A question for the share of some values: a text that can be asked, or a name where there is none, and weights."""
+
+    question: str
+    weights: FloatArray
+    is_text: bool = True
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return int(np.count_nonzero(self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Mosaic:
+    """Pieces that windows are made of: single values, or blocks of them where there are very many.
+
+    Attributes
+    ----------
+    rows, columns
+        The row and the column of the piece that each value is in; a line is one row. None where there is no order.
+    pieces
+        Where there is no order, the numbers of the values in each; those of the last may be many.
+    """
+
+    rows: Indices | None = None
+    columns: Indices | None = None
+    pieces: tuple[Indices, ...] = ()
+
+
+class WindowKind(Protocol):
+    """Windows over one kind of alphabet."""
+
+    is_line: bool
+    """Whether values lie in a row."""
+
+    longest: int
+    """The widest window that is asked for: half of all values in a row."""
+
+    def of(self, width: int) -> list[Window]:
+        """Return windows of a width: all of them, or every so many where there are very many values."""
+
+    def broad(self) -> list[list[Window]]:
+        """Return questions that people ask, kind by kind: tenths and tails."""
+
+    def describe(self, width: int) -> str:
+        """Return windows of a width in words."""
+
+    def mosaic(self, distribution: FloatArray, most: int) -> Mosaic:
+        """Return single values, or blocks of them where there are more than so many."""
+
+    def join(self, places: Indices) -> Window:
+        """Return the window of the values with these numbers, which were grown together."""
+
+    def label(self, places: Indices) -> str:
+        """Return the same in few letters."""
+
+
+def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
+    """Return the windows over an alphabet.
+
+    >>> [one.question for one in windows_over(Integers(0, 3), "age").of(2)]
+    ['age in 0..1', 'age in 1..2', 'age in 2..3']
+    """
+    word = name if name is not None and name.isidentifier() else "value"
+    if isinstance(alphabet, Integers) or (isinstance(alphabet, Selection) and isinstance(alphabet.whole, Integers)):
+        return _LineWindows(alphabet, word)
+    return _CellWindows(alphabet) if isinstance(alphabet, Grid) else _SingleValues(alphabet, word)
+
+
+MOST_WEIGHTS = 4_000_000
+"""Weights of all windows of a width together: 32 MB. Past 2,000 values windows begin at every so manieth value."""
+
+
+def _some(starts: list[Start], values: int) -> list[Start]:
+    """Return every so manieth start, and the last one, so that their weights fit into memory."""
+    step = -(-len(starts) * values // MOST_WEIGHTS)
+    return starts if step <= 1 else list(dict.fromkeys([*starts[::step], starts[-1]]))
+
+
+class _LineWindows:
+    """Values in a row."""
+
+    is_line = True
+
+    def __init__(self, alphabet: Integers | Selection, name: str) -> None:
+        self.alphabet, self.name = alphabet, name
+        self.places = alphabet.coordinates[:, 0].astype(np.int64)
+        self.low, self.high = int(self.places.min()), int(self.places.max())
+        self.longest = max(1, (self.high - self.low + 1) // 2)
+
+    def of(self, width: int) -> list[Window]:
+        starts = self.places[self.places + width - 1 <= self.high].tolist()
+        return [self._between(start, start + width - 1) for start in _some(starts, self.places.size)]
+
+    def broad(self) -> list[list[Window]]:
+        ends = np.linspace(self.low, self.high + 1, TENTHS + 1).astype(np.int64).tolist()
+        pairs = [(low, high - 1) for low, high in pairwise(ends) if high > low + 1]
+        tails = [Window(f"{self.name} >= {low}", (self.places >= low).astype(np.float64)) for low in ends[1:-1]]
+        return [
+            [one for one in kind if one.weights.any()] for kind in ([self._between(*pair) for pair in pairs], tails)
+        ]
+
+    def describe(self, width: int) -> str:
+        whole = self.alphabet.whole if isinstance(self.alphabet, Selection) else self.alphabet
+        unit, spacing = (whole.unit, whole.spacing) if isinstance(whole, Integers) else ("", 1.0)
+        if width == 1:
+            return f"single {plural(unit) if unit and spacing == 1 else 'values'}"
+        if spacing == 1 and unit:
+            return f"windows of {width:,} {plural(unit)}"
+        return f"windows of {width:,} values" + (f" ({with_unit(width * spacing, unit)})" if unit else "")
+
+    def mosaic(self, distribution: FloatArray, most: int) -> Mosaic:
+        order, step = np.argsort(self.places, kind="stable"), -(-distribution.size // most)
+        columns = np.empty(order.size, dtype=np.int64)
+        columns[order] = np.arange(order.size) // step
+        return Mosaic(np.zeros_like(columns), columns)
+
+    def join(self, places: Indices) -> Window:
+        return self._between(int(self.places[places].min()), int(self.places[places].max()))
+
+    def label(self, places: Indices) -> str:
+        low, high = int(self.places[places].min()), int(self.places[places].max())
+        return f"{low}" if low == high else f"{low}\N{EN DASH}{high}" if low >= 0 else f"{low} to {high}"
+
+    def _between(self, low: int, high: int) -> Window:
+        weights = ((self.places >= low) & (self.places <= high)).astype(np.float64)
+        return Window(f"{self.name} == {low}" if low == high else f"{self.name} in {low}..{high}", weights)
+
+
+class _CellWindows:
+    """Squares of cells, on a narrow grid as high, or as wide, as that is; and districts, which may have any shape."""
+
+    is_line = False
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid, self.longest = grid, max(1, max(grid.shape) // 2)
+        self.rows, self.columns = grid.coordinates.astype(np.int64).T
+        self.ends = (grid.first_row, grid.first_column, grid.first_row + grid.rows, grid.first_column + grid.columns)
+
+    def of(self, width: int) -> list[Window]:
+        height, breadth = min(width, self.grid.rows), min(width, self.grid.columns)
+        top, left, bottom, right = self.ends
+        tops, lefts = range(top, bottom - height + 1), range(left, right - breadth + 1)
+        corners = _some([(row, column) for row in tops for column in lefts], self.grid.size)
+        found = [self._box(row, column, row + height - 1, column + breadth - 1) for row, column in corners]
+        return [one for one in found if one.weights.any()]
+
+    def broad(self) -> list[list[Window]]:
+        top, left, bottom, right = self.ends
+        tails = [Window(f"row >= {row}", (self.rows >= row).astype(np.float64)) for row in _quarters(top, bottom)]
+        tails += [
+            Window(f"column >= {one}", (self.columns >= one).astype(np.float64)) for one in _quarters(left, right)
+        ]
+        blocks = self.of(max(1, round(max(self.grid.shape) / 4)))
+        return [blocks, [one for one in tails if 0 < one.size < self.grid.size]]
+
+    def describe(self, width: int) -> str:
+        height, breadth = min(width, self.grid.rows), min(width, self.grid.columns)
+        if width == 1:
+            return "single cells"
+        size = f" ({with_unit(width * self.grid.spacing, self.grid.unit)} a side)" if self.grid.unit else ""
+        return f"{'squares' if height == breadth else 'strips'} of {height:,} x {breadth:,} cells{size}"
+
+    def mosaic(self, distribution: FloatArray, most: int) -> Mosaic:  # noqa: ARG002 (one contract)
+        side = 1
+        while -(-self.grid.rows // side) * -(-self.grid.columns // side) > most:
+            side += 1
+        return Mosaic((self.rows - self.ends[0]) // side, (self.columns - self.ends[1]) // side)
+
+    def join(self, places: Indices) -> Window:
+        rows, columns = self.rows[places], self.columns[places]
+        box = self._box(int(rows.min()), int(columns.min()), int(rows.max()), int(columns.max()))
+        if box.size == places.size:
+            return box
+        weights = np.zeros(self.grid.size)
+        weights[places] = 1.0
+        return Window(self._name(places), weights, is_text=False)
+
+    def label(self, places: Indices) -> str:
+        if places.size == 1:
+            return label_value((int(self.rows[places[0]]), int(self.columns[places[0]])))
+        return self._name(places)
+
+    def _name(self, places: Indices) -> str:
+        """Return the size of a district and the cell of it that is nearest to its middle."""
+        rows, columns = self.rows[places], self.columns[places]
+        nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
+        return f"{counted(places.size, 'cell')} around ({int(rows[nearest])}, {int(columns[nearest])})"
+
+    def _box(self, top: int, left: int, bottom: int, right: int) -> Window:
+        inside = (self.rows >= top) & (self.rows <= bottom) & (self.columns >= left) & (self.columns <= right)
+        single = (top, left) == (bottom, right)
+        question = f"cell == ({top}, {left})" if single else f"cell in ({top}, {left})..({bottom}, {right})"
+        return Window(question, inside.astype(np.float64))
+
+
+class _SingleValues:
+    """Values one by one, where they have no order."""
+
+    is_line = False
+    longest = 1
+
+    def __init__(self, alphabet: Alphabet, name: str) -> None:
+        self.alphabet, self.name = alphabet, name
+
+    def of(self, width: int) -> list[Window]:  # noqa: ARG002 (one contract)
+        every = np.arange(self.alphabet.size)
+        return [self.join(every[place : place + 1]) for place in _some(every.tolist(), every.size)]
+
+    def broad(self) -> list[list[Window]]:
+        return []
+
+    def describe(self, width: int) -> str:  # noqa: ARG002 (one contract)
+        return "single values"
+
+    def mosaic(self, distribution: FloatArray, most: int) -> Mosaic:  # noqa: ARG002 (one contract)
+        every = np.arange(distribution.size)
+        order = every if every.size <= MOST_SINGLE else np.argsort(-distribution, kind="stable")[: MOST_SINGLE - 1]
+        rest = np.setdiff1d(every, order)
+        return Mosaic(
+            pieces=(*(order[place : place + 1] for place in range(order.size)), *([rest] if rest.size else []))
+        )
+
+    def join(self, places: Indices) -> Window:
+        weights = np.zeros(self.alphabet.size)
+        weights[places] = 1.0
+        name = self.label(places)
+        return Window(f"{self.name} == {name}" if places.size == 1 else name, weights, is_text=False)
+
+    def label(self, places: Indices) -> str:
+        if places.size > 1:
+            return f"{counted(places.size, 'other')} together"
+        return label_value(self.alphabet.decode(places).tolist()[0])
+
+
+def _quarters(low: int, high: int) -> list[int]:
+    return sorted({low + round((high - low) * part / 4) for part in (1, 2, 3)} - {low})
