@@ -439,6 +439,7 @@ def test_a_pool_takes_a_shape() -> None:
 PAST = FALLING / FALLING.sum()
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_in_the_shape_and_tells_what_it_is_worth() -> None:
     settings = {"people": 2000, "query": "x >= 20", "mechanisms": (), "repeats": 4, "cache": False}
     plain, shaped = (

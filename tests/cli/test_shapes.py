@@ -14,8 +14,8 @@ from confide.cli.main import app
 from confide.cli.usage import ExitCode
 from confide.pages import estimate_page
 
-FALLING = np.linspace(1.0, 0.05, 20) ** 2
-MECHANISM = cf.TruncatedGeometric(cf.Integers(0, 19), epsilon=0.3)
+FALLING = np.linspace(1.0, 0.05, 10) ** 2
+MECHANISM = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.6)
 COUNTS = MECHANISM.simulate_counts(np.random.default_rng(1).multinomial(5000, FALLING / FALLING.sum()), rng=1)
 
 TEXT = """
@@ -24,10 +24,10 @@ name = "age"
 [alphabet]
 kind = "integers"
 low = 0
-high = 19
+high = 9
 [mechanism]
 kind = "truncated-geometric"
-epsilon = 0.3
+epsilon = 0.6
 """
 
 
@@ -35,7 +35,7 @@ epsilon = 0.3
 def folder(tmp_path: Path) -> Path:
     rows = [f"{report},{count:g}" for report, count in zip(COUNTS.reports, COUNTS.counts, strict=True)]
     (tmp_path / "reports.csv").write_text("\n".join(["report,count", *rows]), encoding="utf-8")
-    (tmp_path / "declared.toml").write_text(TEXT.format(shape='shape = "falling from 5"'), encoding="utf-8")
+    (tmp_path / "declared.toml").write_text(TEXT.format(shape='shape = "falling from 3"'), encoding="utf-8")
     (tmp_path / "bare.toml").write_text(TEXT.format(shape=""), encoding="utf-8")
     return tmp_path
 
@@ -48,19 +48,19 @@ def run(folder: Path, survey: str, *options: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 def test_a_declared_shape_is_used_and_named(folder: Path) -> None:
-    code, words = run(folder, "declared.toml", "--query", "age >= 15")
+    code, words = run(folder, "declared.toml", "--query", "age >= 7")
     assert code == 0
-    assert "Shape falling from 5; declared in the survey" in words
+    assert "Shape falling from 3; declared in the survey" in words
     assert "Its fit" in words
     assert "above this one, among those of the shape" in words
-    assert "if the shares fall from 5 on, as the survey declared" in words
+    assert "if the shares fall from 3 on, as the survey declared" in words
 
 
 @pytest.mark.slow
 def test_a_shape_of_an_option_is_chosen_afterwards_unless_it_is_the_declared_one(folder: Path) -> None:
-    assert "chosen afterwards, for no survey declares it" in run(folder, "bare.toml", "--shape", "falling from 5")[1]
-    assert "declared in the survey" in run(folder, "declared.toml", "--shape", "Falling from 5")[1]
-    assert "declares falling from 5, which was left out" in run(folder, "declared.toml", "--shape", "none")[1]
+    assert "chosen afterwards, for no survey declares it" in run(folder, "bare.toml", "--shape", "falling from 3")[1]
+    assert "declared in the survey" in run(folder, "declared.toml", "--shape", "Falling from 3")[1]
+    assert "declares falling from 3, which was left out" in run(folder, "declared.toml", "--shape", "none")[1]
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_json_has_the_shape_and_its_fit(folder: Path) -> None:
     path = folder / "estimate.json"
     run(folder, "declared.toml", "-o", str(path))
     record = json.loads(path.read_text(encoding="utf-8"))["shape"]
-    assert record["words"] == ["falling from 5"]
+    assert record["words"] == ["falling from 3"]
     assert record["is_declared"]
     assert record["fit"]["verdict"] in ("fits", "cannot be tested here")
     run(folder, "bare.toml", "-o", str(path))
@@ -84,14 +84,14 @@ def test_json_has_the_shape_and_its_fit(folder: Path) -> None:
 
 
 def test_a_shape_that_is_none_is_refused(folder: Path) -> None:
-    code, words = run(folder, "bare.toml", "--shape", "fallen from 5")
+    code, words = run(folder, "bare.toml", "--shape", "fallen from 3")
     assert code != 0
     assert "no shape that is known here" in words
 
 
 @pytest.mark.slow
 def test_a_page_says_what_is_taken_for_granted_and_where_that_is_in_doubt() -> None:
-    survey = cf.Survey(MECHANISM, "age", "Ages", shape=cf.Shape.of("falling from 5"))
+    survey = cf.Survey(MECHANISM, "age", "Ages", shape=cf.Shape.of("falling from 3"))
     page = estimate_page(survey, COUNTS, [cf.assess(COUNTS, MECHANISM, cf.MLE(), shape=survey.shape)])
     assert "What is taken for granted" in page
     assert "as the survey declared before any report was seen" in page
