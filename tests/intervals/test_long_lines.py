@@ -17,9 +17,10 @@ from confide import (
     estimate,
 )
 from confide.channels import Dense, Rescaled, TwoSidedExponential
+from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.intervals import bases
-from confide.intervals.region import Region
+from confide.intervals.region import Region, Search, finish
 
 LINES = [
     TruncatedGeometric(Integers(0, 19), 0.4),
@@ -70,3 +71,15 @@ def test_there_are_fewer_replicates_where_there_are_many_values(monkeypatch: pyt
     assert Likelihood().drawn(answer._inference) == 20
     monkeypatch.setattr(bases, "ENOUGH_VALUES", 20)
     assert Likelihood(50).drawn(answer._inference) == 8
+
+
+def test_a_quantile_is_looked_for_outwards_from_the_estimates() -> None:
+    inference = estimate(LINES[0].simulate_counts([50] * 20, rng=1), LINES[0], MLE())._inference
+    for first in range(20):
+        for low, near in ((0, 0), (0, 9), (0, 19), (4, 4), (4, 17)):
+
+            def is_so(weights: FloatArray, first: int = first) -> Search[bool]:
+                return bool(weights.sum() > first)
+                yield
+
+            assert finish(inference._first(is_so, low, near)) == max(low, first)

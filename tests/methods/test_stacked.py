@@ -36,21 +36,21 @@ def test_a_smooth_truth_keeps_the_smooth_candidate() -> None:
     for seed in range(3):
         answer = cf.estimate(mechanism.simulate_counts(ages.histogram, rng=seed), mechanism)
         assert share_of(answer, "smooth") > 0.8
-        assert "smooth has a head start of 20 nats" in answer.explanation
+        assert "smooth has a head start of 8 nats" in answer.explanation
 
 
 @pytest.mark.slow
-def test_a_truth_of_few_values_goes_to_another_candidate_and_comes_closer() -> None:
-    """Three lone values: smooth smears them, and the held-out reports show it."""
+def test_a_truth_of_few_values_is_told_by_spikes_as_well_as_by_the_maximum() -> None:
+    """Three lone values, which a prior on differences alone would smear."""
     alphabet = cf.Integers(0, 99)
     mechanism = cf.TruncatedGeometric(alphabet, 0.5)
     histogram = np.zeros(100, dtype=int)
     histogram[[20, 23, 70]] = [100_000, 200_000, 100_000]
     truth = histogram / histogram.sum()
     counts = mechanism.simulate_counts(histogram, rng=1)
-    answer, smooth = (cf.estimate(counts, mechanism, method) for method in (cf.Stacked(), cf.Smooth()))
-    assert share_of(answer, "MLE") > 0.5
-    assert cf.emd(answer.distribution, truth, alphabet) < 0.9 * cf.emd(smooth.distribution, truth, alphabet)
+    answer, highest = (cf.estimate(counts, mechanism, method) for method in (cf.Stacked(), cf.MLE()))
+    assert (answer.distribution[[20, 23, 70]] > 0.2).all()
+    assert cf.emd(answer.distribution, truth, alphabet) < 1.05 * cf.emd(highest.distribution, truth, alphabet)
 
 
 def test_on_categories_nothing_is_taken_for_smooth() -> None:
@@ -90,7 +90,7 @@ def test_counts_that_cannot_be_split_leave_one_method_and_it_says_so() -> None:
     assert "smooth alone" in halves.explanation
     assert "not whole" in halves.explanation
     assert "too few" in few.explanation
-    assert {choice.name: choice.share for choice in few.choices} == {"smooth": 1.0, "held-out IBU": 0.0, "MLE": 0.0}
+    assert {choice.name: choice.share for choice in few.choices} == {"smooth": 1.0, "MLE": 0.0}
     many = cf.RandomizedResponse(cf.Categories(list(range(2001))), 6.0)
     assert "MLE alone" in (left := cf.estimate(cf.tally([1, 2], [2, 1]), many).explanation)
     assert "shrunk was not tried" in left

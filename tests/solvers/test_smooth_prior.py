@@ -12,7 +12,8 @@ from confide import Integers, TruncatedGeometric
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
 from confide.solvers import smooth_prior
-from confide.solvers.smooth_prior import Knots, PriorFit, Problem, follow_path, refit, roughness, stay_uniform
+from confide.solvers.smooth_knots import Knots, roughness
+from confide.solvers.smooth_prior import Penalty, PriorFit, Problem, follow_path, refit, stay_uniform
 
 
 def ignore(outputs: FloatArray) -> None:
@@ -104,5 +105,5 @@ def test_the_uniform_distribution_has_the_evidence_of_an_infinite_weight() -> No
     flat = stay_uniform(one)
     size = one.knots.size
     penalty = roughness(Layout((size,)), size, 1)
-    family = smooth_prior._Family(one, 1, penalty, np.maximum(np.linalg.eigvalsh(penalty), 0.0), ignore)
+    family = smooth_prior.Family(one, 1, Penalty(penalty, np.maximum(np.linalg.eigvalsh(penalty), 0.0), 1), ignore)
     assert family.fit(1e8, one.start).log_evidence == pytest.approx(flat.log_evidence, abs=1e-2)

@@ -188,7 +188,7 @@ class Likelihood(Basis):
             low = yield from self._lowest(inference, weights, level, 0.0, share)
             return low >= share
 
-        return (yield from inference.seek_quantiles(can_be_high, cannot_be_low))
+        return (yield from inference.seek_quantiles(can_be_high, cannot_be_low, share))
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:  # noqa: ARG002
         """See :meth:`Basis.spreads`: the spread of the answers of the best explanation over its replicates."""

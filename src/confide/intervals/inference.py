@@ -59,6 +59,9 @@ Side = Callable[[FloatArray], float]
 Asks = Callable[[FloatArray], Search[bool]]
 """Takes a query to a search for whether its share can be high enough, or must be."""
 
+FAR = 256
+"""Part of all values that the first stride of a search for a quantile goes."""
+
 NEARLY_FREE = 3.0
 """Multiple of the error of a gain within which a value may be part of some best explanation."""
 
@@ -285,26 +288,34 @@ class Inference:
             return lowest(weights) >= share
             yield
 
-        return finish(self.seek_quantiles(can_be_high, cannot_be_low))
+        return finish(self.seek_quantiles(can_be_high, cannot_be_low, share))
 
-    def seek_quantiles(self, can_be_high: Asks, cannot_be_low: Asks) -> Search[tuple[float, float]]:
+    def seek_quantiles(self, can_be_high: Asks, cannot_be_low: Asks, share: float) -> Search[tuple[float, float]]:
         """Return the lowest and the highest value that a quantile can be.
 
         It can be as low as the first value at which the share can be high enough, and must be no higher than the first
-        at which it cannot be too low. Both grow along the line, so halving finds them.
+        at which it cannot be too low. Both grow along the line, so halving finds them; outwards from the estimate's,
+        for on a long line each question takes a second.
         """
         values = np.sort(self.numbers)
-        low = yield from self._first(can_be_high, 0)
-        high = yield from self._first(cannot_be_low, low)
+        near = int(np.searchsorted(values, self.quantile_of(self.spread(self.distribution), share)))
+        low = yield from self._first(can_be_high, 0, near)
+        high = yield from self._first(cannot_be_low, low, max(low, near))
         return float(values[low]), float(values[high])
 
-    def _first(self, is_so: Asks, low: int) -> Search[int]:
-        """Return the first value, by its place, up to which something is so that stays so; the last if nowhere."""
-        high = self.numbers.size - 1
+    def _first(self, is_so: Asks, low: int, near: int) -> Search[int]:
+        """Return the first place, from `low` on, up to which something is so that stays so; the last if nowhere."""
+        high, middle, step = self.numbers.size - 1, near, max(1, self.numbers.size // FAR)
+        is_met = is_missed = False
         while low < high:
-            middle = (low + high) // 2
-            answer = yield from is_so(self._below(middle))
-            low, high = (low, middle) if answer else (middle + 1, high)
+            middle = min(max(middle, low), high - 1)
+            if (yield from is_so(self._below(middle))):
+                high, is_met = middle, True
+            else:
+                low, is_missed = middle + 1, True
+            # Strides that double until both sides are known, and halves from there.
+            middle = (low + high) // 2 if is_met and is_missed else high - step if is_met else low + step
+            step *= 2
         return low
 
     def _below(self, place: int) -> FloatArray:

@@ -50,6 +50,9 @@ slope on a plane be guessed from single cells, and chance has many of them to ch
 UNTHINKABLE = 1e-3
 """A prior with less of the average over all replicates together is not tried for each of them."""
 
+FEW_SPIKED = 0.05
+"""Share of fits with spikes up to which replicates are moved from their mean: bands were too narrow by a third."""
+
 BLOCK = 8_000_000
 """Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
 
@@ -62,13 +65,14 @@ class Smooth(Method):
     third order on a line, of the second on a plane. For each weight of the prior, from strong to weak, the likeliest
     distribution is found by Newton's method; the answer is their average, weighted by the probability of the reports
     under each prior (Laplace's approximation). The uniform distribution is one of them. Where neighbours mean nothing,
-    as on categories, every probability is drawn towards the uniform one instead. Last come a few steps of EM: from the
-    population that the prior describes to the people who reported, whose shares scatter around it.
+    as on categories, every probability is drawn towards the uniform one instead. Up to 500 values, fits with spikes at
+    a few single values stand beside the smooth ones, as far as the reports ask for them. Last come a few steps of EM:
+    from the population that the prior describes to the people who reported, whose shares scatter around it.
 
-    It does well where the truth is smooth on the scale of the noise, or nearly so, and needs no setting. A truth of a
-    few isolated values is better served by :class:`MLE`; :class:`Stacked` finds out which is which. The problem is not
-    concave, so there is no proof that a mode is the highest; the certificate says, as always, how far the likelihood
-    is below its maximum, which is on purpose.
+    It does well where the truth is smooth on the scale of the noise but for a few heaps, and needs no setting. A truth
+    of isolated values may be better served by :class:`MLE`; :class:`Stacked` finds out which is which. The problem is
+    not concave, so there is no proof that a mode is the highest; the certificate says, as always, how far the
+    likelihood is below its maximum, which is on purpose.
 
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
@@ -123,6 +127,9 @@ class Smooth(Method):
             return super().solve_many(evidence, counts, progress=progress)
         mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
         problem, fits = fit_all(mean, lambda _outputs: None)
+        spiked = sum(share for share, fit in zip(believe(mean, fits), fits, strict=True) if fit.spikes is not None)
+        if spiked > FEW_SPIKED:  # each replicate finds spikes of its own, at other places: their spread is in the band
+            return super().solve_many(evidence, counts, progress=progress)
         rows = max(1, BLOCK // max(evidence.channel.shape))
         blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
         populations = np.concatenate([_move(problem, fits, block) for block in blocks])
@@ -160,12 +167,13 @@ def why_not_smooth(evidence: Evidence) -> str:
 def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple[Problem, list[PriorFit]]:
     """Return the fits along all paths, after the uniform distribution."""
     from confide.solvers import smooth_prior
+    from confide.solvers.smooth_spikes import add_spikes
 
     problem = smooth_prior.Problem.of(evidence, layout_of(evidence))
     fits = [smooth_prior.stay_uniform(problem)]
     for order in _orders(layout_of(evidence)):
         fits += smooth_prior.follow_path(problem, order, progress)
-    return problem, fits
+    return problem, fits + add_spikes(problem, fits, progress)
 
 
 def believe(evidence: Evidence, fits: Sequence[PriorFit]) -> FloatArray:

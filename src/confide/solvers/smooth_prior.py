@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
 
+from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.checks import read_only
 from confide.evidence import Evidence
+from confide.solvers.smooth_knots import Knots, roughness
+from confide.solvers.smooth_systems import BandedSystem, DenseSystem, System, as_band
 
 Progress = Callable[[FloatArray], None]
 """Called after each step with the outputs y = theta M reached."""
@@ -63,16 +66,30 @@ LONGEST_STEP = 3.0
 
 SHORTEST_STEP = 1e-6
 
-STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
-"""Differences of the first, second and third order."""
-
-TWIST = (1.0, -1.0, -1.0, 1.0)
-"""The mixed second difference over the four corners of a square."""
+LOOSE = 1e-3
+"""Precision that holds the logarithm of a spike's share."""
 
 KEPT_PENALTIES = 8
 """Penalties that are kept, each with its eigenvalues: 2 MB for as many knots as there are at most."""
 
-_PENALTIES: dict[object, tuple[FloatArray, FloatArray]] = {}
+_PENALTIES: dict[object, Penalty] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """P, its eigenvalues, and by how many places a value and another that it has to do with are apart at most."""
+
+    matrix: FloatArray
+    spectrum: FloatArray
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """Q = alpha P + r I, and how wide its band is."""
+
+    matrix: FloatArray
+    width: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +102,8 @@ class PriorFit:
         The order of the differences, 0 for none, and alpha; infinite for the uniform distribution itself.
     log_evidence
         The log-probability of the reports under this prior.
+    spikes
+        Shares of single values beside the smooth part, which is exp(f); see :mod:`confide.solvers.smooth_spikes`.
     """
 
     order: int
@@ -92,15 +111,17 @@ class PriorFit:
     log_evidence: float
     heights: FloatArray
     theta: FloatArray
+    spikes: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The reports, and the rows of the channel over the outputs that were reported."""
+    """The reports, the rows of the channel over the outputs that were reported, and the shares of spikes, if any."""
 
     evidence: Evidence
     knots: Knots
     matrix: FloatArray | None
+    spikes: FloatArray | None = None
 
     @classmethod
     def of(cls, evidence: Evidence, layout: Layout | None) -> Problem:
@@ -123,7 +144,7 @@ class Problem:
 
     def push(self, theta: FloatArray) -> FloatArray:
         """Return y over the outputs that were reported."""
-        if self.matrix is not None:
+        if self.matrix is not None and not self.is_response:
             pushed: FloatArray = theta @ self.matrix
             return pushed
         outputs: FloatArray = self.evidence.channel.push(theta)[..., self.evidence.seen]
@@ -131,12 +152,31 @@ class Problem:
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """Return M r for weights on the outputs that were reported, one row a vector of weights."""
-        if self.matrix is not None:
+        if self.matrix is not None and not self.is_response:
             pulled: FloatArray = weights @ self.matrix.T
             return pulled
         full = np.zeros((*weights.shape[:-1], self.evidence.channel.shape[1]))
         full[..., self.evidence.seen] = weights
         return self.evidence.channel.pull(full)
+
+    def explain(self, theta: FloatArray) -> FloatArray:
+        """Return y for a smooth part and the spikes beside it."""
+        return self.push(theta) if self.spikes is None else self.push(theta) + self._spiked
+
+    @cached_property
+    def _spiked(self) -> FloatArray | float:
+        return 0.0 if self.spikes is None else self.push(self.spikes)
+
+    @cached_property
+    def spiked_share(self) -> float:
+        """The share of all spikes together."""
+        return 0.0 if self.spikes is None else float(self.spikes.sum())
+
+    def whole(self, smooth: FloatArray) -> FloatArray:
+        """Return smooth parts, one or one a row, with the spikes, as distributions."""
+        both = smooth if self.spikes is None else smooth + self.spikes
+        normalised: FloatArray = both / both.sum(axis=-1, keepdims=True)
+        return normalised
 
     def rows(self, theta: FloatArray) -> FloatArray:
         """Return how y changes with the height of each knot, one row a knot."""
@@ -146,6 +186,34 @@ class Problem:
         step = max(1, CHUNK // self.evidence.channel.shape[1])
         parts = [self.push(weights[begin : begin + step] * theta) for begin in range(0, self.knots.size, step)]
         return np.concatenate(parts)
+
+    @property
+    def is_response(self) -> bool:
+        """Whether the channel is that of randomized response, whose products and curvature are closed forms."""
+        return self.knots.weights is None and self.evidence.channel.keep_and_other is not None
+
+    def system(
+        self,
+        theta: FloatArray,
+        outputs: FloatArray,
+        prior: Precision,
+        share: float = 1.0,
+        more: FloatArray | None = None,
+    ) -> System:
+        """Return the curvature of the posterior, with a share of the reports, and with more on its diagonal."""
+        alike = self.evidence.channel.keep_and_other
+        if alike is None or not self.is_response or 3 * prior.width > self.knots.size:
+            matrix = share * self.curvature(theta, outputs) + prior.matrix
+            if more is not None:
+                matrix.flat[:: self.knots.size + 1] += more
+            return DenseSystem(matrix)
+        lift, other = alike[0] - alike[1], alike[1]
+        weights = np.zeros(self.knots.size)
+        weights[self.evidence.seen] = share * self.evidence.counts[self.evidence.seen] / outputs**2
+        band = as_band(prior.matrix, prior.width)
+        band[0] += lift**2 * theta**2 * weights + (0.0 if more is None else more)
+        middle = np.array([[0.0, lift * other], [lift * other, other**2 * float(weights.sum())]])
+        return BandedSystem(band, np.column_stack([theta * weights, theta]), middle)
 
     def curvature(self, theta: FloatArray, outputs: FloatArray) -> FloatArray:
         """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half alone."""
@@ -159,7 +227,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
-    family = _Family(problem, order, *_penalty(problem, order), progress)
+    family = Family.of(problem, order, progress)
     weight, step = _first_weight(problem.knots.layout, order)
     fits: list[PriorFit] = []
     while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
@@ -176,23 +244,27 @@ def _is_hopeless(fits: list[PriorFit]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Family:
+class Family:
     """All priors of one order, and the eigenvalues of its roughness, which give log det Q for every weight."""
 
     problem: Problem
     order: int
-    penalty: FloatArray
-    spectrum: FloatArray
+    penalty: Penalty
     progress: Progress
+
+    @classmethod
+    def of(cls, problem: Problem, order: int, progress: Progress) -> Family:
+        """Return the priors of an order."""
+        return cls(problem, order, penalty_of(problem, order), progress)
 
     def fit(self, weight: float, heights: FloatArray) -> PriorFit:
         """Climb from these heights to the mode for one weight, and measure its evidence."""
         problem = self.problem
-        precision = _precision(problem, self.penalty, weight)
-        heights, theta, outputs, height = _climb(problem, precision, heights, self.progress)
-        volume = _log_determinant(problem.curvature(theta, outputs) + precision)
-        log_evidence = height + (float(np.log(weight * self.spectrum + problem.anchor).sum()) - volume) / 2
-        return PriorFit(self.order, weight, log_evidence, heights, theta / theta.sum())
+        prior = _precision(problem, self.penalty, weight)
+        heights, theta, outputs, height = climb(problem, prior, heights, self.progress)
+        volume = problem.system(theta, outputs, prior).log_determinant
+        log_evidence = height + (float(np.log(weight * self.penalty.spectrum + problem.anchor).sum()) - volume) / 2
+        return PriorFit(self.order, weight, log_evidence, heights, problem.whole(theta), problem.spikes)
 
 
 def stay_uniform(problem: Problem) -> PriorFit:
@@ -214,17 +286,50 @@ def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> 
     """
     if math.isinf(fit.weight):
         return np.tile(fit.theta, (shares.shape[0], 1))
-    precision = prior_precision(problem, fit.order, fit.weight)
-    theta = np.exp(problem.knots.spread(fit.heights))
+    free = free_spikes(problem, fit)
+    problem, prior, heights = free.problem, free.prior, free.heights
+    theta = np.exp(problem.knots.spread(heights))
     outputs = problem.push(theta)
     gain = problem.pull(shares[:, problem.evidence.seen] / outputs)
-    pull = precision @ (fit.heights - problem.start)
+    pull = prior.matrix @ (heights - problem.start)
     slopes = np.array([problem.knots.gather(total * theta * (row - 1)) - pull for row in gain])
-    curvature = problem.curvature(theta, outputs) * (total / problem.evidence.total) + precision
-    steps = np.clip(_solve(curvature, slopes.T).T, -LONGEST_STEP, LONGEST_STEP)
-    moved = np.exp(problem.knots.spread(fit.heights + steps))
-    shares_moved: FloatArray = moved / moved.sum(axis=1, keepdims=True)
-    return shares_moved
+    system = problem.system(theta, outputs, prior, total / problem.evidence.total)
+    steps = np.clip(system.solve(slopes.T).T, -LONGEST_STEP, LONGEST_STEP)
+    return free.whole(np.exp(problem.knots.spread(heights + steps)))
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSpikes:
+    """A fit whose spikes have heights of their own after those of the knots, so that all can be moved together."""
+
+    problem: Problem
+    prior: Precision
+    heights: FloatArray
+    places: Indices
+
+    def whole(self, moved: FloatArray) -> FloatArray:
+        """Return smooth parts with their spikes behind them, one a row, as distributions."""
+        size = moved.shape[1] - self.places.size
+        both = moved[:, :size].copy()
+        both[:, self.places] += moved[:, size:]
+        normalised: FloatArray = both / both.sum(axis=1, keepdims=True)
+        return normalised
+
+
+def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
+    """Return a fit's problem with its spikes as further values, which only the reports hold."""
+    prior = prior_precision(problem, fit.order, fit.weight)
+    if fit.spikes is None or problem.matrix is None:
+        return FreeSpikes(problem, prior, fit.heights, np.zeros(0, dtype=np.int64))
+    places, size = np.flatnonzero(fit.spikes), problem.knots.size
+    rows = problem.evidence.channel.dense()
+    evidence = replace(problem.evidence, channel=Dense(np.vstack([rows, rows[places]])))
+    precision = np.eye(size + places.size) * LOOSE
+    precision[:size, :size] = prior.matrix
+    knots = Knots(Layout((size + places.size,)), size + places.size, None)
+    freed = Problem(evidence, knots, np.vstack([problem.matrix, problem.matrix[places]]))
+    heights = np.append(fit.heights, np.log(fit.spikes[places]))
+    return FreeSpikes(freed, Precision(precision, size + places.size), heights, places)
 
 
 def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
@@ -239,203 +344,69 @@ def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
     return min(float(side) ** (2 * order) / size, STEEPEST_WEIGHT), 10.0 ** (order / 2)
 
 
-def prior_precision(problem: Problem, order: int, weight: float) -> FloatArray:
-    """Return Q = alpha P + r I."""
-    return _precision(problem, _penalty(problem, order)[0], weight)
+def prior_precision(problem: Problem, order: int, weight: float) -> Precision:
+    """Return Q for an order and a weight."""
+    return _precision(problem, penalty_of(problem, order), weight)
 
 
-def _penalty(problem: Problem, order: int) -> tuple[FloatArray, FloatArray]:
-    """Return P and its eigenvalues: the same for all groups and replicates over one alphabet, so they are kept."""
+def penalty_of(problem: Problem, order: int) -> Penalty:
+    """Return P: the same for all groups and replicates over one alphabet, so they are kept."""
     layout, size = problem.knots.layout, problem.knots.size
     key = (order, size, layout.shape, None if layout.places is None else layout.places.tobytes())
     if key not in _PENALTIES:
         while len(_PENALTIES) >= KEPT_PENALTIES:
             _PENALTIES.pop(next(iter(_PENALTIES)))
         penalty = read_only(np.eye(size) if order == 0 else roughness(layout, size, order))
-        _PENALTIES[key] = penalty, read_only(np.maximum(np.linalg.eigvalsh(penalty), 0.0))
+        left, right = np.nonzero(penalty)
+        spectrum = read_only(np.maximum(np.linalg.eigvalsh(penalty), 0.0))
+        _PENALTIES[key] = Penalty(penalty, spectrum, int(np.abs(left - right).max(initial=0)))
     return _PENALTIES[key]
 
 
-def _precision(problem: Problem, penalty: FloatArray, weight: float) -> FloatArray:
-    precision: FloatArray = weight * penalty
+def _precision(problem: Problem, penalty: Penalty, weight: float) -> Precision:
+    precision: FloatArray = weight * penalty.matrix
     precision.flat[:: problem.knots.size + 1] += problem.anchor
-    return precision
+    return Precision(precision, penalty.width)
 
 
-def _climb(
-    problem: Problem, precision: FloatArray, heights: FloatArray, progress: Progress
+def climb(
+    problem: Problem, prior: Precision, heights: FloatArray, progress: Progress
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Climb by Newton's method to the mode; return its heights, theta, outputs and log-posterior."""
-    theta, outputs, height = _evaluate(problem, precision, heights)
+    theta, outputs, height = _evaluate(problem, prior, heights)
     shares = problem.evidence.frequencies[problem.evidence.seen]
     for _ in range(MOST_STEPS):
         gain = problem.pull(shares / outputs)
         pushed = problem.evidence.total * theta * (gain - 1)
-        slope = problem.knots.gather(pushed) - precision @ (heights - problem.start)
-        curvature = problem.curvature(theta, outputs) + precision
+        slope = problem.knots.gather(pushed) - prior.matrix @ (heights - problem.start)
         # The diagonal left out of the curvature, where it is positive: near the mode it vanishes, far off it slows.
-        curvature.flat[:: heights.size + 1] += problem.knots.gather(np.maximum(-pushed, 0.0))
-        step = _solve(curvature, slope)
+        missing = problem.knots.gather(np.maximum(-pushed, 0.0))
+        step = problem.system(theta, outputs, prior, more=missing).solve(slope)
         promise = float(slope @ step)
         if promise < ENOUGH:
             break
         length = min(1.0, LONGEST_STEP / float(np.abs(step).max()))
         while length > SHORTEST_STEP:
-            tried = _evaluate(problem, precision, heights + length * step)
+            tried = _evaluate(problem, prior, heights + length * step)
             if tried[2] >= height + 1e-4 * length * promise:
                 break
             length /= 2
         else:
             break
         heights, (theta, outputs, height) = heights + length * step, tried
-        progress(outputs / theta.sum())
+        progress(outputs / (theta.sum() + problem.spiked_share))
     return heights, theta, outputs, height
 
 
-def _evaluate(problem: Problem, precision: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _evaluate(problem: Problem, prior: Precision, heights: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     theta: FloatArray = np.exp(np.minimum(problem.knots.spread(heights), 50.0))
-    outputs = problem.push(theta)
+    outputs = problem.explain(theta)
     apart = heights - problem.start
-    return theta, outputs, _likelihood(problem, theta, outputs) - float(apart @ (precision @ apart)) / 2
+    return theta, outputs, _likelihood(problem, theta, outputs) - float(apart @ (prior.matrix @ apart)) / 2
 
 
 def _likelihood(problem: Problem, theta: FloatArray, outputs: FloatArray) -> float:
     if not (outputs > 0).all():
         return -math.inf
     shares = problem.evidence.frequencies[problem.evidence.seen]
-    return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()))
-
-
-def factorise(matrix: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a matrix whose lower half is given, and which rounding may have made singular."""
-    ridge = 0.0
-    for _ in range(12):
-        regular = matrix.copy()
-        regular.flat[:: matrix.shape[0] + 1] += ridge
-        factor, info = dpotrf(regular, lower=1, overwrite_a=1)
-        if info == 0:
-            break
-        ridge = max(100 * ridge, 1e-14 * float(matrix.diagonal().max()))
-    result: FloatArray = factor
-    return result
-
-
-def solve_by(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve for each column on the right, by a Cholesky factor."""
-    solution: FloatArray = dpotrs(factor, right, lower=1)[0]
-    return solution
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    return solve_by(factorise(matrix), right)
-
-
-def _log_determinant(matrix: FloatArray) -> float:
-    return 2 * float(np.log(factorise(matrix).diagonal()).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Knots:
-    """Some places of a box, evenly spaced along each axis; between them functions are straight.
-
-    Attributes
-    ----------
-    layout
-        How the knots lie; the layout of the values themselves where every value is a knot.
-    size
-        How many there are.
-    weights
-        One row a knot, one column a value: how much of the knot's height the value gets. None where every value is a
-        knot.
-    """
-
-    layout: Layout
-    size: int
-    weights: FloatArray | None
-
-    @classmethod
-    def over(cls, layout: Layout, size: int, most: int) -> Knots:
-        """Return every value as a knot, or at most so many knots where there are more values.
-
-        >>> Knots.over(Layout((7,)), 7, 4).weights
-        array([[1. , 0.5, 0. , 0. , 0. , 0. , 0. ],
-               [0. , 0.5, 1. , 0.5, 0. , 0. , 0. ],
-               [0. , 0. , 0. , 0.5, 1. , 0.5, 0. ],
-               [0. , 0. , 0. , 0. , 0. , 0.5, 1. ]])
-        """
-        if size <= most:
-            return cls(layout, size, None)
-        shape = _fewer(layout.shape, most)
-        weights: FloatArray = np.ones((1, 1))
-        for length, count in zip(layout.shape, shape, strict=True):
-            weights = np.kron(weights, _hats(length, count)).astype(np.float64)
-        places: slice | Indices = slice(None) if layout.places is None else layout.places
-        return cls(Layout(shape), math.prod(shape), weights[:, places])
-
-    def spread(self, heights: FloatArray) -> FloatArray:
-        """Return the heights of all values from those of the knots."""
-        return heights if self.weights is None else heights @ self.weights
-
-    def gather(self, slopes: FloatArray) -> FloatArray:
-        """Return how a sum over values changes with the height of each knot, from how it changes with each value's.
-
-        Both this and :meth:`spread` take one function, or several, one a row.
-        """
-        return slopes if self.weights is None else slopes @ self.weights.T
-
-
-def _fewer(shape: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Shrink all sides alike until at most so many places are left; a side keeps four places if it has them."""
-    shrink = (most / math.prod(shape)) ** (1 / len(shape))
-    return tuple(max(min(length, 4), int(length * shrink)) for length in shape)
-
-
-def _hats(length: int, count: int) -> FloatArray:
-    """Return for each of so many knots on a line how much of it each place gets."""
-    places = np.arange(length) * ((count - 1) / max(length - 1, 1))
-    hats: FloatArray = np.maximum(0.0, 1.0 - np.abs(places - np.arange(count)[:, None]))
-    return hats
-
-
-def roughness(layout: Layout, size: int, order: int) -> FloatArray:
-    """Return the matrix P for which f' P f is the sum of the squared differences of f, along every axis.
-
-    Differences of the second order on a plane include the mixed one, twice, so that no direction is preferred: the
-    thin plate. A difference that would reach over a hole, or past the rim, does not count.
-
-    >>> roughness(Layout((3,)), 3, 2)
-    array([[ 1., -2.,  1.],
-           [-2.,  4., -2.],
-           [ 1., -2.,  1.]])
-    """
-    box = _number_of_each_place(layout, size)
-    penalty = np.zeros((size, size))
-    for axis in range(box.ndim):
-        _add(penalty, _windows(box, axis, order + 1), STENCILS[order])
-    if box.ndim == 2 and order == 2:
-        corners = np.stack([box[:-1, :-1], box[:-1, 1:], box[1:, :-1], box[1:, 1:]], axis=-1)
-        _add(penalty, corners.reshape(-1, 4), tuple(math.sqrt(2) * weight for weight in TWIST))
-    return penalty
-
-
-def _number_of_each_place(layout: Layout, size: int) -> Indices:
-    """Return the box of the layout with the number of the value that stands at each place, -1 where none does."""
-    box = np.full(math.prod(layout.shape), -1, dtype=np.int64)
-    box[slice(None) if layout.places is None else layout.places] = np.arange(size)
-    return box.reshape(layout.shape)
-
-
-def _windows(box: Indices, axis: int, width: int) -> Indices:
-    """Return all runs of so many places along an axis, one a row."""
-    if box.shape[axis] < width:
-        return np.zeros((0, width), dtype=np.int64)
-    runs = np.lib.stride_tricks.sliding_window_view(box, width, axis=axis)
-    return runs.reshape(-1, width)
-
-
-def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> None:
-    """Add the square of one difference for each window that has no hole."""
-    whole = windows[(windows >= 0).all(axis=1)]
-    for left, one in enumerate(stencil):
-        for right, other in enumerate(stencil):
-            np.add.at(penalty, (whole[:, left], whole[:, right]), one * other)
+    return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()) - problem.spiked_share)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import FloatArray
-from confide.solvers.smooth_prior import LONGEST_STEP, PriorFit, Problem, factorise, prior_precision, solve_by
+from confide.solvers.smooth_prior import LONGEST_STEP, FreeSpikes, PriorFit, Problem, free_spikes
+from confide.solvers.smooth_systems import factorise, solve_by
 
 ENOUGH = 0.02
 """A step that promises fewer nats than this is not taken: less is not seen in how replicates spread."""
@@ -48,10 +49,11 @@ def refit_replicates(problem: Problem, fit: PriorFit, counts: FloatArray) -> tup
     if math.isinf(fit.weight):
         rise = (rows - mean) @ np.log(problem.push(fit.theta))
         return np.tile(fit.theta, (counts.shape[0], 1)), fit.log_evidence + rise
-    hill = _Hill.around(problem, fit)
-    modes, tops = _climb(hill, rows, fit.heights)
-    volume = fit.log_evidence - float(hill.stand(mean[None, :], fit.heights[None, :]).height[0])
-    return modes, tops + volume
+    free = free_spikes(problem, fit)
+    hill = _Hill.around(free)
+    modes, tops = _climb(hill, rows, free.heights)
+    volume = fit.log_evidence - float(hill.stand(mean[None, :], free.heights[None, :]).height[0])
+    return free.whole(modes), tops + volume
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +107,9 @@ class _Hill:
     factor: FloatArray
 
     @classmethod
-    def around(cls, problem: Problem, fit: PriorFit) -> _Hill:
-        precision = prior_precision(problem, fit.order, fit.weight)
-        theta = np.exp(problem.knots.spread(fit.heights))
+    def around(cls, free: FreeSpikes) -> _Hill:
+        problem, precision = free.problem, free.prior.matrix
+        theta = np.exp(problem.knots.spread(free.heights))
         return cls(problem, precision, factorise(problem.curvature(theta, problem.push(theta)) + precision))
 
     def stand(self, counts: FloatArray, heights: FloatArray) -> _Stand:
@@ -148,8 +150,7 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         lengths = np.where(better, np.minimum(1.0, lengths / SHORTER), lengths * SHORTER)
         direction = _conjugate(before, now, direction)
         modes[active], tops[active] = now.theta, now.height
-    normalised: FloatArray = modes / modes.sum(axis=1, keepdims=True)
-    return normalised, tops
+    return modes, tops
 
 
 def _conjugate(before: _Stand, now: _Stand, direction: FloatArray) -> FloatArray:

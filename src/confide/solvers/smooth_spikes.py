@@ -1,0 +1,164 @@
+"""Smooth distributions with spikes: a few single values hold more people than a smooth answer gives them.
+
+Working hours heap at 40, answers at tens, prices at 99. A prior on differences of log theta has to turn rough all over
+to follow one heap. Here a few values get shares of their own beside the smooth part. They are found one by one: by how
+much the likelihood would rise with a little of each value. A spike pays for its place among k values, log k nats and a
+half, so that the evidence of a fit with spikes can be laid beside that of one without; where they do not pay, none is
+in the answer.
+
+The search begins at fits that are too smooth, since a rough one has followed the heaps already. Shares of spikes and
+smooth part take turns; then the weight of the prior is moved as long as that raises the evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from confide.channels.base import FloatArray
+from confide.solvers.quadratic_programme import NonnegativeProgramme
+from confide.solvers.smooth_prior import Family, PriorFit, Problem, Progress, climb, free_spikes
+
+STARTS = (0, 3)
+"""Places along the path, from smooth to rough, at which spikes are looked for."""
+
+ROUNDS = 5
+"""Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 2, 4, ... of them."""
+
+NEARLY = 0.7
+"""Part of its cost that a spike must promise to be tried: the promise is a quadratic model's."""
+
+UNLIKELY = 3.0
+"""Nats below the best fit of a search from which on the weight is moved no further."""
+
+FAR = 15.0
+"""Nats below the best fit without spikes from which on those with spikes are given up."""
+
+NEGLIGIBLE = 1e-7
+"""Share of a spike that is none."""
+
+NEWTON_STEPS = 12
+SETTLED = 0.02
+"""Nats that a step on the shares must promise to be taken."""
+
+
+def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
+    """Return fits with spikes that may be worth more than the fits given, which are those without."""
+    ladder = [fit for fit in fits if fit.order >= 1]
+    if problem.matrix is None or not ladder:
+        return []
+    path = [fit for fit in ladder if fit.order == ladder[0].order]
+    best = max(fit.log_evidence for fit in fits)
+    found: list[PriorFit] = []
+    for place in STARTS:
+        if place < len(path):
+            found += _search(problem, path[place], path[0].weight / path[1].weight, best, progress)
+    # A fit that ran into the limits of float64 is no fit.
+    return [fit for fit in found if math.isfinite(fit.log_evidence) and bool(np.isfinite(fit.theta).all())]
+
+
+def cost_of(problem: Problem) -> float:
+    """Return the nats that a spike has to bring."""
+    return math.log(problem.evidence.channel.shape[0]) + 0.5
+
+
+def _search(problem: Problem, start: PriorFit, step: float, best: float, progress: Progress) -> Iterator[PriorFit]:
+    """Look for spikes beside one smooth fit, then move the weight of its prior to where the evidence is highest."""
+    now, spikes = start, np.zeros(start.theta.size)
+    for _ in range(ROUNDS):
+        most = max(1, 2 * int(np.count_nonzero(spikes)))
+        smooth = np.exp(now.heights)
+        found = find_spikes(problem, smooth / float(smooth.sum()), spikes, most)
+        if not found.any() or ((found > 0) == (spikes > 0)).all():
+            break
+        now = _fit(problem, replace(now, spikes=found), now.weight, progress)
+        spikes = found if now.spikes is None else now.spikes
+        yield now
+    if now is start or now.log_evidence < best - FAR:
+        return
+    for factor in (step, 1 / step):
+        here = now
+        while here.log_evidence > now.log_evidence - UNLIKELY:
+            there = _fit(problem, here, here.weight * factor, progress)
+            yield there
+            if there.log_evidence < here.log_evidence:
+                break
+            here = there
+
+
+def _fit(problem: Problem, fit: PriorFit, weight: float, progress: Progress) -> PriorFit:
+    """Fit heights and spikes together for another weight, and charge the evidence with the cost of each spike."""
+    free = free_spikes(problem, replace(fit, weight=weight))
+    moved, *_ = climb(free.problem, free.prior, free.heights, progress)
+    spikes, size = np.zeros(fit.theta.size), fit.heights.size
+    spikes[free.places] = np.exp(moved[size:])
+    spikes[spikes < NEGLIGIBLE] = 0.0
+    family = Family.of(replace(problem, spikes=spikes), fit.order, progress)
+    found = family.fit(weight, moved[:size])
+    return replace(found, log_evidence=found.log_evidence - cost_of(problem) * int(np.count_nonzero(spikes)))
+
+
+def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: int) -> FloatArray:
+    """Return at most so many spikes: those before that are worth their cost, and others that are."""
+    evidence, matrix = problem.evidence, problem.matrix
+    if matrix is None:
+        return spikes
+    n, q, cost = evidence.total, evidence.frequencies[evidence.seen], cost_of(problem)
+    squares = matrix * matrix
+    values = [int(value) for value in np.flatnonzero(spikes)]
+    rows = np.vstack([matrix[values], smooth @ matrix])
+    # Spikes that were fitted with the total left free may add up to a little more than one.
+    weights, height = _climb(rows, np.append(spikes[values], max(1.0 - float(spikes.sum()), NEGLIGIBLE)), q, n)
+    for value in list(values):
+        kept = np.append(np.array(values) != value, True)
+        fewer, lower = _climb(rows[kept], weights[kept], q, n)
+        if lower > height - cost:
+            values.remove(value)
+            rows, weights, height = rows[kept], fewer, lower
+    while len(values) < most:
+        ratio = q / (weights @ rows)
+        gain = matrix @ ratio - 1.0
+        bend = squares @ (ratio * ratio / q) - 2.0 * gain - 1.0
+        promise = np.where((gain > 0) & (bend > 0), n * gain**2 / (2.0 * np.maximum(bend, 1e-300)), 0.0)
+        promise[values] = 0.0
+        value = int(np.argmax(promise))
+        if promise[value] < NEARLY * cost:
+            break
+        more = np.vstack([matrix[value], rows])
+        first = min(0.5, float(gain[value] / bend[value]))
+        tried, higher = _climb(more, np.append(first, (1.0 - first) * weights), q, n)
+        if higher < height + cost:
+            break
+        is_kept = np.append(tried[:-1] > NEGLIGIBLE, True)
+        values = [one for one, kept in zip([value, *values], is_kept, strict=False) if kept]
+        rows, weights, height = more[is_kept], tried[is_kept], higher
+    found = np.zeros(spikes.size)
+    found[values] = weights[:-1] / weights.sum()
+    return found
+
+
+def _climb(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float) -> tuple[FloatArray, float]:
+    """Return the likeliest shares of a few distributions of the outputs, by Newton's method, and the log-likelihood."""
+    height = float(q @ np.log(weights @ rows)) - float(weights.sum())
+    for _ in range(NEWTON_STEPS):
+        outputs = weights @ rows
+        slope = rows @ (q / outputs) - 1.0
+        scaled = rows * (np.sqrt(q) / outputs)
+        step = NonnegativeProgramme(scaled @ scaled.T).step(slope, weights)
+        promise = n * float(slope @ step)
+        if promise < SETTLED:
+            break
+        length = 1.0
+        while length > 1e-4:
+            tried = weights + length * step
+            reached = float(q @ np.log(np.maximum(tried @ rows, 1e-300))) - float(tried.sum())
+            if reached > height:
+                break
+            length /= 2
+        else:
+            break
+        weights, height = tried, reached
+    return weights, n * (height + 1.0)
