@@ -103,3 +103,15 @@ def test_the_whole_method_uses_them() -> None:
     counts = LINE.simulate_counts(rng.multinomial(20_000, heaped), rng=rng)
     answer = cf.Smooth().solve(Evidence(LINE.channel, LINE.lay_out(counts), layout=Layout((60,))))
     assert answer.distribution[40] > 0.25
+
+
+def test_spikes_that_hold_everybody_leave_a_distribution() -> None:
+    alone = np.zeros(60)
+    alone[[7, 31]] = 0.5
+    one = problem_of(LINE, alone)
+    found = find_spikes(one, np.full(60, 1 / 60), alone * 1.001, 2)
+    assert np.isfinite(found).all()
+    assert abs(found[[7, 31]].sum() - 1) < 0.01
+    rng = np.random.default_rng(3)
+    counts = LINE.simulate_counts(rng.multinomial(20_000, alone), rng=rng)
+    assert np.isfinite(cf.estimate(counts, LINE).distribution).all()

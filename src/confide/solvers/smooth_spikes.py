@@ -56,7 +56,8 @@ def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -
     for place in STARTS:
         if place < len(path):
             found += _search(problem, path[place], path[0].weight / path[1].weight, best, progress)
-    return found
+    # A fit that ran into the limits of float64 is no fit.
+    return [fit for fit in found if math.isfinite(fit.log_evidence) and bool(np.isfinite(fit.theta).all())]
 
 
 def cost_of(problem: Problem) -> float:
@@ -109,7 +110,8 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
     squares = matrix * matrix
     values = [int(value) for value in np.flatnonzero(spikes)]
     rows = np.vstack([matrix[values], smooth @ matrix])
-    weights, height = _climb(rows, np.append(spikes[values], 1.0 - spikes.sum()), q, n)
+    # Spikes that were fitted with the total left free may add up to a little more than one.
+    weights, height = _climb(rows, np.append(spikes[values], max(1.0 - float(spikes.sum()), NEGLIGIBLE)), q, n)
     for value in list(values):
         kept = np.append(np.array(values) != value, True)
         fewer, lower = _climb(rows[kept], weights[kept], q, n)
