@@ -56,7 +56,7 @@ def test_each_bit_is_inverted_and_the_whole_vector_repaired(size: int, epsilon: 
         assert answer.status is Status.CLOSED_FORM
         assert answer.iterations == 0
         said = f"inverting each bit gave {negative} of {size} values a negative probability"
-        assert answer.explanation == said + (f", {repair}" if negative else "")
+        assert answer.ending == said + (f", {repair}" if negative else "")
 
 
 def test_names() -> None:
