@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, once, print_table, shown, verdict
-from confide.estimates import recover
 from confide.intervals import Basis, Inference, Interval
 from confide.intervals.bases import SHARES, allowed_fall
 from confide.intervals.prospects import shortest_width
 from confide.intervals.region import Search
 from confide.intervals.together import Question, answer_together
+from confide.recovery import recover
 
 FloatArray = NDArray[np.float64]
 

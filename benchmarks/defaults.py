@@ -36,8 +36,8 @@ import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
 from confide.channels.base import Layout
 from confide.em import SmallStep, StoppingRule
-from confide.estimates import recover
 from confide.evidence import Evidence
+from confide.recovery import recover
 
 FloatArray = NDArray[np.float64]
 Numbers = dict[str, float]

@@ -16,7 +16,7 @@ from confide.errors import (
     SimulatedReportsWarning,
     UniformReportsWarning,
 )
-from confide.estimates import Estimate, estimate, estimate_pool
+from confide.estimates import Estimate
 from confide.evidence import Evidence
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -61,6 +61,7 @@ from confide.methods import (
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.origins import Noise, Origin
+from confide.recovery import estimate, estimate_pool
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.differences import Difference, Differences

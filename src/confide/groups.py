@@ -16,23 +16,14 @@ from confide.alphabets import Integers
 from confide.channels.base import FloatArray
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, PoorFitWarning
-from confide.estimates import (
-    Estimate,
-    Group,
-    as_method,
-    by_mechanism,
-    check_groups,
-    judge,
-    observe_groups,
-    recover_pool,
-    warn_if_not_identified,
-)
+from confide.estimates import Estimate, Group, observe_groups
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Interval
 from confide.intervals.together import Question, answer_together
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Progress, Solution
 from confide.queries import Query
+from confide.recovery import as_method, by_mechanism, check_groups, judge, recover_pool, warn_if_not_identified
 from confide.theory.differences import Difference, Differences, differences
 from confide.theory.fit import GroupFits, fit_pools, misfits
 from confide.theory.verdicts import Finding, all_of

@@ -18,10 +18,11 @@ from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
-from confide.estimates import Estimate, recover
+from confide.estimates import Estimate
 from confide.intervals import ERROR, Interval, Resolution, Windows, check_level
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
+from confide.recovery import recover
 from confide.theory.concavity import (
     Concavity,
     concavity_chance,
