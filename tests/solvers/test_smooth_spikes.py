@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import confide as cf
 from confide.channels.base import Layout
@@ -115,3 +116,10 @@ def test_spikes_that_hold_everybody_leave_a_distribution() -> None:
     rng = np.random.default_rng(3)
     counts = LINE.simulate_counts(rng.multinomial(20_000, alone), rng=rng)
     assert np.isfinite(cf.estimate(counts, LINE).distribution).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_everybody_at_one_value_is_no_division_by_nothing() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 99), 0.05)
+    answer = cf.estimate(cf.tally([50], counts=[5000]), mechanism)
+    assert answer.distribution[50] > 0.99

@@ -260,6 +260,11 @@ def test_rounding_is_named_with_its_step() -> None:
         assert answer.causes == (f"100% of the reports are multiples of {step}: a likely cause is rounding.",)
 
 
+def test_one_round_report_again_and_again_is_no_rounding() -> None:
+    answer = fit(cf.tally([50], counts=[5000]), LINE)
+    assert answer.causes == ("A likely cause is bots, or a broken device, that send 50 again and again.",)
+
+
 def test_reports_that_were_filtered_out_are_not_called_clipped() -> None:
     counts = survey(LINE)
     inside = (counts.reports > 4) & (counts.reports < 95)

@@ -142,7 +142,9 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
 
 def _climb(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float) -> tuple[FloatArray, float]:
     """Return the likeliest shares of a few distributions of the outputs, by Newton's method, and the log-likelihood."""
-    height = float(q @ np.log(weights @ rows)) - float(weights.sum())
+    # Where a spike that held everybody is left out, something must explain the reports to begin with.
+    weights = np.maximum(weights, NEGLIGIBLE) / float(np.maximum(weights, NEGLIGIBLE).sum())
+    height = float(q @ np.log(np.maximum(weights @ rows, 1e-300))) - float(weights.sum())
     for _ in range(NEWTON_STEPS):
         outputs = weights @ rows
         slope = rows @ (q / outputs) - 1.0

@@ -39,6 +39,9 @@ FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0)
 ROUNDED = 0.95
 """The share of multiples of 2, 5 or 10 from which on reports were rounded: noise leaves about a half at most."""
 
+FEWEST_ROUND = 4
+"""Unlike reports from which on all of them being round is rounding."""
+
 NEARLY_NONE = 8.0
 """Multiples of epsilon from which on nearly no noise is left."""
 
@@ -201,7 +204,9 @@ def _rounding(tables: Tables) -> Iterable[str]:
     """Name reports that are nearly all multiples of one number."""
     for part in tables.parts:
         outputs = part.mechanism.report_alphabet
-        if isinstance(outputs, Integers) and not part.layout.is_merged:
+        # One value again and again may be round by chance, and is no rounding.
+        is_varied = np.count_nonzero(part.counts) >= FEWEST_ROUND
+        if isinstance(outputs, Integers) and is_varied and not part.layout.is_merged:
             values = np.arange(outputs.size) + outputs.span[0]
             for step in (10, 5, 2):
                 multiples = part.counts[values % step == 0].sum()
