@@ -32,12 +32,19 @@ def test_there_is_a_survey_of_every_kind() -> None:
     assert {survey(text).mechanism.kind for text in FINITE.values()} == set(MECHANISMS)
 
 
+USUAL = (
+    "Warning: These reports cannot be told from those of a uniform population",
+    "Warning: These reports fit this mechanism poorly",
+)
+"""What may be said of three hundred good reports: nearly alike they are, and one survey in twenty has bad luck."""
+
+
 @pytest.mark.parametrize("name", FINITE)
 def test_an_estimate_from_files_is_that_of_the_library(call: Call, folder: Path, name: str) -> None:
     contract = prepare(folder, FINITE[name])
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
     ending = call("estimate", "s.toml", "r.csv", "--json", "-o", "e.csv", "-o", "e.json")
-    assert ending.err == ""
+    assert [line for line in ending.err.splitlines() if not line.startswith(USUAL)] == []
     assert (ending.record["rows"]["read"], ending.record["rows"]["accepted"], ending.record["reports"]) == (300,) * 3
     counts = cf.tally(contract.mechanism.privatize(some_values(contract.alphabet), rng=1))
     expected = cf.estimate(counts, contract.mechanism)
