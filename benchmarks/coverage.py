@@ -98,9 +98,9 @@ def hidden_truths() -> dict[str, FloatArray]:
     hours = 0.5 * _hump(38, 9) + _atoms({20: 0.05, 40: 0.35, 50: 0.06, 60: 0.04})
     return _scaled(
         {
-            "two humps": 0.6 * _hump(30, 8) + 0.4 * _hump(65, 6),
-            "rough": np.random.default_rng(5).gamma(0.5, size=SIZE),
-            "one value": _atoms({50: 1.0}),
+            "far apart": _atoms({5: 0.5, 90: 0.5}),
+            "rising": X + 1.0,
+            "any": np.random.default_rng(11).gamma(1.0, size=SIZE),
             "hours": hours,
             "step": np.where(X < 30, 3.0, np.where(X < 70, 1.0, 0.0)),
             "combs": np.where(X % 10 == 0, 1.0, 0.02),
