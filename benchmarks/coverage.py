@@ -99,7 +99,7 @@ def hidden_truths() -> dict[str, FloatArray]:
     return _scaled(
         {
             "far apart": _atoms({5: 0.5, 90: 0.5}),
-            "rising": X + 1.0,
+            "rising": np.linspace(1.0, 100.0, SIZE),
             "any": np.random.default_rng(11).gamma(1.0, size=SIZE),
             "hours": hours,
             "step": np.where(X < 30, 3.0, np.where(X < 70, 1.0, 0.0)),
