@@ -11,7 +11,7 @@ from tests.laws.examples import FAMILIES, METHOD_VALUES, is_unbounded, label, me
 from tests.laws.test_methods import drawn_counts
 
 from confide import IBU, Categories, FromMatrix, Integers, Mechanism, Method, NotIdentifiedWarning, Remapped, estimate
-from confide.errors import NotInvertibleError, PoorFitWarning
+from confide.errors import NotInvertibleError, PoorFitWarning, UniformReportsWarning
 from confide.mechanisms import RandomizedResponse
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import Verdict
@@ -39,10 +39,10 @@ def test_an_estimate_of_every_kind_of_mechanism_knows(mechanism: Mechanism) -> N
     known = answer.identification
     assert known == pool_identification((mechanism,))
     assert known.verdict in (Verdict.YES, Verdict.NO)
-    # Invented counts may well fit badly, which is another warning's business.
-    found = [warning.category for warning in caught if warning.category is not PoorFitWarning]
+    # Invented counts may well fit badly, or be few, which is another warning's business.
+    found = [warning.category for warning in caught if warning.category not in (PoorFitWarning, UniformReportsWarning)]
     assert found == [NotIdentifiedWarning] * known.is_no
-    assert (answer.explanation == answer.ending) is known.is_yes
+    assert answer.explanation.endswith(answer.ending) is known.is_yes
 
 
 @pytest.mark.parametrize("method", METHOD_VALUES, ids=label)
@@ -58,7 +58,7 @@ def test_no_method_is_silent_where_the_answer_is_one_of_many(mechanism: Mechanis
     assert (warning.category, warning.filename) == (NotIdentifiedWarning, __file__)
     assert "cannot identify the distribution" in str(warning.message)
     assert answer.identification.is_no
-    assert answer.explanation.startswith(f"{answer.ending}. These reports cannot identify the distribution")
+    assert f"{answer.ending}. These reports cannot identify the distribution" in answer.explanation
     for cure in ("diagnose", ".query(", ".interval()", "merged", answer.identification.reason):
         assert cure in answer.explanation
 

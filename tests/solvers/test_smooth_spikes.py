@@ -12,8 +12,8 @@ import confide as cf
 from confide.channels.base import Layout
 from confide.evidence import Evidence
 from confide.solvers.smooth_prior import Problem, follow_path, free_spikes, prior_precision, refit
-from confide.solvers.smooth_spikes import add_spikes, cost_of, find_spikes
-from confide.solvers.smooth_systems import BandedSystem, DenseSystem
+from confide.solvers.smooth_spikes import DOUBT, add_spikes, cost_of, find_spikes
+from confide.solvers.smooth_systems import BandedCurvature, DenseCurvature
 
 VALUES = np.arange(60)
 BELL = np.exp(-(((VALUES - 30) / 10) ** 2) / 2)
@@ -57,7 +57,7 @@ def test_a_bell_alone_gets_no_spike_that_pays() -> None:
 
 def test_a_spike_must_raise_the_likelihood_by_its_cost() -> None:
     one = problem_of(LINE, BELL)
-    assert cost_of(one) == math.log(60) + 0.5
+    assert cost_of(one) == math.log(60) + DOUBT
     assert not find_spikes(one, BELL, np.zeros(60), 3).any()
     heaped = 0.9 * BELL
     heaped[7] += 0.1
@@ -88,8 +88,8 @@ def test_the_band_of_randomized_response_is_its_dense_curvature() -> None:
     prior = prior_precision(one, 3, 10.0)
     quick = one.system(theta, outputs, prior, 0.8, more)
     lower = np.tril(0.8 * one.curvature(theta, outputs))
-    dense = DenseSystem(lower + prior.matrix + np.diag(more))
-    assert isinstance(quick, BandedSystem)
+    dense = DenseCurvature(lower + prior.matrix + np.diag(more))
+    assert isinstance(quick, BandedCurvature)
     right = np.random.default_rng(0).normal(size=(60, 3))
     np.testing.assert_allclose(quick.solve(right), dense.solve(right), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(quick.log_determinant, dense.log_determinant, rtol=1e-10)

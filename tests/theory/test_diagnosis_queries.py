@@ -41,8 +41,8 @@ def test_what_these_reports_tell_comes_first() -> None:
     told, verdict, _ = str(cf.diagnose(counts, mechanism, name="rooms", error=0.2)).split("\n\n")
     fit, resolution, *_ = told.split("\n")
     assert fit.startswith(("These reports fit", "Whether these reports come from"))
-    assert resolution.startswith("These reports tell the shares of ")
-    assert "within" in resolution
+    assert resolution.startswith("As narrow as these reports tell: ")
+    assert "These reports tell the shares of " in told
     assert "rooms " in told
     assert verdict.startswith("This mechanism can reveal the distribution")
 

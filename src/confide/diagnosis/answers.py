@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from confide.alphabets import Alphabet
+from confide.alphabets import Alphabet, Integers
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
@@ -121,6 +121,9 @@ def why_undivided(answer: Estimate) -> str:
         return "the reports do not come from this mechanism, on which they would rest"
     if answer.is_many_shapes:
         return f"the shape {answer.shape} is many shapes in one"
+    is_endless = answer.considered is not None and not answer.considered.whole.is_finite
+    if is_endless and not isinstance(answer.alphabet, Integers):
+        return "each question on a plane without end takes a while; ask with --query, or in Python"
     if answer.alphabet.size > MOST_UNBIDDEN:
         return f"{answer.alphabet.size:,} values take long; ask with --query, --mean or --median, or in Python"
     return ""

@@ -50,9 +50,6 @@ slope on a plane be guessed from single cells, and chance has many of them to ch
 UNTHINKABLE = 1e-3
 """A prior with less of the average over all replicates together is not tried for each of them."""
 
-FEW_SPIKED = 0.05
-"""Share of fits with spikes up to which replicates are moved from their mean: bands were too narrow by a third."""
-
 BLOCK = 8_000_000
 """Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
 
@@ -127,9 +124,6 @@ class Smooth(Method):
             return super().solve_many(evidence, counts, progress=progress)
         mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
         problem, fits = fit_all(mean, lambda _outputs: None)
-        spiked = sum(share for share, fit in zip(believe(mean, fits), fits, strict=True) if fit.spikes is not None)
-        if spiked > FEW_SPIKED:  # each replicate finds spikes of its own, at other places: their spread is in the band
-            return super().solve_many(evidence, counts, progress=progress)
         rows = max(1, BLOCK // max(evidence.channel.shape))
         blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
         populations = np.concatenate([_move(problem, fits, block) for block in blocks])

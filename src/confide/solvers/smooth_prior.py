@@ -30,7 +30,7 @@ from confide.channels.base import FloatArray, Indices, Layout
 from confide.checks import read_only
 from confide.evidence import Evidence
 from confide.solvers.smooth_knots import Knots, roughness
-from confide.solvers.smooth_systems import BandedSystem, DenseSystem, System, as_band
+from confide.solvers.smooth_systems import BandedCurvature, DenseCurvature, System, as_band
 
 Progress = Callable[[FloatArray], None]
 """Called after each step with the outputs y = theta M reached."""
@@ -206,14 +206,14 @@ class Problem:
             matrix = share * self.curvature(theta, outputs) + prior.matrix
             if more is not None:
                 matrix.flat[:: self.knots.size + 1] += more
-            return DenseSystem(matrix)
+            return DenseCurvature(matrix)
         lift, other = alike[0] - alike[1], alike[1]
         weights = np.zeros(self.knots.size)
         weights[self.evidence.seen] = share * self.evidence.counts[self.evidence.seen] / outputs**2
         band = as_band(prior.matrix, prior.width)
         band[0] += lift**2 * theta**2 * weights + (0.0 if more is None else more)
         middle = np.array([[0.0, lift * other], [lift * other, other**2 * float(weights.sum())]])
-        return BandedSystem(band, np.column_stack([theta * weights, theta]), middle)
+        return BandedCurvature(band, np.column_stack([theta * weights, theta]), middle)
 
     def curvature(self, theta: FloatArray, outputs: FloatArray) -> FloatArray:
         """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half alone."""
@@ -227,7 +227,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
-    family = Family.of(problem, order, progress)
+    family = PriorFamily.of(problem, order, progress)
     weight, step = _first_weight(problem.knots.layout, order)
     fits: list[PriorFit] = []
     while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
@@ -244,7 +244,7 @@ def _is_hopeless(fits: list[PriorFit]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class PriorFamily:
     """All priors of one order, and the eigenvalues of its roughness, which give log det Q for every weight."""
 
     problem: Problem
@@ -253,7 +253,7 @@ class Family:
     progress: Progress
 
     @classmethod
-    def of(cls, problem: Problem, order: int, progress: Progress) -> Family:
+    def of(cls, problem: Problem, order: int, progress: Progress) -> PriorFamily:
         """Return the priors of an order."""
         return cls(problem, order, penalty_of(problem, order), progress)
 

@@ -26,7 +26,7 @@ class System(Protocol):
         """The logarithm of the determinant."""
 
 
-class DenseSystem:
+class DenseCurvature:
     """A matrix of which the lower half is given, and which rounding may have made singular."""
 
     def __init__(self, matrix: FloatArray) -> None:
@@ -42,7 +42,7 @@ class DenseSystem:
         return 2 * float(np.log(self.factor.diagonal()).sum())
 
 
-class BandedSystem:
+class BandedCurvature:
     """A band and a few columns: B + U S U'."""
 
     def __init__(self, band: FloatArray, columns: FloatArray, middle: FloatArray) -> None:
