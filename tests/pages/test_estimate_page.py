@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -88,13 +89,20 @@ def judged(outcomes: list[cf.Outcome]) -> list[cf.Outcome]:
     return [replace(one, emd=place + 0.5, total_variation=place / 10 + 0.05) for place, one in enumerate(outcomes)]
 
 
+@cache
+def whole_page(kind: str, *, knows_truth: bool = True) -> str:
+    """Return a page with everything on it; drawing one takes a second."""
+    survey, counts, truth = case(kind)
+    outcomes = assess(survey, counts, *METHODS)
+    outcomes = judged(outcomes) if knows_truth else outcomes
+    return estimate_page(survey, counts, outcomes, truth=truth if knows_truth else None)
+
+
 @pytest.mark.parametrize("knows_truth", [True, False], ids=["truth", "no truth"])
 @pytest.mark.parametrize("kind", ["line", "grid", "categories"])
 def test_a_page_tells_the_whole_story(kind: str, knows_truth: bool) -> None:
     survey, counts, truth = case(kind)
-    outcomes = assess(survey, counts, *METHODS)
-    outcomes = judged(outcomes) if knows_truth else outcomes
-    page = Reader(estimate_page(survey, counts, outcomes, truth=truth if knows_truth else None))
+    page = Reader(whole_page(kind, knows_truth=knows_truth))
     for words in (
         "2,100 reports",
         "told apart by a factor",
@@ -149,8 +157,7 @@ def test_reports_of_another_alphabet_get_their_own_picture() -> None:
 
 @pytest.mark.parametrize("kind", ["line", "grid", "categories"])
 def test_a_page_fetches_nothing(kind: str) -> None:
-    survey, counts, truth = case(kind)
-    page = estimate_page(survey, counts, assess(survey, counts, *METHODS), truth=truth)
+    page = whole_page(kind)
     reader = Reader(page)
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in reader.links)
     assert not {"script", "link", "iframe", "img", "object", "embed"} & set(reader.seen)
@@ -160,8 +167,7 @@ def test_a_page_fetches_nothing(kind: str) -> None:
 
 
 def test_names_in_the_page_are_unique() -> None:
-    survey, counts, truth = case("grid")
-    reader = Reader(estimate_page(survey, counts, assess(survey, counts, *METHODS), truth=truth))
+    reader = Reader(whole_page("grid"))
     assert len(reader.ids) == len(set(reader.ids))
 
 

@@ -47,6 +47,9 @@ BEYOND_DOUBT = 1e-3
 
 ANOTHER_MECHANISM = "It would rest on the mechanism, from which they do not come."
 
+MOST_RESOLVED = 50_000
+"""Values up to which a diagnosis looks for the resolution: half a minute for a million, all else three seconds."""
+
 MOST_UNBIDDEN = 2_000
 """Values up to which windows, mean and median are looked for unbidden: longer lines take tens of seconds."""
 
@@ -247,6 +250,8 @@ class Diagnosis:
             return ""
         if self.fit.p_value < BEYOND_DOUBT:
             return ANOTHER_MECHANISM
+        if self.mechanism.alphabet.is_finite and self.mechanism.alphabet.size > MOST_RESOLVED:
+            return f"{self.mechanism.alphabet.size:,} values take long; confide.estimate(...).resolution() finds out."
         try:
             return self.estimate.resolution(self.error, self.level, name=self.name)
         except SolverError as error:
