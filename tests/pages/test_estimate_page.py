@@ -101,7 +101,6 @@ def whole_page(kind: str, *, knows_truth: bool = True) -> str:
 @pytest.mark.parametrize("knows_truth", [True, False], ids=["truth", "no truth"])
 @pytest.mark.parametrize("kind", ["line", "grid", "categories"])
 def test_a_page_tells_the_whole_story(kind: str, knows_truth: bool) -> None:
-    survey, counts, truth = case(kind)
     page = Reader(whole_page(kind, knows_truth=knows_truth))
     for words in (
         "2,100 reports",
