@@ -135,3 +135,8 @@ def test_bad_settings_are_refused() -> None:
         answer.windows(2)
     with pytest.raises(InvalidParameterError, match="level must lie between 0 and 1"):
         answer.windows(level=95)
+
+
+def test_intervals_decide_where_the_forecast_gave_a_window_up() -> None:
+    found = windows(0.2, 500, error=0.9)
+    assert (len(found), all(found.told)) == (4, True)  # by the forecast alone there are three

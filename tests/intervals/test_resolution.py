@@ -156,6 +156,7 @@ def test_very_many_values_are_looked_at_by_every_so_manieth_window() -> None:
     assert len(found) <= 402
     assert found[0].question == "value in 0..99"
     assert found[-1].question == "value in 9900..9999"
+    assert line.of(102)[-1].question == "value in 9898..9999"  # the last one, although no so manieth
     mechanism = cf.RandomizedResponse(cf.Integers(0, 2_500), 12.0)
     counts = mechanism.simulate_counts(np.r_[np.full(2, 5_000), np.zeros(2_499, dtype=int)], rng=1)
     assert cf.estimate(counts, mechanism, cf.MLE()).resolution().width is not None
