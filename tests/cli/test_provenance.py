@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,10 @@ def check_page(kind: str, path: Path) -> None:
     page = path.read_text().replace("&#x27;", "'")
     check_words(kind, page)
     headings = {"seeded": "<h2>Simulated reports</h2>", "mixed": "<h2>Partly simulated reports</h2>"}
-    # Among the remarks that come before all else.
-    assert headings.get(kind, "") in page.partition("</header>")[2][:1200]
+    # Among the remarks, which come before any answer.
+    remarks = re.match(r'(\s*<section class="callout".*?</section>)*', page.partition("</header>")[2], re.DOTALL)
+    assert remarks is not None
+    assert headings.get(kind, "") in remarks.group()
 
 
 def check_estimate(kind: str, record: dict[str, Any]) -> None:
