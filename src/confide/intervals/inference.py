@@ -26,7 +26,6 @@ from confide.intervals.bases import (
     draw_family,
     is_complete,
     replicates_for,
-    standard_errors,
 )
 from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
@@ -103,7 +102,7 @@ class Inference:
     mixture: Mixture | None = None
     premise: str = ""
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
-    _unbiased: dict[tuple[float, int], Unbiased] = field(default_factory=dict, init=False)
+    _unbiased: dict[float, Unbiased] = field(default_factory=dict, init=False)
 
     @property
     def distribution(self) -> FloatArray:
@@ -142,11 +141,9 @@ class Inference:
         """Take over a region that was found beside others."""
         vars(self)["region"] = region
 
-    def unbiased(self, level: float, seed: int) -> Unbiased:
+    def unbiased(self, level: float) -> Unbiased:
         """Return the ends from unbiased shares; see :mod:`confide.intervals.unbiased`."""
-        if (level, seed) not in self._unbiased:
-            self._unbiased[level, seed] = Unbiased(self.evidence, standard_errors(level), seed)
-        return self._unbiased[level, seed]
+        return self._unbiased.setdefault(level, Unbiased(self.evidence, level))
 
     @cached_property
     def is_plainly_unique(self) -> bool:
