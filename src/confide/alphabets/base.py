@@ -100,6 +100,33 @@ class Alphabet(ABC):
         """Read one value from the text fields of a file, or None where they cannot be read."""
 
     @property
+    def raw_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns in which people's own values stand, the usual ones first, then others to look for."""
+        return (self.field_names,)
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """Turn the texts of a person's own value into a value: an amount into its bin, say. None where it is none.
+
+        Files of values are read by this, files of reports by :meth:`parse`.
+        """
+        return self.parse(fields)
+
+    def take(self, raw: ArrayLike) -> Values:
+        """Turn people's own values into an array of values, as :meth:`read` does, refusing what is none."""
+        return self.as_array(raw)
+
+    def fault(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that know more than numbers)
+        """Return why :meth:`read` refuses texts, in a few words; nothing where they are merely outside or no number."""
+        return ""
+
+    def remark(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that change texts)
+        """Return what :meth:`read` does to texts that it accepts, such as "folded"; nothing where it does nothing.
+
+        It is counted and told, so that nothing is guessed in silence.
+        """
+        return ""
+
+    @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
         """Places of the values, one row a value, in steps of the spacing."""

@@ -210,7 +210,7 @@ class SparkLedger:
             raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
         # A header that stands in the middle of a file again is a row like any other, and cannot be used.
         names = [places.header[place] for place in (*places.parts, *places.counts)]
-        reason = find_fault(self._request.alphabet, places.names)
+        reason = find_fault(self._request, places.names)
         self._strays += [(",".join(names), reason)] * (heads - files)
 
     def _set_aside(self, rows: Any, paths: Sequence[str], delimiter: str, width: int) -> None:
