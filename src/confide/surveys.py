@@ -19,6 +19,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
@@ -332,6 +333,8 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     survey holds: it was checked when the mechanism was made.
     """
     settings: dict[str, Any] = {"kind": _kind(thing)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
         if field.name in ("alphabet", "promise"):
@@ -361,9 +364,14 @@ def _plain(value: Any) -> Any:
 def _toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
     """Return a declaration as a table, and below it those that it is made of."""
     inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
-    plain = [f"{name} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
+    plain = [f"{_toml_key(name)} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
     below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{name}", value, most)]
     return ["", f"[{place}]", *plain, *below]
+
+
+def _toml_key(name: str) -> str:
+    """Return a key as it is, or in quotation marks where TOML asks for them, as of a word with blanks."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: object, most: int | None = None) -> str:
