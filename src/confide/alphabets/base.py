@@ -13,7 +13,7 @@ from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
-from confide.wording import counted
+from confide.wording import counted, label_value
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -32,6 +32,9 @@ class Alphabet(ABC):
 
     cure: str = "Clip them or widen the alphabet."
     """Advice about values that lie outside."""
+
+    has_labels: bool = False
+    """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
 
     _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
 
@@ -189,10 +192,21 @@ class Alphabet(ABC):
         points = self.coordinates
         return self.metric.between(points[:, None, :], points[None, :, :])
 
-    def labels(self) -> list[str]:
-        """Return a short text for each value."""
-        self.require_listable()
-        return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
+    def labels(self, numbers: ArrayLike | None = None) -> list[str]:
+        """Return a short text for each value, or for those with these numbers: all that people are shown of a value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).labels([2, 3])
+        ['(0, 2)', '(1, 0)']
+        """
+        if numbers is None:
+            self.require_listable()
+        chosen = np.arange(self.size) if numbers is None else np.asarray(numbers, dtype=np.int64)
+        return self._name(self.decode(chosen.reshape(-1)))
+
+    def _name(self, values: Values) -> list[str]:
+        """Return what people call these values; where that is not the value itself, `has_labels` says so."""
+        return [label_value(value) for value in values.tolist()]
 
     def __len__(self) -> int:
         return self.size

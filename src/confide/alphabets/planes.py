@@ -151,11 +151,6 @@ class Grid(PlaneAlphabet):
         """See :meth:`Alphabet.parse`."""
         return _parse_pair(fields)
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        self.require_listable()
-        return [f"({row}, {column})" for row, column in self.decode(np.arange(self.size)).tolist()]
-
     @cached_property
     def _hole_places(self) -> Indices:
         """Places of the holes among all cells of the box, row by row; sorted, as the holes are."""

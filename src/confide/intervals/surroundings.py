@@ -131,7 +131,7 @@ def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
     steps = min(wanted, max(0, LONGEST_LINE // likely.size - 1) // 2)
     near = np.add.outer(likely.values, np.arange(-steps, steps + 1)).reshape(-1)
     wide = Selection(likely.whole, np.unique(np.clip(near, -LARGEST_INTEGER, LARGEST_INTEGER)))
-    far = tuple(replace(likely.whole, low=end, high=end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    far = tuple(likely.whole.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, wide.encode(likely.values), far, steps, wanted)
 
 
