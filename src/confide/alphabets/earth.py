@@ -64,6 +64,7 @@ class Places(Grid):
     [[11, 6]]
     """
 
+    has_labels = True
     spacing: float = field()  # always declared, so that a device need not prove it anew
     unit: str = "km"
     first_row: int = field(default=0, init=False)
@@ -216,17 +217,16 @@ class Places(Grid):
         around = np.array([(0, 0), (0, 1), (1, 1), (1, 0)])
         return self._degrees(cells[:, None, :] + around)
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`; the centre of each cell.
-
-        >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels()[0]
-        '0.8 S, 0.8 W'
-        """
-        self.require_listable()
-        return [self.label(point) for point in self.centres(np.arange(self.size)).tolist()]
+    def _name(self, values: Values) -> list[str]:
+        """See :meth:`Alphabet._name`; the centre of each cell."""
+        return [self.label(point) for point in self._degrees(values + 0.5).tolist()]
 
     def label(self, point: Sequence[float]) -> str:
-        """Return a latitude and longitude as people write them, with as many digits as tell cells apart."""
+        """Return a latitude and longitude as people write them, with as many digits as tell cells apart.
+
+        >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels([0])
+        ['0.8 S, 0.8 W']
+        """
         latitude, longitude = (f"{abs(value):.{self._digits}f}" for value in point)
         return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
 
