@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs, Places
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -40,6 +40,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "places": Places,
     "pairs": Pairs,
 }
 """Every alphabet by its name in a survey file."""

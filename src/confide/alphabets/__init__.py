@@ -20,6 +20,7 @@ from confide.alphabets.base import (
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
 from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
@@ -34,6 +35,7 @@ __all__ = [
     "Line",
     "LineAlphabet",
     "Pairs",
+    "Places",
     "Plane",
     "PlaneAlphabet",
     "Selection",

@@ -143,6 +143,11 @@ class Alphabet(ABC):
         return None
 
     @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what a promise between values means for people's own; none where people have the values."""
+        return ()
+
+    @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
         """Places of the values, one row a value, in steps of the spacing."""
@@ -269,8 +274,8 @@ class UnboundedAlphabet(SpacedAlphabet):
         return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
-def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
-    """Return a sequence of values as an array, refusing single values and mixtures.
+def as_values(values: ArrayLike, parts: int, owner: object, wanted: str = "") -> Values:
+    """Return a sequence of values as an array, refusing single values and mixtures; `wanted` is what it asks for.
 
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
@@ -284,7 +289,7 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     if array.size == 0:
         return array.reshape((0, parts) if parts > 1 else (0,))
     if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
-        wanted = {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
+        wanted = wanted or {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
         raise InvalidParameterError(
             f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
             f"Put a single value into a list."

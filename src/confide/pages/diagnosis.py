@@ -178,7 +178,7 @@ def _one_value(survey: Survey) -> str:
     mechanism, alphabet = survey.mechanism, survey.alphabet
     place = alphabet.size // 2 if alphabet.is_finite else 0
     drawn = min(SIMULATED, max(100, MOST_BITS // (alphabet.size if alphabet.is_finite else 1)))
-    counts = tally(mechanism.privatize(alphabet.decode([place] * drawn), rng=0))
+    counts = tally(mechanism.privatize(alphabet.decode([place] * drawn), rng=0, taken=True))
     sent = summarise_reports(survey, counts, considered=_around(alphabet, counts))
     if sent is None:
         return ""
