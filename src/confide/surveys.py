@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice
+from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice, Places
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -39,6 +39,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "places": Places,
     "attributes": Attributes,
 }
 """Every alphabet by its name in a survey file."""

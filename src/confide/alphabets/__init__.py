@@ -21,6 +21,7 @@ from confide.alphabets.base import (
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
 from confide.alphabets.derived import Selection
+from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
@@ -35,6 +36,7 @@ __all__ = [
     "Lattice",
     "Line",
     "LineAlphabet",
+    "Places",
     "Plane",
     "PlaneAlphabet",
     "Selection",

@@ -156,11 +156,20 @@ class Attributes(Alphabet):
         each = zip(self.alphabets, self.split(numbers.reshape(-1)), strict=True)
         return _stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        self.require_listable()
-        each = [alphabet.labels() for alphabet in self.alphabets]
-        return [f"({', '.join(labels)})" for labels in itertools.product(*each)]
+    @property
+    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
+        """See :attr:`Alphabet.has_labels`."""
+        return any(alphabet.has_labels for alphabet in self.alphabets)
+
+    def _name(self, values: Values) -> list[str]:
+        each = [one._name(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
+        return [f"({', '.join(names)})" for names in zip(*each, strict=True)]
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`; with the name of the attribute."""
+        named = zip(self.names, self.alphabets, strict=True)
+        return tuple(f"{name}: {sentence}" for name, one in named for sentence in one.fine_print)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""

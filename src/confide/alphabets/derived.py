@@ -89,9 +89,13 @@ class Selection(Alphabet):
         """See :meth:`Alphabet.parse`."""
         return self.whole.parse(fields)
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        return [str(key) for key in _keys(self.values)]
+    @property
+    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the whole
+        """See :attr:`Alphabet.has_labels`."""
+        return self.whole.has_labels
+
+    def _name(self, values: Values) -> list[str]:
+        return self.whole._name(values)
 
     @cached_property
     def _numbers(self) -> dict[Value, int]:
