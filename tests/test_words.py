@@ -163,7 +163,7 @@ def test_the_survey_and_its_fingerprint() -> None:
 def test_queries_know_other_names_but_no_other() -> None:
     assert as_weights("city == PANAME", CITIES, "city").tolist() == [1, 0, 0, 0]
     assert as_weights("city in {lyon, 'st etienne'}", CITIES).tolist() == [0, 1, 1, 0]
-    assert as_weights("second == paname", cf.Pairs(cf.Integers(0, 1), CITIES)).sum() == 2
+    assert as_weights("city == paname", cf.Attributes(age=cf.Integers(0, 1), city=CITIES)).sum() == 2
     with pytest.raises(cf.ConfideError, match="'Nice' is none of the values"):
         as_weights("city == Nice", CITIES)
 
@@ -201,6 +201,17 @@ def test_damaged_texts_are_accepted_or_rejected_and_told(tmp_path: Path) -> None
     assert dict(strict.account.rejected) == {"missing": 2, "outside the alphabet": len(DAMAGED) - 3}
     assert str(strict.rejected[0]).endswith("'paris' (outside the alphabet; it is \"Paris\" under fold = true)")
     assert strict.account.remarks == {}
+
+
+def test_words_beside_other_attributes(tmp_path: Path) -> None:
+    path, people = tmp_path / "people.csv", cf.Attributes(age=cf.Integers(0, 9), city=CITIES)
+    path.write_text("age,city\n3,paris\n4,Nice\n5,Lyon\n6,\n")
+    rows = read_values(path, cf.Survey(cf.RandomizedResponse(people, 1.0)))
+    assert rows.values.tolist() == [[3, "Paris"], [4, "elsewhere"], [5, "Lyon"]]
+    assert rows.account.remarks == {"city folded": 1, "city counted as elsewhere": 1}
+    assert people.take([[3, "paris"]]).tolist() == [[3, "Paris"]]
+    strict = read_values(path, cf.Survey(cf.RandomizedResponse(cf.Attributes(age=cf.Integers(0, 9), city=PLAIN), 1.0)))
+    assert 'city: it is "Paris" under fold = true' in str(strict.rejected[0])
 
 
 def test_reports_are_read_letter_by_letter_in_python_and_in_sql(tmp_path: Path) -> None:

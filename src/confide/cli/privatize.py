@@ -132,7 +132,7 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
         f"{counted(number, 'row')} of {done.account.accepted:,} say what is not listed and are {remark}, as the survey "
         f"declares: a misspelt value would be among them, for it is no error any more."
         for remark, number in done.account.remarks.items()
-        if remark.startswith(COUNTED_AS)
+        if COUNTED_AS in remark
     ]
     if done.alone:
         stand = "stands" if done.alone == 1 else "stand"
