@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Line, Pairs, Plane
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
@@ -28,6 +28,9 @@ class Reason(StrEnum):
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
+    NOT_DEGREES = "not decimal degrees"
+    NOT_ON_EARTH = "no latitude and longitude"
+    SWAPPED = "latitude and longitude swapped"
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Account:
         How many people stand behind the accepted rows: more than rows where a row has a count.
     is_counted
         Whether the rows have counts.
+    remarks
+        How many accepted rows were changed on the way to a value, by what was done: "folded", "counted as other".
     """
 
     accepted: int = 0
@@ -86,6 +91,7 @@ class Account:
     columns: tuple[str, ...] = field(default=(), compare=False)
     people: int = field(default=0, compare=False)
     is_counted: bool = field(default=False, compare=False)
+    remarks: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def read(self) -> int:
@@ -115,7 +121,14 @@ class Account:
         """Account of the rows in words: their source and what became of them."""
         often = ", each as often as its count says" if self.is_counted else ""
         outcome = str(self) if self.total_rejected else f"{counted(self.read, 'row')}, all accepted"
-        return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}"
+        changed = f"; {self.changes}" if self.remarks else ""
+        return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}{changed}"
+
+    @property
+    def changes(self) -> str:
+        """What was done to accepted rows, in words, the most frequent first; nothing where nothing was."""
+        ordered = sorted(self.remarks.items(), key=lambda one: (-one[1], one[0]))
+        return ", ".join(f"{number:,} {remark}" for remark, number in ordered)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -127,6 +140,7 @@ class Account:
             "read": self.read,
             "accepted": self.accepted,
             "rejected": self.total_rejected,
+            **({"remarks": dict(self.remarks)} if self.remarks else {}),
         }
 
     def require_rows(self) -> None:
@@ -160,6 +174,7 @@ class Account:
             other.columns or self.columns,
             self.people + other.people,
             self.is_counted or other.is_counted,
+            dict(Counter(self.remarks) + Counter(other.remarks)),
         )
 
     def __str__(self) -> str:
@@ -212,8 +227,8 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
     >>> fields_of(Grid(2, 3))[1].high
     2
     """
-    if isinstance(alphabet, Pairs):
-        return fields_of(alphabet.first) + fields_of(alphabet.second)
+    if isinstance(alphabet, Attributes):
+        return tuple(field for one in alphabet.alphabets for field in fields_of(one))
     if isinstance(alphabet, Grid):
         return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
     if isinstance(alphabet, BitVectors):

@@ -86,16 +86,18 @@ class Mechanism(ABC):
         self.refuse_strays(counts)
         return counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
 
-    def privatize(self, values: ArrayLike, *, rng: Any = None) -> Any:
+    def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
         """Blur values, each on its own.
 
         Parameters
         ----------
         values
-            One value, or a sequence of values of the alphabet.
+            One value, or a sequence of values, as people have them: amounts where the alphabet has bins of them.
         rng
             None draws from the operating system's cryptographic generator, as a deployment must. A seed or a
             :class:`numpy.random.Generator` gives reproducible reports for simulation, from the same exact sampler.
+        taken
+            Whether these are values of the alphabet already, such as bins, as ``alphabet.take`` returns them.
 
         Returns
         -------
@@ -104,9 +106,9 @@ class Mechanism(ABC):
         """
         if self.alphabet.is_single(values):
             single: Any = [values]
-            report = self._privatize(single, as_bits(rng))[0].tolist()
+            report = self._privatize(single, as_bits(rng), taken=taken)[0].tolist()
             return tuple(report) if isinstance(report, list) else report
-        reports = self._privatize(values, as_bits(rng))
+        reports = self._privatize(values, as_bits(rng), taken=taken)
         mark(reports, Noise.SECURE if rng is None else Noise.SEEDED)
         return reports
 
@@ -192,8 +194,8 @@ class Mechanism(ABC):
         """Return the kin whose reports are moved to the nearest of some outputs, or None where there is none."""
         return None
 
-    def _privatize(self, values: ArrayLike, bits: Bits) -> NDArray[Any]:
-        return self._report(self.alphabet.encode(values), bits)
+    def _privatize(self, values: ArrayLike, bits: Bits, *, taken: bool) -> NDArray[Any]:
+        return self._report(self.alphabet.encode(values if taken else self.alphabet.take(values)), bits)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
         """Draw one report for each value number; mechanisms with unbounded outputs add their noise here."""
@@ -228,7 +230,7 @@ class Mechanism(ABC):
         reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
         impossible = np.flatnonzero((per_output > 0) & ~reachable)
         if impossible.size:
-            first = self.report_alphabet.labels()[impossible[0]]
+            first = self.report_alphabet.labels(impossible[:1])[0]
             raise ImpossibleReportError(
                 f"Report {first} was seen {per_output[impossible[0]]:,.10g} times, but no value can produce it under "
                 f"{self!r}. Were the reports made with another survey?"
