@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice, Places
+from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice, Places, Scale
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -40,6 +40,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "scale": Scale,
     "places": Places,
     "attributes": Attributes,
 }

@@ -173,6 +173,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "together": answer.together,
         "prospect": answer.prospect or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+        **({"labels": list(answer.labels)} if answer.labels else {}),
     }
 
 
