@@ -77,7 +77,7 @@ class Survey:
     def __post_init__(self) -> None:
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
-            self.shape.mixtures(self.alphabet)  # refused now rather than when the reports are there
+            self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
 

@@ -342,8 +342,8 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
 def _warn_of_groups(survey: Survey) -> None:
     if survey.shape is not None:
         warn(
-            f"The survey declares the shape {survey.shape}, which is not used for groups: each is estimated without "
-            f"it, and so are its intervals."
+            f"The survey declares the shape {survey.shape} of all people together, and a group need not have it: each "
+            f"is estimated without, and so are its intervals."
         )
 
 

@@ -288,9 +288,13 @@ def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
     """Return the shape to estimate in: the survey's, or the words of an option, which may say the same or none."""
     if not words:
         return survey.shape
-    if [one.strip().lower() for one in words] == ["none"]:
+    plain = [one.strip().lower() for one in words]
+    if plain == ["none"]:
         return None
+    if "none" in plain:
+        raise InvalidParameterError("--shape none leaves the survey's shape out; it goes with no other --shape.")
     asked = Shape.of(list(words))
+    asked.check(survey.alphabet, survey.name)  # before any work is done
     return survey.shape if asked == survey.shape else asked
 
 

@@ -298,7 +298,7 @@ class Inference:
         for on a long line each question takes a second.
         """
         values = np.sort(self.numbers)
-        near = int(np.searchsorted(values, self.quantile_of(self.spread(self.distribution), share)))
+        near = int(np.searchsorted(values, self.quantile_of(self.distribution, share)))
         low = yield from self._first(can_be_high, 0, near)
         high = yield from self._first(cannot_be_low, low, max(low, near))
         return float(values[low]), float(values[high])
