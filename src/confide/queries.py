@@ -336,12 +336,19 @@ class _Reader:
         if part == "cell":
             return self._compare_cells(sign, literal)
         values = self._values(part)
+        if isinstance(literal, str):
+            literal = self._named(literal)
         if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
             raise self._error(f"{part!r} cannot be compared with {literal!r}")
         if isinstance(literal, str):
             self._check_category(part, sign, literal, values)
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
+
+    def _named(self, word: str) -> Literal:
+        """Return the value that a word names; the word itself where it names none."""
+        found = self.alphabet.named(word)
+        return found if isinstance(found, str | int) else word
 
     def _compare_cells(self, sign: str, literal: Literal) -> Chosen:
         if not isinstance(literal, tuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,19 @@ class Alphabet(ABC):
         It is counted and told, so that nothing is guessed in silence.
         """
         return ""
+
+    def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
+        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        return ""
+
+    def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
+        """Return the value that a word in a query names; None where values are no words."""
+        return None
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
 
     @property
     def fine_print(self) -> tuple[str, ...]:

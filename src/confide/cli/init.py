@@ -110,6 +110,9 @@ unit = "year"          # what distances are counted in; may be left out
 [alphabet]
 kind = "categories"    # unordered values, all texts or all whole numbers; none is nearer than another
 values = ["never", "sometimes", "often"]
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { often = ["always", "daily"] }   # other names that people have for a value
+# other = "sometimes"  # the value that takes whatever is not listed, typing errors too; refused if left out
 """,
         "unit of distance: any two categories are 1 apart",
         2.0,
