@@ -48,6 +48,8 @@ def test_values_are_numbered_with_the_last_attribute_fastest() -> None:
     assert PEOPLE.labels([3]) == ["(18, (0, 2), m)"]
     assert PEOPLE.distance((18, 0, 0, "f"), (20, 0, 2, "m")) == 2 + 1.0 + 1
     assert PEOPLE.points([3]).tolist() == [[18, 0, 2, 1]]
+    lengths = PEOPLE.distances()
+    assert lengths[0, 7] == PEOPLE.distance((18, 0, 0, "f"), (18, 1, 1, "m")) == 1 + 0.5 * np.sqrt(2)
     assert not PEOPLE.contains(PEOPLE.as_array([(18, 0, 1, "f")])).any(), "a hole"
 
 
@@ -336,3 +338,13 @@ def test_names_in_any_script_stand_in_a_survey() -> None:
     assert '[alphabet."größe"]' in survey.text()
     assert cf.parse_survey(survey.text()) == survey
     assert as_weights("größe >= 19 and город == f", alphabet).sum() == 2
+
+
+def test_a_circle_is_drawn_around_the_attribute_that_it_names() -> None:
+    home = cf.Places(40.70, -74.02, 40.79, -73.94, cell="1 km")
+    people = cf.Attributes(sex=SEX, home=home, work=home)
+    alone = as_weights("within 2 km of 40.75, -73.98", home)
+    assert 0 < alone.sum() < home.size
+    asked = as_weights("sex == f and work within 2 km of 40.75, -73.98", people).reshape(2, home.size, home.size)
+    np.testing.assert_array_equal(asked[0], np.broadcast_to(alone, (home.size, home.size)))
+    assert not asked[1].any()

@@ -21,7 +21,7 @@ from confide.evidence import Evidence
 from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -107,6 +107,7 @@ __all__ = [
     "ConfideError",
     "CountedReports",
     "Counts",
+    "CrossTable",
     "Dense",
     "Diagnosis",
     "Difference",

@@ -269,7 +269,8 @@ class _Reader:
         name, own = known[word]
         reader = _Reader(self.text, attributes.part(name), name)
         reader.tokens = [*self.tokens[:place], ("name", own), *self.tokens[place + 1 :]]
-        reader.place = self.place
+        is_circle = self.tokens[place + 1 : place + 2] == [("name", "within")]  # home within 2 km of ...
+        reader.place = place + 1 if is_circle else self.place
         chosen = reader._comparison()
         self.place, self.circles = reader.place, self.circles + reader.circles
         return attributes.spread(chosen, name)
