@@ -118,6 +118,12 @@ class Places(Grid):
         return Box(self.south, self.west, self.north, self.east)
 
     @property
+    def extent(self) -> str:
+        """The box in words."""
+        lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
+        return f"from {lowest} to {highest}"
+
+    @property
     def given_away(self) -> float:
         """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
 
