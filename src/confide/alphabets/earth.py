@@ -185,6 +185,30 @@ class Places(Grid):
         found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
         return found
 
+    def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
+        """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
+
+        DuckDB and Spark take it. The columns may be texts or numbers.
+
+        >>> print(Places(0, 0, 1, 1, rows=2, columns=2).sql()[0])  # doctest: +ELLIPSIS
+        CASE WHEN ... THEN CAST(LEAST(FLOOR((TRY_CAST(latitude AS DOUBLE) - CAST('0.0' AS DOUBLE)) / ... * 2), 1) AS ...
+        """
+        rims = ((latitude, self.south, self.north, self.rows), (longitude, self.west, self.east, self.columns))
+        inside, cells = [], []
+        for column, first, last, number in rims:
+            degrees, low, high = (
+                f"TRY_CAST({column} AS DOUBLE)",
+                *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
+            )
+            inside.append(f"{degrees} BETWEEN {low} AND {high}")
+            share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
+            cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")
+        if self.holes:
+            numbers = ", ".join(str(row * self.columns + column) for row, column in self.holes)
+            inside.append(f"{cells[0]} * {self.columns} + {cells[1]} NOT IN ({numbers})")
+        row, column = (f"CASE WHEN {' AND '.join(inside)} THEN {cell} END" for cell in cells)
+        return row, column
+
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`; decimal degrees alone are read."""
         latitude, longitude = map(parse_real, fields)
