@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError, SurveyError, ValueOutsideAlphabetError
 from confide.files import privatize_file, read_values
 
 BESIDE = [parent / "shared" / "data" / "raw" for parent in Path(__file__).parents]
@@ -302,3 +303,38 @@ def test_columns_are_recognised(tmp_path: Path, header: str) -> None:
     assert read_values(values, survey).values.tolist() == [[10, 6]]
     values.write_text("a,b\n40.75,-73.98\n")
     assert read_values(values, survey, ("a", "b")).values.tolist() == [[10, 6]]
+
+
+WATER = {
+    "type": "Polygon",
+    "coordinates": [
+        [[-74.03, 40.70], [-73.99, 40.70], [-73.99, 40.75], [-74.03, 40.75], [-74.03, 40.70]],
+        [[-74.006, 40.719], [-74.000, 40.719], [-74.000, 40.723], [-74.006, 40.723], [-74.006, 40.719]],  # an island
+    ],
+}
+
+
+def test_holes_are_the_cells_that_water_covers_whole(tmp_path: Path) -> None:
+    full = cf.Places(*MANHATTAN, rows=20, columns=14)
+    places = cf.Places(*MANHATTAN, rows=20, columns=14, holes=WATER)
+    (tmp_path / "water.geojson").write_text(json.dumps(WATER))
+    text = (
+        '[alphabet]\nkind = "places"\nsouth = 40.7044\nwest = -74.0205\nnorth = 40.7942\neast = -73.9374\nrows = 20\n'
+        'columns = 14\nholes = "water.geojson"\n[mechanism]\nkind = "truncated-taxicab"\nepsilon = 1.0\n'
+    )
+    (tmp_path / "survey.toml").write_text(text)
+    survey = cf.load_survey(tmp_path / "survey.toml")
+    assert survey.alphabet == places
+    assert cf.Survey.from_json(survey.to_json()) == survey  # the cells themselves: no file is needed any more
+    low, high = full.corners(np.arange(280)).min(axis=1), full.corners(np.arange(280)).max(axis=1)
+    is_water = (high[:, 0] <= 40.75) & (high[:, 1] <= -73.99)
+    is_island = (high[:, 0] > 40.719) & (low[:, 0] < 40.723) & (high[:, 1] > -74.006) & (low[:, 1] < -74.0)
+    expected = full.decode(np.flatnonzero(is_water & ~is_island)).tolist()
+    assert [list(hole) for hole in places.holes] == expected
+    assert 20 < len(expected) < 60
+    everywhere = {"type": "Polygon", "coordinates": [[[-75, 40], [-73, 40], [-73, 41], [-75, 41], [-75, 40]]]}
+    with pytest.raises(InvalidParameterError, match="cover all cells"):
+        cf.Places(*MANHATTAN, rows=20, columns=14, holes=everywhere)
+    (tmp_path / "survey.toml").write_text(text.replace("water.geo", "sea.geo"))
+    with pytest.raises(SurveyError, match=r"sea\.geojson cannot be read"):
+        cf.load_survey(tmp_path / "survey.toml")
