@@ -198,7 +198,9 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     """
     if isinstance(alphabet, Categories):
         listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
-        return f"{counted(alphabet.size, 'category')}: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
+        about = f"; {alphabet.spelling.description}" if alphabet.spelling.description else ""
+        more = ", ..." if alphabet.size > LONGEST_LIST else ""
+        return f"{counted(alphabet.size, 'category')}: {listed}{more}{about}"
     if isinstance(alphabet, BitVectors):
         packed = counted(alphabet.parts, "whole number")
         return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"

@@ -187,6 +187,11 @@ class Attributes(Alphabet):
         told = [f"{name} {remark}" for name, (alphabet, texts) in own if (remark := alphabet.remark(texts))]
         return " and ".join(told)
 
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`; with the name of the attribute."""
+        own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
+        return ", ".join(f"{name}: {hint}" for name, (alphabet, texts) in own if (hint := alphabet.hint(texts)))
+
     def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
         """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""
         start = 0

@@ -33,6 +33,12 @@ title = "{title}"
 """
 
 
+SHAPE = """\
+
+# What you know of the distribution before any report is seen: narrower intervals, which rest on it (docs/shapes.md).
+# shape = {shape}
+"""
+
 COLUMN = ", and the column of a file of values"
 
 LIMITS = """\
@@ -68,6 +74,8 @@ class AlphabetExample:
         A sensible one, per unit of distance.
     is_single
         Whether a value has one part, and so stands in one column of a file.
+    shape
+        A shape that may be declared of it, in TOML; nothing where few know any.
     """
 
     name: str
@@ -76,6 +84,7 @@ class AlphabetExample:
     unit: str
     epsilon: float
     is_single: bool = False
+    shape: str = ""
 
 
 ALPHABETS = {
@@ -93,6 +102,7 @@ unit = "year"          # what distances are counted in; may be left out
         "year",
         0.05,
         is_single=True,
+        shape='["nobody below 17", "falling from 50"]',
     ),
     AlphabetKind.CATEGORIES: AlphabetExample(
         "answer",
@@ -101,6 +111,9 @@ unit = "year"          # what distances are counted in; may be left out
 [alphabet]
 kind = "categories"    # unordered values, all texts or all whole numbers; none is nearer than another
 values = ["never", "sometimes", "often"]
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { often = ["always", "daily"] }   # other names that people have for a value
+# other = "sometimes"  # the value that takes whatever is not listed, typing errors too; refused if left out
 """,
         "unit of distance: any two categories are 1 apart",
         2.0,
@@ -120,6 +133,7 @@ unit = "km"            # what distances are counted in; may be left out
 """,
         "km",
         1.0,
+        shape='"smooth = 0.3"',
     ),
     AlphabetKind.LATTICE: AlphabetExample(
         "location",
@@ -367,7 +381,8 @@ def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path, reports: 
     shown = "survey.toml" if str(path) == "-" else str(path)
     values = ALPHABETS[alphabet]
     parts = (
-        HEADER.format(path=shown, name=values.name, title=values.title, column=COLUMN if values.is_single else ""),
+        HEADER.format(path=shown, name=values.name, title=values.title, column=COLUMN if values.is_single else "")
+        + (SHAPE.format(shape=values.shape) if values.shape else ""),
         f"# Which values a person may have.\n{values.text}",
         f"# For other values: confide init --alphabet {'|'.join(one for one in AlphabetKind if one != alphabet)}\n",
         f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{_mechanism_table(alphabet, mechanism)}",

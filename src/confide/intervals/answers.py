@@ -40,6 +40,8 @@ class Interval:
         How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
     prospect
         What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
+    remark
+        What else is to be said of the question: of an area, how many cells count and how many its border cuts.
     """
 
     question: str
@@ -52,6 +54,7 @@ class Interval:
     is_share: bool = True
     together: int = 1
     prospect: str = ""
+    remark: str = ""
 
     @property
     def width(self) -> float:
