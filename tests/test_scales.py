@@ -103,6 +103,8 @@ def test_queries_speak_words() -> None:
     for query in ("answer >= 2", "answer == oftn"):
         with pytest.raises(cf.ConfideError, match="is none of the words"):
             as_weights(query, SCALE)
+    with pytest.raises(cf.ConfideError, match="'oftn' is none of the words"):
+        as_weights("answer == oftn", cf.Scale(WORDS, other="never"))
     both = cf.Attributes(age=cf.Integers(0, 1), answer=SCALE)
     assert as_weights("answer >= often and age == 1", both).sum() == 1
 

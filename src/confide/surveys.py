@@ -195,13 +195,13 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text)
+        return parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
 
-def parse_survey(text: str) -> Survey:
-    r"""Read a survey from TOML text.
+def parse_survey(text: str, folder: str | Path = "") -> Survey:
+    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
 
     >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
     >>> parse_survey(text).mechanism
@@ -211,7 +211,17 @@ def parse_survey(text: str) -> Survey:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
+    _look_beside(document, Path(folder))
     return _build_survey(document)
+
+
+def _look_beside(table: dict[str, Any], folder: Path) -> None:
+    """Let files of holes that are named in alphabets lie beside the survey."""
+    if isinstance(table.get("holes"), str):
+        table["holes"] = str(folder / table["holes"])
+    for one in table.values():
+        if isinstance(one, dict):
+            _look_beside(one, folder)
 
 
 def _build_survey(document: dict[str, Any]) -> Survey:

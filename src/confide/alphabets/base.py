@@ -158,6 +158,16 @@ class Alphabet(ABC):
         """Sentences on what a promise between values means for people's own; none where people have the values."""
         return ()
 
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
+        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        raise InvalidParameterError(
+            f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
+        )
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        return self.centres(indices)[:, None]
+
     @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:

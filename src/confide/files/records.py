@@ -172,6 +172,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "rests_on": answer.rests_on,
         "together": answer.together,
         "prospect": answer.prospect or None,
+        "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
         **({"labels": list(answer.labels)} if answer.labels else {}),
     }
