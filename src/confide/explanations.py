@@ -213,11 +213,11 @@ def describe_alphabet(alphabet: Alphabet) -> str:
 
 
 def _list_labels(alphabet: Alphabet) -> str:
-    """Return the labels of all values, or of the first ones and the last."""
+    """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
     if alphabet.size <= LONGEST_LIST:
         return ", ".join(alphabet.labels())
-    *first, last = alphabet.labels([*range(LONGEST_LIST - 1), alphabet.size - 1])
-    return f"{', '.join(first)}, ..., {last}"
+    last = "" if isinstance(alphabet, Categories) else f", {alphabet.labels([alphabet.size - 1])[0]}"
+    return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
 
 
 def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
