@@ -4,7 +4,20 @@ import importlib
 import typing
 
 from confide import datasets
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import (
+    Alphabet,
+    Bins,
+    BitVectors,
+    Categories,
+    Circle,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Pairs,
+    Weekdays,
+)
 from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
@@ -44,6 +57,7 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
     UnaryEncoding,
+    WrappedGeometric,
     truncated,
 )
 from confide.methods import (
@@ -59,7 +73,7 @@ from confide.methods import (
     Stacked,
     Status,
 )
-from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
 from confide.origins import Noise, Origin
 from confide.recovery import estimate, estimate_pool
 from confide.shapes import Shape
@@ -93,6 +107,7 @@ __all__ = [
     "Alphabet",
     "Audit",
     "Band",
+    "Bins",
     "BitInversion",
     "BitVectors",
     "Bootstrap",
@@ -100,9 +115,12 @@ __all__ = [
     "Categories",
     "Channel",
     "Choice",
+    "Circle",
+    "Circular",
     "ConfideError",
     "CountedReports",
     "Counts",
+    "Dates",
     "Dense",
     "Diagnosis",
     "Difference",
@@ -123,6 +141,7 @@ __all__ = [
     "GroupFits",
     "GroupedCounts",
     "Guarantee",
+    "Hours",
     "Integers",
     "Interval",
     "Inversion",
@@ -169,9 +188,12 @@ __all__ = [
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
     "UnaryEncoding",
+    "Uneven",
     "UniformReportsWarning",
     "Uniformity",
+    "Weekdays",
     "Windows",
+    "WrappedGeometric",
     "assess",
     "audit",
     "count",

@@ -25,7 +25,7 @@ from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.draws import SEED, Draws, count_draws
 from confide.mechanisms.facts import LatticeNoise, Premise
 from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
-from confide.metrics import Bracket, Euclidean, Manhattan
+from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.sampling import log_of
 from confide.wording import counted
 
@@ -202,7 +202,7 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
 
 def _is_lattice_promise(guarantee: Guarantee) -> bool:
     """Whether bounds grow with a distance that adds up along straight lines."""
-    return isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Euclidean | Manhattan)
+    return isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Euclidean | Manhattan | Uneven)
 
 
 def _can_list_rows(mechanism: Mechanism) -> bool:

@@ -27,7 +27,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import (
+    Alphabet,
+    Bins,
+    Categories,
+    Circle,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Pairs,
+    Weekdays,
+)
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -40,6 +52,11 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "grid": Grid,
     "lattice": Lattice,
     "pairs": Pairs,
+    "bins": Bins,
+    "dates": Dates,
+    "hours": Hours,
+    "weekdays": Weekdays,
+    "circle": Circle,
 }
 """Every alphabet by its name in a survey file."""
 
@@ -332,6 +349,8 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     survey holds: it was checked when the mechanism was made.
     """
     settings: dict[str, Any] = {"kind": _kind(thing)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
         if field.name in ("alphabet", "promise"):

@@ -7,6 +7,7 @@ array([30, 35])
 5.0
 """
 
+from confide.alphabets.amounts import Bins
 from confide.alphabets.base import (
     Alphabet,
     Indices,
@@ -19,15 +20,20 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.derived import Pairs, Selection
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
 __all__ = [
     "Alphabet",
+    "Bins",
     "BitVectors",
     "Categories",
+    "Circle",
+    "Dates",
     "Grid",
+    "Hours",
     "Indices",
     "Integers",
     "Lattice",
@@ -38,6 +44,7 @@ __all__ = [
     "PlaneAlphabet",
     "Selection",
     "Values",
+    "Weekdays",
     "as_value",
     "as_values",
     "unbounded",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,22 @@ class Alphabet(ABC):
     """Advice about values that lie outside."""
 
     _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
+
+    has_labels: ClassVar[bool] = False
+    """Whether labels say more than values do, as "10 to 20 thousand" of the bin 1: then both are shown."""
+
+    reads_times: ClassVar[bool] = False
+    """Whether people's own values are dates or times of the day."""
+
+    @property
+    def positions(self) -> tuple[Fraction, ...] | None:
+        """Places along a line, in units of distance, where values lie on one unevenly; None for all others."""
+        return None
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
 
     @property
     def parts(self) -> int:
@@ -125,6 +142,56 @@ class Alphabet(ABC):
         It is counted and told, so that nothing is guessed in silence.
         """
         return ""
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return for which values a comparison with a person's own value holds; None where values themselves compare.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it holds for a part of a value, as of a bin, or the literal is no such value.
+        """
+        return None
+
+    def around(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
+        return None
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Numbers of which a mean is taken.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the values are no numbers, or have no mean.
+        """
+        values = self.decode(np.arange(self.size))
+        if self.parts > 1 or values.dtype.kind not in "iuf":
+            raise InvalidParameterError(
+                f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, "
+                f"with one weight for each value or a function of a value."
+            )
+        return values.astype(np.float64)
+
+    @property
+    def mean_remark(self) -> str:
+        """Remark on a mean where it is one of something coarser than what people have; empty elsewhere."""
+        return ""
+
+    def describe_number(self, number: float) -> str:  # noqa: ARG002 (for those that have labels)
+        """Return what a quantile or a mean among the values is called; empty where it is a plain number."""
+        return ""
+
+    def sql(self, column: str) -> str:
+        """Return an SQL expression for the value that a column of people's own values holds; null where it has none.
+
+        Raises
+        ------
+        InvalidParameterError
+            If people's own values are the values themselves, or SQL has no such expression.
+        """
+        raise InvalidParameterError(f"{self!r} has no SQL of its own: values in {column} are those of the alphabet.")
 
     @property
     @abstractmethod

@@ -94,8 +94,8 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
 def _around_range(likely: Integers, wanted: int) -> Surroundings:
     low, high = likely.span
     steps = min(wanted, max(0, LONGEST_LINE - likely.size) // 2, LARGEST_INTEGER - max(-low, high))
-    wide = replace(likely, low=low - steps, high=high + steps)
-    far = tuple(replace(likely, low=end, high=end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    wide = likely.ranging(low - steps, high + steps)
+    far = tuple(likely.ranging(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, np.arange(steps, steps + likely.size), far, steps, wanted)
 
 
@@ -137,7 +137,7 @@ def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
     steps = min(wanted, max(0, LONGEST_LINE // likely.size - 1) // 2)
     near = np.add.outer(likely.values, np.arange(-steps, steps + 1)).reshape(-1)
     wide = Selection(likely.whole, np.unique(np.clip(near, -LARGEST_INTEGER, LARGEST_INTEGER)))
-    far = tuple(replace(likely.whole, low=end, high=end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    far = tuple(likely.whole.ranging(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, wide.encode(likely.values), far, steps, wanted)
 
 

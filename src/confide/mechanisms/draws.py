@@ -88,7 +88,7 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     people = mechanism.alphabet.decode(np.tile(values, each))
     found: list[tuple[float, int]] = []
     for rng in (SEED, None):
-        drawn = np.asarray(mechanism.privatize(people, rng=rng))
+        drawn = np.asarray(mechanism.privatize(people, rng=rng, taken=True))
         for place, value in enumerate(values.tolist()):
             found += [(p_value, value) for p_value in _p_values(mechanism, value, drawn[place :: values.size])]
     if not found:  # only values from which the ends of a huge alphabet are near

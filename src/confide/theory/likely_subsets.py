@@ -10,7 +10,7 @@ facts that a mechanism declares decide which proof fits, never its class.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,8 +235,8 @@ def _on_line(whole: Integers, peaks: NDArray[np.float64], *, is_exponential: boo
         )
         return LikelySubset(whole, Selection(whole, near), "likelylinear and convexity", reason)
     low, high = _two_values(whole, first, last)
-    part = replace(whole, low=low, high=high)
-    if part == whole:
+    part = whole.ranging(low, high)
+    if whole.is_finite and (low, high) == whole.span:
         return LikelySubset(whole, whole, "", "the reports reach from one end of the alphabet to the other")
     reason = (
         f"values {low} to {high}, the range of the reports: those beyond explain each report less well "
