@@ -16,6 +16,7 @@ from confide.alphabets import (
     Integers,
     Lattice,
     Pairs,
+    Places,
     Weekdays,
 )
 from confide.channels import Channel, Dense
@@ -161,6 +162,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Pairs",
+    "Places",
     "Plan",
     "PlanarGeometric",
     "PlanarLaplace",

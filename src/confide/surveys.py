@@ -38,6 +38,7 @@ from confide.alphabets import (
     Integers,
     Lattice,
     Pairs,
+    Places,
     Weekdays,
 )
 from confide.checks import check_count
@@ -51,6 +52,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "places": Places,
     "pairs": Pairs,
     "bins": Bins,
     "dates": Dates,

@@ -63,6 +63,24 @@ def with_unit(amount: float, unit: str) -> str:
     return f"{number} {unit if number == '1' else plural(unit)}".rstrip()
 
 
+def told_at_edges(noun: str, cell: str, step: float, unit: str, farthest: float | None = None) -> str:
+    """Return what cells or bins do to a promise that is counted by distance, with the worst case.
+
+    `step` is the distance between neighbours, `farthest` between those that touch at a corner.
+
+    >>> told_at_edges("amount", "bin", 10, "thousand").split("; ")[1]
+    'two people in one bin are not told apart at all. Two amounts d apart count as d + 10 thousand apart at worst.'
+    """
+    most = with_unit(step if farthest is None else farthest, unit)
+    corner = "" if farthest is None else f" (at a corner {most})"
+    things = _several(noun)
+    return (
+        f"Two {things} on either side of an edge count as a whole {cell}, {with_unit(step, unit)}, apart{corner}, "
+        f"however near they are; two people in one {cell} are not told apart at all. Two {things} d apart count as d + "
+        f"{most} apart at worst."
+    )
+
+
 def label_value(value: object) -> str:
     """Return one value as a label, without quotation marks.
 

@@ -22,6 +22,7 @@ from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
 from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
@@ -40,6 +41,7 @@ __all__ = [
     "Line",
     "LineAlphabet",
     "Pairs",
+    "Places",
     "Plane",
     "PlaneAlphabet",
     "Selection",

@@ -67,7 +67,7 @@ class Bins(Integers):
     70.0
     """
 
-    has_labels: ClassVar[bool] = True
+    has_labels = True
     cure: ClassVar[str] = "Widen the bins, or open an end with below=True or above=True; the last edge is not inside."  # type: ignore[misc]
 
     edges: tuple[Fraction, ...] = ()
@@ -139,16 +139,16 @@ class Bins(Integers):
         settings |= {name: True for name, is_open in (("below", self.below), ("above", self.above)) if is_open}
         return settings | ({"unit": self.unit} if self.unit else {})
 
-    def ranging(self, low: int | None, high: int | None) -> Integers:
-        """See :meth:`Integers.ranging`; some of the bins are bins, under the same numbers."""
+    def between(self, low: int | None, high: int | None) -> Integers:
+        """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
         first, last = self.span
         if low is None or high is None or not first <= low <= high <= last:
-            return super().ranging(low, high)
+            return super().between(low, high)
         below, above = self.below and low == first, self.above and high == last
         start = low - first - self.below + below
         edges = self.edges[start : start + high - low - below - above + 2]
         if len(edges) < 2:  # an open bin alone
-            return super().ranging(low, high)
+            return super().between(low, high)
         part = object.__new__(Bins)
         part._settle(edges, below=below, above=above, unit=self.unit, start=low)
         return part
@@ -252,10 +252,8 @@ rooms < 2 THEN 1 END
 
     # What is said of them.
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        low, high = self.span
-        return [self.label_range(number, number) for number in range(low, high + 1)]
+    def _name(self, values: Values) -> list[str]:
+        return [self.label_range(number, number) for number in values.tolist()]
 
     def label_range(self, low: int, high: int) -> str:
         """See :meth:`Integers.label_range`."""
@@ -267,22 +265,18 @@ rooms < 2 THEN 1 END
             return " or ".join(ends) or "any amount"
         return f"{_text(first)} to {_text(last)}{unit}"
 
-    def question(self, name: str, low: int, high: int) -> str:
+    def question(self, name: str, low: int, high: int | None = None) -> str:
         """See :meth:`Integers.question`.
 
         >>> Bins(0, 50, 10, above=True).question("salary", 1, 2)
         '10 <= salary < 30'
         """
-        first, last = self._ends(low)[0], self._ends(high)[1]
+        first, last = self._ends(low)[0], None if high is None else self._ends(high)[1]
         if first is None and last is None:
             return f"{name} < {_text(self.edges[0])} or {name} >= {_text(self.edges[0])}"
         if first is None or last is None:
             return f"{name} < {_text(last)}" if last is not None else f"{name} >= {_text(first or Fraction(0))}"
         return f"{_text(first)} <= {name} < {_text(last)}"
-
-    def question_from(self, name: str, low: int) -> str:
-        """See :meth:`Integers.question_from`."""
-        return f"{name} >= {_text(self._ends(low)[0] or self.edges[0])}"
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.compare`."""

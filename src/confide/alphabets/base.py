@@ -14,7 +14,7 @@ from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
-from confide.wording import counted
+from confide.wording import counted, label_value
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -34,10 +34,10 @@ class Alphabet(ABC):
     cure: str = "Clip them or widen the alphabet."
     """Advice about values that lie outside."""
 
-    _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
+    has_labels: bool = False
+    """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
 
-    has_labels: ClassVar[bool] = False
-    """Whether labels say more than values do, as "10 to 20 thousand" of the bin 1: then both are shown."""
+    _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
 
     reads_times: ClassVar[bool] = False
     """Whether people's own values are dates or times of the day."""
@@ -153,7 +153,7 @@ class Alphabet(ABC):
         """
         return None
 
-    def around(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+    def stretch(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
         """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
         return None
 
@@ -192,6 +192,11 @@ class Alphabet(ABC):
             If people's own values are the values themselves, or SQL has no such expression.
         """
         raise InvalidParameterError(f"{self!r} has no SQL of its own: values in {column} are those of the alphabet.")
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what a promise between values means for people's own; none where people have the values."""
+        return ()
 
     @property
     @abstractmethod
@@ -251,10 +256,21 @@ class Alphabet(ABC):
         points = self.coordinates
         return self.metric.between(points[:, None, :], points[None, :, :])
 
-    def labels(self) -> list[str]:
-        """Return a short text for each value."""
-        self.require_listable()
-        return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
+    def labels(self, numbers: ArrayLike | None = None) -> list[str]:
+        """Return a short text for each value, or for those with these numbers: all that people are shown of a value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).labels([2, 3])
+        ['(0, 2)', '(1, 0)']
+        """
+        if numbers is None:
+            self.require_listable()
+        chosen = np.arange(self.size) if numbers is None else np.asarray(numbers, dtype=np.int64)
+        return self._name(self.decode(chosen.reshape(-1)))
+
+    def _name(self, values: Values) -> list[str]:
+        """Return what people call these values; where that is not the value itself, `has_labels` says so."""
+        return [label_value(value) for value in values.tolist()]
 
     def __len__(self) -> int:
         return self.size
@@ -309,8 +325,8 @@ class UnboundedAlphabet(SpacedAlphabet):
         return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
-def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
-    """Return a sequence of values as an array, refusing single values and mixtures.
+def as_values(values: ArrayLike, parts: int, owner: object, wanted: str = "") -> Values:
+    """Return a sequence of values as an array, refusing single values and mixtures; `wanted` is what it asks for.
 
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
@@ -324,7 +340,7 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     if array.size == 0:
         return array.reshape((0, parts) if parts > 1 else (0,))
     if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
-        wanted = {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
+        wanted = wanted or {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
         raise InvalidParameterError(
             f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
             f"Put a single value into a list."

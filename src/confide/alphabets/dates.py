@@ -87,7 +87,7 @@ class _Timed(Alphabet):
     """Values that people have as dates or times."""
 
     reads_times: ClassVar[bool] = True
-    has_labels: ClassVar[bool] = True
+    has_labels = True
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
 
     def _of_moment(self, moment: Moment) -> int | str:
@@ -208,12 +208,12 @@ class Dates(_Timed, Integers):
         """See :attr:`Alphabet.declared`."""
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
 
-    def ranging(self, low: int | None, high: int | None) -> Integers:
-        """See :meth:`Integers.ranging`; a finite range is one of dates, as long as there are such."""
+    def between(self, low: int | None, high: int | None) -> Integers:
+        """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
         if low is None or high is None or not _is_step(self.origin + low, self.every):
-            return super().ranging(low, high)
+            return super().between(low, high)
         if not _is_step(self.origin + high, self.every):
-            return super().ranging(low, high)
+            return super().between(low, high)
         part = object.__new__(Dates)
         part._settle(self.origin, self.every, low, high)
         return part
@@ -236,29 +236,19 @@ class Dates(_Timed, Integers):
         months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
         return months // {"month": 1, "quarter": 3, "year": 12}[self.every] - self.origin
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        self.require_listable()
-        low, high = self.span
-        return [_label_step(self.origin + number, self.every) for number in range(low, high + 1)]
+    def _name(self, values: Values) -> list[str]:
+        return [_label_step(self.origin + number, self.every) for number in values.tolist()]
 
-    def label_range(self, low: int, high: int) -> str:
-        """See :meth:`Integers.label_range`."""
-        first, last = (_label_step(self.origin + number, self.every) for number in (low, high))
-        return first if low == high else f"{first} to {last}"
-
-    def question(self, name: str, low: int, high: int) -> str:
+    def question(self, name: str, low: int, high: int | None = None) -> str:
         """See :meth:`Integers.question`.
 
         >>> Dates("2026-01-01", "2026-12-31").question("day", 0, 6)
         'day in 2026-01-01..2026-01-07'
         """
-        first, last = (_label_step(self.origin + number, self.every) for number in (low, high))
+        if high is None:
+            return f"{name} >= {_label_step(self.origin + low, self.every)}"
+        first, last = self._name(np.array([low, high]))
         return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
-
-    def question_from(self, name: str, low: int) -> str:
-        """See :meth:`Integers.question_from`."""
-        return f"{name} >= {_label_step(self.origin + low, self.every)}"
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.compare`; a day, or a longer step, which is all of its days."""
@@ -276,7 +266,7 @@ class Dates(_Timed, Integers):
         if is_cut.any():
             place = int(np.argmax(is_cut))
             ends = " to ".join(date.fromordinal(int(day[place])).isoformat() for day in (first, last))
-            raise InvalidParameterError(f"it cuts the {self.every} {self.labels()[place]}, {ends}; ask at its ends")
+            raise InvalidParameterError(f"it cuts the {self.every} {self.labels([place])[0]}, {ends}; ask at its ends")
         return chosen
 
     @cached_property
@@ -354,10 +344,10 @@ class Circle(Alphabet):
         """See :meth:`Alphabet.parse`."""
         return parse_integer(fields[0])
 
-    def around(self, low: object, high: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.around`.
+    def stretch(self, low: object, high: object) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.stretch`.
 
-        >>> np.flatnonzero(Circle(24).around(22, 2))
+        >>> np.flatnonzero(Circle(24).stretch(22, 2))
         array([ 0,  1,  2, 22, 23])
         """
         first, last = (self._number(end) for end in (low, high))
@@ -367,12 +357,12 @@ class Circle(Alphabet):
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.compare`; on a circle none comes before another, so only the same one is asked for."""
         if sign not in ("=", "==", "!="):
-            raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {self._stretch}")
+            raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {self._example}")
         same: NDArray[np.bool_] = np.arange(self.steps) == self._number(literal)
         return ~same if sign == "!=" else same
 
     @property
-    def _stretch(self) -> str:
+    def _example(self) -> str:
         labels = [label.removesuffix(":00") for label in self.labels()]
         return f"{labels[-2]}..{labels[1]}"
 
@@ -430,9 +420,8 @@ class Hours(_Timed, Circle):
             return np.where(whole, numbers, self._nothing), dict.fromkeys(np.flatnonzero(~whole).tolist(), "not whole")
         return super()._take_each(array)
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        return [f"{hour:02d}:00" for hour in range(24)]
+    def _name(self, values: Values) -> list[str]:
+        return [f"{hour:02d}:00" for hour in values.tolist()]
 
     def _number(self, literal: object) -> int:
         if isinstance(literal, str) and literal in self.labels():
@@ -477,9 +466,8 @@ class Weekdays(_Timed, Circle):
             raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
         return (times.astype("datetime64[D]").astype(np.int64) + EPOCH - 1) % 7
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        return [name[:3] for name in WEEKDAYS]
+    def _name(self, values: Values) -> list[str]:
+        return [WEEKDAYS[number][:3] for number in values.tolist()]
 
     def _number(self, literal: object) -> int:
         if isinstance(literal, str) and literal in _WEEKDAY_NUMBERS:

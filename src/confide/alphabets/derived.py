@@ -88,10 +88,18 @@ class Pairs(Alphabet):
             columns = [column.astype(object) for column in columns]  # a number beside a category stays a number
         return np.stack(columns, axis=-1).reshape(*numbers.shape, 2)
 
-    def labels(self) -> list[str]:
+    @property
+    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the parts
+        """See :attr:`Alphabet.has_labels`."""
+        return self.first.has_labels or self.second.has_labels
+
+    def labels(self, numbers: ArrayLike | None = None) -> list[str]:
         """See :meth:`Alphabet.labels`."""
-        self.require_listable()
-        return [f"({first}, {second})" for first in self.first.labels() for second in self.second.labels()]
+        if numbers is None:
+            self.require_listable()
+        left, right = self._split(np.arange(self.size) if numbers is None else np.asarray(numbers, dtype=np.int64))
+        parts = zip(self.first.labels(left), self.second.labels(right), strict=True)
+        return [f"({first}, {second})" for first, second in parts]
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
@@ -181,9 +189,13 @@ class Selection(Alphabet):
         """See :meth:`Alphabet.parse`."""
         return self.whole.parse(fields)
 
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        return [str(key) for key in _keys(self.values)]
+    @property
+    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the whole
+        """See :attr:`Alphabet.has_labels`."""
+        return self.whole.has_labels
+
+    def _name(self, values: Values) -> list[str]:
+        return self.whole._name(values)
 
     @cached_property
     def _numbers(self) -> dict[Value, int]:

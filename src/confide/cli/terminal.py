@@ -24,7 +24,6 @@ from confide.theory.fit import Fit, GroupFits
 from confide.theory.shapes import AFTERWARDS, ShapeFit
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
-from confide.wording import label_value
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -332,9 +331,8 @@ def choose_bars(
 def _lines(
     alphabet: Alphabet, chosen: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None, ends: Ends | None
 ) -> list[Bar]:
-    labels = [label_value(value) for value in alphabet.decode(chosen).tolist()]
     places = [np.array([index]) for index in chosen]
-    return [_bar(label, one, shares, truth, ends) for label, one in zip(labels, places, strict=True)]
+    return [_bar(label, one, shares, truth, ends) for label, one in zip(alphabet.labels(chosen), places, strict=True)]
 
 
 def _bar(label: str, places: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None, ends: Ends | None) -> Bar:
@@ -353,7 +351,7 @@ def _ranges(
     for group in np.unique(groups):
         inside = np.flatnonzero(groups == group)
         low, high = max(lowest, group * width), min(highest, group * width + width - 1)
-        label = str(low) if low == high else f"{low}-{high}" if low >= 0 else f"{low} to {high}"
+        label = alphabet.label_range(low, high).replace("\N{EN DASH}", "-")  # which every terminal can show
         bars.append(_bar(label, inside, shares, truth, ends))
     return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
 

@@ -24,8 +24,8 @@ from confide.files.sheets import (
     KEEP_CURE,
     PARQUET,
     Chunk,
+    ColumnPlaces,
     CsvSheet,
-    Places,
     Request,
     name_of,
     open_sheet,
@@ -180,11 +180,11 @@ def _read(path: str, request: Request) -> Rows:
     return rows
 
 
-def _choose(sheet: CsvSheet, path: str, request: Request) -> Places:
+def _choose(sheet: CsvSheet, path: str, request: Request) -> ColumnPlaces:
     return request.choose(name_of(path), sheet.header)
 
 
-def _ordered(places: Places) -> tuple[int, ...]:
+def _ordered(places: ColumnPlaces) -> tuple[int, ...]:
     """Return the parts of a value, and behind them the count: the last text of an entry."""
     return (*places.parts, *places.counts)
 
@@ -243,7 +243,7 @@ def _as_texts(column: list[str]) -> NDArray[np.object_]:
     return np.array(list(map(known.setdefault, column, column)), dtype=object)
 
 
-def _judge(scan: Scan, request: Request, places: Places, source: str) -> Rows:
+def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
     alphabet, is_counted = request.alphabet, places.count is not None
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)

@@ -28,6 +28,9 @@ class Reason(StrEnum):
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
+    NOT_DEGREES = "not decimal degrees"
+    NOT_ON_EARTH = "no latitude and longitude"
+    SWAPPED = "latitude and longitude swapped"
 
 
 @dataclass(frozen=True)

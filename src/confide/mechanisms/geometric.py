@@ -48,7 +48,7 @@ class Geometric(UnboundedLineMechanism):
     @property
     def report_alphabet(self) -> Integers:
         """See :attr:`Mechanism.report_alphabet`."""
-        return self.alphabet.ranging(None, None)
+        return self.alphabet.between(None, None)
 
     @property
     def facts(self) -> Facts:

@@ -235,7 +235,7 @@ class TruncatedLineMechanism(LineMechanism):
         if self._is_uneven:
             return Integers(0, int(self._lattice[1][-1]))
         (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
-        return self.alphabet.ranging(min(low, first), max(high, last))
+        return self.alphabet.between(min(low, first), max(high, last))
 
     @cached_property
     def _values(self) -> Indices:

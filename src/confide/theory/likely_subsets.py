@@ -235,14 +235,13 @@ def _on_line(whole: Integers, peaks: NDArray[np.float64], *, is_exponential: boo
         )
         return LikelySubset(whole, Selection(whole, near), "likelylinear and convexity", reason)
     low, high = _two_values(whole, first, last)
-    part = whole.ranging(low, high)
     if whole.is_finite and (low, high) == whole.span:
         return LikelySubset(whole, whole, "", "the reports reach from one end of the alphabet to the other")
     reason = (
         f"values {low} to {high}, the range of the reports: those beyond explain each report less well "
         f"(proposition likelylinear)"
     )
-    return LikelySubset(whole, part, "likelylinear", reason)
+    return LikelySubset(whole, whole.between(low, high), "likelylinear", reason)
 
 
 def _is_too_long(length: int, near: int) -> bool:
