@@ -8,19 +8,22 @@ nothing is evaluated as code:
     factor      not factor | ( query ) | comparison
     comparison  name < literal (also <=, >, >=, ==, =, !=), or literal <= name < literal
                 name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
-    literal     a number, a word, a text in quotation marks, or for cells a pair (row, column)
+    literal     a number, a word, a text in quotation marks, a date such as 2026-03-01, or for cells (row, column)
 
 A number or a category may go by any one name, that of the survey where there is one. The parts of a pair are called
 ``first`` and ``second``, and those of a cell ``row`` and ``column``; ``cell`` is both, and a box of cells is written
-``cell in (2, 3)..(4, 5)``.
+``cell in (2, 3)..(4, 5)``. Amounts in bins and dates are compared as people write them; a bound inside a bin, a week
+or a month is refused with the nearest edges. On a circle a range may go around: ``hour in 22..5``.
 
->>> from confide import Categories, Grid, Integers
+>>> from confide import Bins, Categories, Grid, Integers
 >>> as_weights("18 <= age < 21", Integers(16, 22))
 array([0., 0., 1., 1., 1., 0., 0.])
 >>> as_weights("answer in {yes, 'not yet'}", Categories(["yes", "no", "not yet"]))
 array([1., 0., 1.])
 >>> as_weights("row >= 1 and not column == 0", Grid(2, 2))
 array([0., 0., 0., 1.])
+>>> as_weights("salary >= 20", Bins(edges=[0, 10, 20, 50], above=True))
+array([0., 0., 1., 1.])
 >>> as_weights(lambda age: age % 2 == 0, Integers(0, 4))
 array([1., 0., 1., 0., 1.])
 """
@@ -66,7 +69,8 @@ WORDS = ("and", "or", "not", "in")
 
 TOKEN = re.compile(
     r"""\s*(?:
-      (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
+      (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
+    | (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
     | (?P<text>"[^"]*"|'[^']*')
     | (?P<name>[^\W\d]\w*)
     | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
@@ -245,11 +249,15 @@ class _Reader:
         low = self._literal()
         self._expect("..")
         high = self._literal()
-        return self._compare(part, ">=", low) & self._compare(part, "<=", high)
+        around = self._ask(part, lambda alphabet: alphabet.stretch(low, high))
+        return self._compare(part, ">=", low) & self._compare(part, "<=", high) if around is None else around
 
     def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
         if part == "cell":
             return self._compare_cells(sign, literal)
+        asked = self._ask(part, lambda alphabet: alphabet.compare(sign, literal))
+        if asked is not None:
+            return asked
         values = self._values(part)
         if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
             raise self._error(f"{part!r} cannot be compared with {literal!r}")
@@ -257,6 +265,20 @@ class _Reader:
             self._check_category(part, sign, literal, values)
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
+
+    def _ask(self, part: str, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
+        """Ask the alphabet of a part, in people's own terms; None where values compare as they are."""
+        parts = (self.alphabet.first, self.alphabet.second) if isinstance(self.alphabet, Pairs) else ()
+        place = self._parts.index(part) if parts else 0
+        try:
+            chosen = ask(parts[place] if parts else self.alphabet)
+        except InvalidParameterError as error:
+            raise self._error(str(error)) from None
+        if chosen is None or not parts:
+            return chosen
+        numbers = np.divmod(np.arange(self.alphabet.size), parts[1].size)[place]
+        spread: Chosen = chosen[numbers]
+        return spread
 
     def _compare_cells(self, sign: str, literal: Literal) -> Chosen:
         if not isinstance(literal, tuple):
@@ -314,7 +336,7 @@ class _Reader:
         kind, word = self._peek() or ("", "")
         if kind == "sign" and word == "(":
             return self._pair()
-        if kind not in ("number", "text", "name") or (kind == "name" and word in WORDS):
+        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
             raise self._unexpected("a value")
         self.place += 1
         if kind == "number":

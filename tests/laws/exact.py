@@ -11,10 +11,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Bins, Circle, Grid, Integers, Pairs
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms import Mechanism
-from confide.metrics import Discrete, Euclidean, Metric, SumMetric
+from confide.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Pair = tuple[int, int]
 
@@ -78,6 +78,16 @@ def _bound_of_pairs(guarantee: ProductGuarantee, alphabet: Alphabet, left: int, 
     return None if first is None or second is None else first + second
 
 
+def _middle(bins: Bins, number: int) -> Fraction:
+    """Return the middle of a bin; of an open one, as if it were as wide as its neighbour."""
+    edges = list(bins.edges)
+    if bins.below:
+        edges.insert(0, 2 * edges[0] - edges[1])
+    if bins.above:
+        edges.append(2 * edges[-1] - edges[-2])
+    return (edges[number] + edges[number + 1]) / 2
+
+
 def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) -> Fraction:
     """Return the distance between two values by their numbers, written anew from what the metric is called."""
     if isinstance(metric, Discrete):
@@ -88,6 +98,12 @@ def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) ->
         return distance_below(metric.first, alphabet.first, one[0], other[0]) + distance_below(
             metric.second, alphabet.second, one[1], other[1]
         )
+    if isinstance(alphabet, Circle):
+        assert metric == Circular(alphabet.size)
+        return Fraction(min((left - right) % alphabet.size, (right - left) % alphabet.size))
+    if isinstance(metric, Uneven):
+        assert isinstance(alphabet, Bins)
+        return abs(_middle(alphabet, left) - _middle(alphabet, right))
     assert isinstance(metric, Euclidean), f"teach distance_below what {type(metric).__name__} is"
     assert isinstance(alphabet, Integers | Grid), "teach distance_below where these values lie"
     points = alphabet.decode([left, right]).reshape(2, -1).tolist()

@@ -26,7 +26,7 @@ from confide.alphabets.numerals import BLANK, REAL
 from confide.checks import check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Metric, Uneven, Value
-from confide.wording import plural
+from confide.wording import plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction
 
@@ -308,6 +308,22 @@ rooms < 2 THEN 1 END
             self.edges[place] if place >= 0 else None,
             self.edges[place + 1] if place + 1 < len(self.edges) else None,
         )
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        widths = [float(other - one) for one, other in pairwise(self.edges)]
+        if self.positions is None:
+            sentence = told_at_edges("amount", "bin", self.spacing, self.unit)
+        else:
+            sentence = (
+                f"Two amounts on either side of an edge count as far apart as the middles of their bins, up to "
+                f"{with_unit(float(self.gaps.max()), self.unit)}, however near they are; two people in one bin are not "
+                f"told apart at all. Two amounts d apart count as d + {with_unit(max(widths), self.unit)} at worst."
+            )
+        is_open = self.below or self.above
+        beyond = "A bin with an open end lies where one as wide as its neighbour would, however far its amounts go."
+        return (sentence, beyond) if is_open else (sentence,)
 
     @property
     def amounts(self) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from confide.alphabets.numerals import BLANK, parse_integer
 from confide.checks import check_choice, check_count, check_text, refuse_masked
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Circular, Metric, Value
+from confide.wording import told_at_edges
 
 EVERY = ("day", "week", "month", "quarter", "year")
 
@@ -89,6 +90,11 @@ class _Timed(Alphabet):
     reads_times: ClassVar[bool] = True
     has_labels = True
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        return (told_at_edges("moment", self.unit, 1, self.unit),)
 
     def _of_moment(self, moment: Moment) -> int | str:
         """Return the value of a moment, or why it has none."""
