@@ -6,6 +6,7 @@ import typing
 from confide import datasets
 from confide.alphabets import (
     Alphabet,
+    Attributes,
     Bins,
     BitVectors,
     Categories,
@@ -15,7 +16,6 @@ from confide.alphabets import (
     Hours,
     Integers,
     Lattice,
-    Pairs,
     Places,
     Weekdays,
 )
@@ -106,6 +106,7 @@ __all__ = [
     "MLE",
     "Accumulator",
     "Alphabet",
+    "Attributes",
     "Audit",
     "Band",
     "Bins",
@@ -161,7 +162,6 @@ __all__ = [
     "NotIdentifiedWarning",
     "Origin",
     "Outcome",
-    "Pairs",
     "Places",
     "Plan",
     "PlanarGeometric",

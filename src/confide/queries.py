@@ -10,10 +10,11 @@ nothing is evaluated as code:
                 name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
     literal     a number, a word, a text in quotation marks, a date such as 2026-03-01, or for cells (row, column)
 
-A number or a category may go by any one name, that of the survey where there is one. The parts of a pair are called
-``first`` and ``second``, and those of a cell ``row`` and ``column``; ``cell`` is both, and a box of cells is written
-``cell in (2, 3)..(4, 5)``. Amounts in bins and dates are compared as people write them; a bound inside a bin, a week
-or a month is refused with the nearest edges. On a circle a range may go around: ``hour in 22..5``.
+A number or a category may go by any one name, that of the survey where there is one. Several attributes go by their
+own names. The parts of a cell are called ``row`` and ``column``; ``cell`` is both, and a box of cells is written
+``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and ``home``. Amounts in
+bins and dates are compared as people write them; a bound inside a bin, a week or a month is refused with the nearest
+edges. On a circle a range may go around: ``hour in 22..5``.
 
 >>> from confide import Bins, Categories, Grid, Integers
 >>> as_weights("18 <= age < 21", Integers(16, 22))
@@ -24,6 +25,9 @@ array([1., 0., 1.])
 array([0., 0., 0., 1.])
 >>> as_weights("salary >= 20", Bins(edges=[0, 10, 20, 50], above=True))
 array([0., 0., 1., 1.])
+>>> from confide import Attributes
+>>> as_weights("size >= 1 and answer == no", Attributes(size=Integers(0, 2), answer=Categories(["yes", "no"])))
+array([0., 0., 0., 1., 0., 1.])
 >>> as_weights(lambda age: age % 2 == 0, Integers(0, 4))
 array([1., 0., 1., 0., 1.])
 """
@@ -40,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Pairs, PlaneAlphabet, unbounded
+from confide.alphabets import Alphabet, Attributes, PlaneAlphabet, unbounded
 from confide.checks import refuse_masked
 from confide.errors import InvalidParameterError
 
@@ -211,6 +215,8 @@ class _Reader:
         return chosen
 
     def _comparison(self) -> Chosen:
+        if isinstance(self.alphabet, Attributes):
+            return self._attribute(self.alphabet)
         kind, _ = self._peek() or ("", "")
         if kind == "name":
             part = self._part()
@@ -222,6 +228,30 @@ class _Reader:
         if (self._peek() or ("", ""))[1] in COMPARISONS:
             chosen = chosen & self._compare(part, self._sign(), self._literal())
         return chosen
+
+    def _attribute(self, attributes: Attributes) -> Chosen:
+        """Read a comparison as one about the single attribute that it names, and give all combinations its answer."""
+        place, known = self._place_of_name(), _attribute_names(attributes)
+        kind, word = self.tokens[place] if place < len(self.tokens) else ("", "")
+        if kind != "name" or word in WORDS:
+            self.place = place
+            raise self._unexpected("the name of an attribute")
+        if word not in known:
+            raise self._error(f"{word!r} is no name here; known: {', '.join(known)}")
+        name, own = known[word]
+        reader = _Reader(self.text, attributes.part(name), name)
+        reader.tokens = [*self.tokens[:place], ("name", own), *self.tokens[place + 1 :]]
+        reader.place = self.place
+        chosen = reader._comparison()
+        self.place = reader.place
+        return attributes.spread(chosen, name)
+
+    def _place_of_name(self) -> int:
+        """Return where a comparison has its name: at its start, or after a literal and a sign."""
+        if (self._peek() or ("", ""))[0] not in ("number", "text", "date", "sign"):
+            return self.place
+        signs = (at for at in range(self.place, len(self.tokens)) if self.tokens[at][1] in COMPARISONS)
+        return next(signs, self.place - 1) + 1
 
     def _after(self, part: str) -> Chosen:
         """Read what follows a name."""
@@ -249,13 +279,13 @@ class _Reader:
         low = self._literal()
         self._expect("..")
         high = self._literal()
-        around = self._ask(part, lambda alphabet: alphabet.stretch(low, high))
+        around = self._ask(lambda alphabet: alphabet.stretch(low, high))
         return self._compare(part, ">=", low) & self._compare(part, "<=", high) if around is None else around
 
     def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
         if part == "cell":
             return self._compare_cells(sign, literal)
-        asked = self._ask(part, lambda alphabet: alphabet.compare(sign, literal))
+        asked = self._ask(lambda alphabet: alphabet.compare(sign, literal))
         if asked is not None:
             return asked
         values = self._values(part)
@@ -266,19 +296,12 @@ class _Reader:
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
 
-    def _ask(self, part: str, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
-        """Ask the alphabet of a part, in people's own terms; None where values compare as they are."""
-        parts = (self.alphabet.first, self.alphabet.second) if isinstance(self.alphabet, Pairs) else ()
-        place = self._parts.index(part) if parts else 0
+    def _ask(self, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
+        """Ask the alphabet, in people's own terms; None where values compare as they are."""
         try:
-            chosen = ask(parts[place] if parts else self.alphabet)
+            return ask(self.alphabet)
         except InvalidParameterError as error:
             raise self._error(str(error)) from None
-        if chosen is None or not parts:
-            return chosen
-        numbers = np.divmod(np.arange(self.alphabet.size), parts[1].size)[place]
-        spread: Chosen = chosen[numbers]
-        return spread
 
     def _compare_cells(self, sign: str, literal: Literal) -> Chosen:
         if not isinstance(literal, tuple):
@@ -308,7 +331,7 @@ class _Reader:
 
     @property
     def _parts(self) -> tuple[str, ...]:
-        return self.alphabet.field_names if isinstance(self.alphabet, Pairs | PlaneAlphabet) else ()
+        return self.alphabet.field_names if isinstance(self.alphabet, PlaneAlphabet) else ()
 
     def _part(self) -> str:
         """Take the name of a part of a value."""
@@ -392,3 +415,13 @@ class _Reader:
             f"The query {self.text!r} makes no sense: {what}. Write for example: age >= 65, answer in {{yes, no}}, "
             f"or row in 2..4 and column < 3."
         )
+
+
+def _attribute_names(attributes: Attributes) -> dict[str, tuple[str, str]]:
+    """Return the attribute that each name speaks of, and what it is called in a query about that attribute alone."""
+    known = {}
+    for name, alphabet in zip(attributes.names, attributes.alphabets, strict=True):
+        is_plane = isinstance(alphabet, PlaneAlphabet)
+        known[name] = (name, "cell" if is_plane else name)
+        known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
+    return known

@@ -33,6 +33,15 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def all_of(number: int) -> str:
+    """Return a number of things as all that there are.
+
+    >>> all_of(2), all_of(3), all_of(12)
+    ('both', 'all three', 'all 12')
+    """
+    return "both" if number == 2 else f"all {dict(enumerate(('three', 'four', 'five', 'six'), 3)).get(number, number)}"
+
+
 def name_some(names: Sequence[str]) -> str:
     """Return the first few names, and how many more there are.
 

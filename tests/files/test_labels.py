@@ -39,12 +39,12 @@ def estimate() -> cf.Estimate:
 
 
 def test_labels_of_some_and_of_parts() -> None:
-    pairs = cf.Pairs(Floors(0, 2), cf.Categories(["f", "m"]))
+    pairs = cf.Attributes(floor=Floors(0, 2), sex=cf.Categories(["f", "m"]))
     assert Floors(0, 2).labels([2, 0]) == ["floor C", "floor A"]
     assert pairs.has_labels
     assert pairs.labels([1, 4]) == ["(floor A, m)", "(floor C, f)"]
     assert pairs.labels()[5] == "(floor C, m)"
-    assert not cf.Pairs(cf.Integers(0, 2), cf.Categories(["f", "m"])).has_labels
+    assert not cf.Attributes(age=cf.Integers(0, 2), sex=cf.Categories(["f", "m"])).has_labels
     part = Selection(Floors(0, 25), np.array([2, 24]))
     assert part.has_labels
     assert part.labels() == ["floor C", "floor Y"]

@@ -8,6 +8,7 @@ array([30, 35])
 """
 
 from confide.alphabets.amounts import Bins
+from confide.alphabets.attributes import Attributes
 from confide.alphabets.base import (
     Alphabet,
     Indices,
@@ -21,13 +22,14 @@ from confide.alphabets.base import (
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
 from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
-from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
 __all__ = [
     "Alphabet",
+    "Attributes",
     "Bins",
     "BitVectors",
     "Categories",
@@ -40,7 +42,6 @@ __all__ = [
     "Lattice",
     "Line",
     "LineAlphabet",
-    "Pairs",
     "Places",
     "Plane",
     "PlaneAlphabet",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ class Alphabet(ABC):
 
     _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
 
-    reads_times: ClassVar[bool] = False
+    reads_times: bool = False
     """Whether people's own values are dates or times of the day."""
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,7 +87,7 @@ def _moment_of(value: object) -> Moment | str:
 class _Timed(Alphabet):
     """Values that people have as dates or times."""
 
-    reads_times: ClassVar[bool] = True
+    reads_times = True
     has_labels = True
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
 
@@ -130,9 +130,10 @@ class _Timed(Alphabet):
         outside = np.flatnonzero(~self.contains(numbers))
         if outside.size:
             place = int(outside[0])
+            shown = array[place : place + 1].tolist()[0]
             why = faults.get(place, "outside the alphabet")
             raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {array.size:,} entries are no values of {self!r}; first: {array[place]!r} at "
+                f"{outside.size:,} of {array.size:,} entries are no values of {self!r}; first: {shown!r} at "
                 f"position {place} ({why}). {self.cure}",
                 tuple(outside.tolist()),
             )

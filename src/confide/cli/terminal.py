@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid, Integers
 from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
@@ -261,7 +261,7 @@ def show_distribution(  # noqa: PLR0913 - all that may be shown of it
     ends = None if band is None else _ends_of(band)
     if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
         console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
-    if isinstance(alphabet, Pairs) and not everything and alphabet.size > SMALL:
+    if isinstance(alphabet, Attributes) and not everything and alphabet.size > SMALL:
         notes = _show_margins(console, alphabet, distribution, truth)
     elif windows is not None and not everything and (band is None or alphabet.size > SMALL):
         bars, note = window_bars(windows, truth)
@@ -296,15 +296,15 @@ def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], 
     return bars, f"{some}{windows.headline} --all shows all {windows.alphabet.size:,} values."
 
 
-def _show_margins(console: Console, pairs: Pairs, distribution: FloatArray, truth: FloatArray | None) -> list[str]:
-    """Print each part of many pairs on its own, and return what is to be said about it."""
-    for part, name, axis in ((pairs.first, "first", 1), (pairs.second, "second", 0)):
-        shape = pairs.first.size, pairs.second.size
-        shares = distribution.reshape(shape).sum(axis=axis)
-        known = None if truth is None else truth.reshape(shape).sum(axis=axis)
-        bars, _ = choose_bars(part, shares, known)
+def _show_margins(
+    console: Console, attributes: Attributes, distribution: FloatArray, truth: FloatArray | None
+) -> list[str]:
+    """Print each attribute of many combinations on its own, and return what is to be said about it."""
+    for part, name in zip(attributes.alphabets, attributes.names, strict=True):
+        known = None if truth is None else attributes.margin(truth, name)
+        bars, _ = choose_bars(part, attributes.margin(distribution, name), known)
         console.print(_table(console, name, bars))
-    return [f"Each part on its own; --all shows all {pairs.size:,} pairs."]
+    return [f"Each attribute on its own; --all shows all {attributes.size:,} combinations."]
 
 
 def choose_bars(

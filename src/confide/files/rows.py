@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Pairs, Plane
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
@@ -234,8 +234,8 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
     >>> fields_of(Grid(2, 3))[1].high
     2
     """
-    if isinstance(alphabet, Pairs):
-        return fields_of(alphabet.first) + fields_of(alphabet.second)
+    if isinstance(alphabet, Attributes):
+        return tuple(field for one in alphabet.alphabets for field in fields_of(one))
     if isinstance(alphabet, Grid):
         return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
     if isinstance(alphabet, BitVectors):

@@ -179,6 +179,6 @@ class Exponential(Mechanism):
 def is_positive_definite(metric: Metric) -> bool:
     """Whether e^(-c distance) is strictly positive definite under this metric."""
     if isinstance(metric, SumMetric):
-        return is_positive_definite(metric.first) and is_positive_definite(metric.second)
+        return all(map(is_positive_definite, metric.metrics))
     # Around a circle e^(-c distance) has the Fourier coefficients c (1 - (-1)^n e^(-c pi)) / (c^2 + n^2), all positive.
     return isinstance(metric, Discrete | Euclidean | Manhattan | Uneven | Circular)

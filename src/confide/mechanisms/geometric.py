@@ -141,8 +141,7 @@ class TruncatedGeometric(TruncatedLineMechanism):
         """See :attr:`Mechanism.facts`."""
         rate, size = float(self._rate), self.alphabet.size
         if self._is_uneven:
-            # All gaps between values, and their bounds, are multiples of the lattice's step; the first stands for all.
-            noise = LatticeNoise(self._ratio, resolution=int(self._lattice[1][1]), is_clamped=True)
+            noise = self._uneven_noise(LatticeNoise(self._ratio, is_clamped=True))
             return replace(super().facts, noise=noise)
         known = replace(
             super().facts,

@@ -135,9 +135,8 @@ class TruncatedLaplace(TruncatedLineMechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
         if self._is_uneven:
-            resolution = int(self._lattice[1][1])
-            noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, resolution=resolution, is_clamped=True)
-            return replace(super().facts, noise=noise)
+            noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
+            return replace(super().facts, noise=self._uneven_noise(noise))
         at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
         noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)

@@ -19,7 +19,7 @@ from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
 from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
-from confide.mechanisms.facts import Facts, Premise, Proof
+from confide.mechanisms.facts import Facts, LatticeNoise, Premise, Proof
 from confide.sampling import Bits
 
 LARGEST_TABLE = 256
@@ -72,6 +72,14 @@ class LineMechanism(Mechanism):
     def _is_uneven(self) -> bool:
         """Whether values lie on a line, but not equally far apart."""
         return self.alphabet.positions is not None
+
+    def _uneven_noise(self, noise: LatticeNoise) -> LatticeNoise:
+        """Return noise on the lattice of uneven values: all gaps between them, and bounds, are multiples of its step.
+
+        So the gap from the first to the second stands for all.
+        """
+        places = self._lattice[1].tolist()
+        return replace(noise, resolution=places[1], points=places[-1])
 
     @cached_property
     def _lattice(self) -> tuple[Fraction, Indices]:
