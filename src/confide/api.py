@@ -32,9 +32,10 @@ from confide.errors import (
 )
 from confide.estimates import Estimate
 from confide.evidence import Evidence
+from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -76,6 +77,7 @@ from confide.methods import (
 )
 from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
 from confide.origins import Noise, Origin
+from confide.polygons import Area
 from confide.recovery import estimate, estimate_pool
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
@@ -106,6 +108,7 @@ __all__ = [
     "MLE",
     "Accumulator",
     "Alphabet",
+    "Area",
     "Attributes",
     "Audit",
     "Band",
@@ -122,6 +125,7 @@ __all__ = [
     "ConfideError",
     "CountedReports",
     "Counts",
+    "CrossTable",
     "Dates",
     "Dense",
     "Diagnosis",
@@ -216,6 +220,7 @@ __all__ = [
     "merge",
     "parse_survey",
     "plan",
+    "read_areas",
     "read_metadata",
     "read_reports",
     "save_counts",

@@ -36,8 +36,8 @@ LARGEST_PRODUCT = 2**20
 """The same for products, which are audited by their parts beyond."""
 
 LONGEST_LATTICE = 4096
-"""Points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and 100,000 points
-took 8 s a mechanism of four values."""
+"""Points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and multiplying
+those of 100,000 points took 8 s."""
 
 LARGEST_BITS = 2**31
 """Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""

@@ -235,8 +235,8 @@ class Bins(Integers):
     def _decimals(self) -> list[Decimal]:
         return [Decimal(_text(edge)) for edge in self.edges]
 
-    def sql(self, column: str) -> str:
-        """See :meth:`Alphabet.sql`; for a column of numbers.
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the bin of a column of numbers; null where there is none.
 
         >>> print(Bins(0, 2, 1).sql("rooms"))
         CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \

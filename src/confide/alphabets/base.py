@@ -183,20 +183,28 @@ class Alphabet(ABC):
         """Return what a quantile or a mean among the values is called; empty where it is a plain number."""
         return ""
 
-    def sql(self, column: str) -> str:
-        """Return an SQL expression for the value that a column of people's own values holds; null where it has none.
+    def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
+        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        return ""
 
-        Raises
-        ------
-        InvalidParameterError
-            If people's own values are the values themselves, or SQL has no such expression.
-        """
-        raise InvalidParameterError(f"{self!r} has no SQL of its own: values in {column} are those of the alphabet.")
+    def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
+        """Return the value that a word in a query names; None where values are no words."""
+        return None
 
     @property
     def fine_print(self) -> tuple[str, ...]:
         """Sentences on what a promise between values means for people's own; none where people have the values."""
         return ()
+
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
+        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        raise InvalidParameterError(
+            f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
+        )
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        return self.centres(indices)[:, None]
 
     @property
     @abstractmethod

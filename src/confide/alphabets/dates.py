@@ -287,8 +287,8 @@ class Dates(_Timed, Integers):
         """See :meth:`Alphabet.describe_number`."""
         return _label_step(self.origin + math.floor(number + 0.5), self.every)
 
-    def sql(self, column: str) -> str:
-        """See :meth:`Alphabet.sql`; for a column of dates or timestamps.
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the value of a column of dates or timestamps; null where there is none.
 
         >>> print(Dates("2026-01-01", "2026-12-31").sql("day"))
         CASE WHEN CAST(day AS DATE) BETWEEN DATE '2026-01-01' AND DATE '2026-12-31' THEN date_diff('day', DATE \
@@ -435,8 +435,8 @@ class Hours(_Timed, Circle):
             return self.labels().index(literal)
         return super()._number(literal)
 
-    def sql(self, column: str) -> str:
-        """See :meth:`Alphabet.sql`; for a column of times or timestamps."""
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the hour of a column of times or timestamps."""
         return f"CAST(extract('hour' FROM {column}) AS BIGINT)"
 
     def __repr__(self) -> str:
@@ -481,8 +481,8 @@ class Weekdays(_Timed, Circle):
             return _WEEKDAY_NUMBERS[literal]
         raise InvalidParameterError(f"{literal!r} is none of the days, {', '.join(self.labels())}")
 
-    def sql(self, column: str) -> str:
-        """See :meth:`Alphabet.sql`; for a column of dates or timestamps."""
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the day of the week of a column of dates or timestamps."""
         return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
 
     def __repr__(self) -> str:
