@@ -4,7 +4,7 @@ import importlib
 import typing
 
 from confide import datasets
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Places
 from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
@@ -91,6 +91,7 @@ __all__ = [
     "MLE",
     "Accumulator",
     "Alphabet",
+    "Attributes",
     "Audit",
     "Band",
     "BitInversion",
@@ -141,7 +142,7 @@ __all__ = [
     "NotIdentifiedWarning",
     "Origin",
     "Outcome",
-    "Pairs",
+    "Places",
     "Plan",
     "PlanarGeometric",
     "PlanarLaplace",

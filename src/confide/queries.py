@@ -10,9 +10,9 @@ nothing is evaluated as code:
                 name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
     literal     a number, a word, a text in quotation marks, or for cells a pair (row, column)
 
-A number or a category may go by any one name, that of the survey where there is one. The parts of a pair are called
-``first`` and ``second``, and those of a cell ``row`` and ``column``; ``cell`` is both, and a box of cells is written
-``cell in (2, 3)..(4, 5)``.
+A number or a category may go by any one name, that of the survey where there is one. Several attributes go by their
+own names. The parts of a cell are called ``row`` and ``column``; ``cell`` is both, and a box of cells is written
+``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and ``home``.
 
 >>> from confide import Categories, Grid, Integers
 >>> as_weights("18 <= age < 21", Integers(16, 22))
@@ -21,6 +21,9 @@ array([0., 0., 1., 1., 1., 0., 0.])
 array([1., 0., 1.])
 >>> as_weights("row >= 1 and not column == 0", Grid(2, 2))
 array([0., 0., 0., 1.])
+>>> from confide import Attributes
+>>> as_weights("size >= 1 and answer == no", Attributes(size=Integers(0, 2), answer=Categories(["yes", "no"])))
+array([0., 0., 0., 1., 0., 1.])
 >>> as_weights(lambda age: age % 2 == 0, Integers(0, 4))
 array([1., 0., 1., 0., 1.])
 """
@@ -37,7 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Pairs, PlaneAlphabet, unbounded
+from confide.alphabets import Alphabet, Attributes, PlaneAlphabet, unbounded
 from confide.checks import refuse_masked
 from confide.errors import InvalidParameterError
 
@@ -207,6 +210,8 @@ class _Reader:
         return chosen
 
     def _comparison(self) -> Chosen:
+        if isinstance(self.alphabet, Attributes):
+            return self._attribute(self.alphabet)
         kind, _ = self._peek() or ("", "")
         if kind == "name":
             part = self._part()
@@ -218,6 +223,30 @@ class _Reader:
         if (self._peek() or ("", ""))[1] in COMPARISONS:
             chosen = chosen & self._compare(part, self._sign(), self._literal())
         return chosen
+
+    def _attribute(self, attributes: Attributes) -> Chosen:
+        """Read a comparison as one about the single attribute that it names, and give all combinations its answer."""
+        place, known = self._place_of_name(), _attribute_names(attributes)
+        kind, word = self.tokens[place] if place < len(self.tokens) else ("", "")
+        if kind != "name" or word in WORDS:
+            self.place = place
+            raise self._unexpected("the name of an attribute")
+        if word not in known:
+            raise self._error(f"{word!r} is no name here; known: {', '.join(known)}")
+        name, own = known[word]
+        reader = _Reader(self.text, attributes.part(name), name)
+        reader.tokens = [*self.tokens[:place], ("name", own), *self.tokens[place + 1 :]]
+        reader.place = self.place
+        chosen = reader._comparison()
+        self.place = reader.place
+        return attributes.spread(chosen, name)
+
+    def _place_of_name(self) -> int:
+        """Return where a comparison has its name: at its start, or after a literal and a sign."""
+        if (self._peek() or ("", ""))[0] not in ("number", "text", "sign"):
+            return self.place
+        signs = (at for at in range(self.place, len(self.tokens)) if self.tokens[at][1] in COMPARISONS)
+        return next(signs, self.place - 1) + 1
 
     def _after(self, part: str) -> Chosen:
         """Read what follows a name."""
@@ -286,7 +315,7 @@ class _Reader:
 
     @property
     def _parts(self) -> tuple[str, ...]:
-        return self.alphabet.field_names if isinstance(self.alphabet, Pairs | PlaneAlphabet) else ()
+        return self.alphabet.field_names if isinstance(self.alphabet, PlaneAlphabet) else ()
 
     def _part(self) -> str:
         """Take the name of a part of a value."""
@@ -370,3 +399,13 @@ class _Reader:
             f"The query {self.text!r} makes no sense: {what}. Write for example: age >= 65, answer in {{yes, no}}, "
             f"or row in 2..4 and column < 3."
         )
+
+
+def _attribute_names(attributes: Attributes) -> dict[str, tuple[str, str]]:
+    """Return the attribute that each name speaks of, and what it is called in a query about that attribute alone."""
+    known = {}
+    for name, alphabet in zip(attributes.names, attributes.alphabets, strict=True):
+        is_plane = isinstance(alphabet, PlaneAlphabet)
+        known[name] = (name, "cell" if is_plane else name)
+        known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
+    return known

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from confide import (
     IBU,
     MLE,
+    Attributes,
     BitInversion,
     Categories,
     Exponential,
@@ -28,7 +29,6 @@ from confide import (
     Laplace,
     Mechanism,
     Method,
-    Pairs,
     PlanarGeometric,
     PlanarLaplace,
     Product,
@@ -193,7 +193,7 @@ def _clamped_on_a_plane(
 @st.composite
 def _exponentials(draw: st.DrawFn) -> Mechanism:
     letters = st.integers(2, 6).map(lambda size: Categories(list("abcdef")[:size]))
-    pairs = st.builds(Pairs, st.builds(Integers, st.just(0), st.integers(1, 3)), letters)
+    pairs = st.builds(Attributes, age=st.builds(Integers, st.just(0), st.integers(1, 3)), letter=letters)
     return Exponential(draw(st.one_of(_lines(), _grids(), letters, pairs)), draw(epsilons))
 
 
@@ -213,7 +213,7 @@ def _products(draw: st.DrawFn) -> Mechanism:
         st.builds(TruncatedGeometric, st.just(Integers(0, 3)), epsilons, st.none() | st.just(Integers(-2, 2))),
         st.builds(FromMatrix, st.just(Integers(5, 6)), st.just([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])),
     )
-    return Product(draw(part), draw(part))
+    return Product(**{name: draw(part) for name in "abc"[: draw(st.integers(2, 3))]})
 
 
 @st.composite
@@ -428,7 +428,7 @@ FAMILIES: dict[str, Family] = {
             Exponential(Grid(4, 5), 1.0),
             Exponential(LAKE, 3.0),
             Exponential(Grid(1, 6), 1.0),
-            Exponential(Pairs(Integers(0, 3), Categories(["f", "m"])), 1.5),
+            Exponential(Attributes(first=Integers(0, 3), second=Categories(["f", "m"])), 1.5),
             Exponential(Integers(0, 9), 1e-9),
             Exponential(Integers(0, 9), 100.0),
             Exponential(Grid(3, 20), 90.0),  # exponents past what a float holds
@@ -473,23 +473,40 @@ FAMILIES: dict[str, Family] = {
     ),
     "product": Family(
         examples=(
-            Product(RandomizedResponse(Categories(["f", "m"]), 1.0), TruncatedGeometric(Integers(0, 4), 0.5)),
-            Product(TruncatedGeometric(Integers(0, 3), 0.5, Integers(-2, 3)), TruncatedLaplace(Integers(5, 7), 1.0)),
-            Product(Exponential(Integers(0, 2), 2.0), FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])),
-            Product(TruncatedGeometric(Integers(0, 39), 0.1), TruncatedGeometric(Integers(0, 19), 0.2)),
+            Product(
+                first=RandomizedResponse(Categories(["f", "m"]), 1.0), second=TruncatedGeometric(Integers(0, 4), 0.5)
+            ),
+            Product(
+                first=TruncatedGeometric(Integers(0, 3), 0.5, Integers(-2, 3)),
+                second=TruncatedLaplace(Integers(5, 7), 1.0),
+            ),
+            Product(
+                first=Exponential(Integers(0, 2), 2.0),
+                second=FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]),
+            ),
+            Product(
+                age=TruncatedGeometric(Integers(0, 2), 0.5),
+                home=TruncatedPlanarGeometric(Grid(2, 3, 0.5, holes=[(0, 1)]), 1.0),
+                sex=RandomizedResponse(Categories(["f", "m"]), 1.0),
+            ),
+            Product(first=TruncatedGeometric(Integers(0, 39), 0.1), second=TruncatedGeometric(Integers(0, 19), 0.2)),
         ),
         strategy=_products(),
-        faithful=Product(RandomizedResponse(Categories(["f", "m"]), 90.0), TruncatedGeometric(Integers(0, 4), 90.0)),
+        faithful=Product(
+            first=RandomizedResponse(Categories(["f", "m"]), 90.0), second=TruncatedGeometric(Integers(0, 4), 90.0)
+        ),
         sampled=(
             off(
                 lambda epsilon: Product(
-                    RandomizedResponse(Categories(["f", "m"]), epsilon), TruncatedGeometric(Integers(0, 4), epsilon)
+                    first=RandomizedResponse(Categories(["f", "m"]), epsilon),
+                    second=TruncatedGeometric(Integers(0, 4), epsilon),
                 ),
                 0.7,
             ),
             off(
                 lambda epsilon: Product(
-                    TruncatedGeometric(Integers(0, 3), epsilon), TruncatedLaplace(Integers(0, 299), epsilon)
+                    first=TruncatedGeometric(Integers(0, 3), epsilon),
+                    second=TruncatedLaplace(Integers(0, 299), epsilon),
                 ),
                 0.7,
             ),

@@ -7,6 +7,7 @@ array([30, 35])
 5.0
 """
 
+from confide.alphabets.attributes import Attributes
 from confide.alphabets.base import (
     Alphabet,
     Indices,
@@ -19,12 +20,14 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
-from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.derived import Selection
+from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
 __all__ = [
     "Alphabet",
+    "Attributes",
     "BitVectors",
     "Categories",
     "Grid",
@@ -33,7 +36,7 @@ __all__ = [
     "Lattice",
     "Line",
     "LineAlphabet",
-    "Pairs",
+    "Places",
     "Plane",
     "PlaneAlphabet",
     "Selection",

@@ -13,7 +13,7 @@ from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
-from confide.wording import counted
+from confide.wording import counted, label_value
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -32,6 +32,9 @@ class Alphabet(ABC):
 
     cure: str = "Clip them or widen the alphabet."
     """Advice about values that lie outside."""
+
+    has_labels: bool = False
+    """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
 
     _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
 
@@ -127,6 +130,11 @@ class Alphabet(ABC):
         return ""
 
     @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what a promise between values means for people's own; none where people have the values."""
+        return ()
+
+    @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
         """Places of the values, one row a value, in steps of the spacing."""
@@ -184,10 +192,21 @@ class Alphabet(ABC):
         points = self.coordinates
         return self.metric.between(points[:, None, :], points[None, :, :])
 
-    def labels(self) -> list[str]:
-        """Return a short text for each value."""
-        self.require_listable()
-        return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
+    def labels(self, numbers: ArrayLike | None = None) -> list[str]:
+        """Return a short text for each value, or for those with these numbers: all that people are shown of a value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).labels([2, 3])
+        ['(0, 2)', '(1, 0)']
+        """
+        if numbers is None:
+            self.require_listable()
+        chosen = np.arange(self.size) if numbers is None else np.asarray(numbers, dtype=np.int64)
+        return self._name(self.decode(chosen.reshape(-1)))
+
+    def _name(self, values: Values) -> list[str]:
+        """Return what people call these values; where that is not the value itself, `has_labels` says so."""
+        return [label_value(value) for value in values.tolist()]
 
     def __len__(self) -> int:
         return self.size
@@ -242,8 +261,8 @@ class UnboundedAlphabet(SpacedAlphabet):
         return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
-def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
-    """Return a sequence of values as an array, refusing single values and mixtures.
+def as_values(values: ArrayLike, parts: int, owner: object, wanted: str = "") -> Values:
+    """Return a sequence of values as an array, refusing single values and mixtures; `wanted` is what it asks for.
 
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
@@ -257,7 +276,7 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     if array.size == 0:
         return array.reshape((0, parts) if parts > 1 else (0,))
     if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
-        wanted = {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
+        wanted = wanted or {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
         raise InvalidParameterError(
             f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
             f"Put a single value into a list."

@@ -43,7 +43,7 @@ from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
-from confide.wording import counted, label_value
+from confide.wording import counted
 
 USUAL_LEVEL = 0.95
 
@@ -227,7 +227,7 @@ def _cells(found: SurveyGroups, key: Key, answers: GroupAnswers) -> list[str]:
         return [_in_words(by_group[key]) for by_group in answers.questions.values()]
     one = found[key]
     place = int(one.distribution.argmax())
-    return [label_value(one.alphabet.decode([place]).tolist()[0]), f"{one.distribution[place]:.2%}"]
+    return [one.alphabet.labels([place])[0], f"{one.distribution[place]:.2%}"]
 
 
 def _in_words(found: Interval) -> str:

@@ -48,7 +48,7 @@ class AlphabetKind(StrEnum):
     CATEGORIES = "categories"
     GRID = "grid"
     LATTICE = "lattice"
-    PAIRS = "pairs"
+    ATTRIBUTES = "attributes"
 
 
 @dataclass(frozen=True)
@@ -132,22 +132,26 @@ unit = "km"            # what distances are counted in; may be left out
         "km",
         1.0,
     ),
-    AlphabetKind.PAIRS: AlphabetExample(
+    AlphabetKind.ATTRIBUTES: AlphabetExample(
         "person",
-        "Age and answer of each person",
+        "Age, visits and region of each person",
         """\
 [alphabet]
-kind = "pairs"         # two values at once; files have the columns first and second
+kind = "attributes"    # several values of each person; files have the columns age, visits and region
 
-[alphabet.first]
+[alphabet.age]         # one table for each attribute, of any kind; its name is that of its column
 kind = "integers"
 low = 18
 high = 67
 unit = "year"
 
-[alphabet.second]
+[alphabet.visits]
 kind = "categories"
 values = ["never", "sometimes", "often"]
+
+[alphabet.region]
+kind = "categories"
+values = ["north", "south", "east", "west"]
 """,
         "unit of distance",
         0.5,
@@ -155,7 +159,7 @@ values = ["never", "sometimes", "often"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, PAIRS = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, ATTRIBUTES = AlphabetKind
 
 
 @dataclass(frozen=True)
@@ -191,13 +195,17 @@ matrix = [                     # one row for each value, one column for each rep
 
 PRODUCT = """\
 
-[mechanism.first]              # any mechanism that takes the first part
+[mechanism.age]                # for each attribute any mechanism that takes its values; what they promise adds up
 kind = "truncated-geometric"
 epsilon = 0.05
 
-[mechanism.second]             # any mechanism that takes the second part; what the two promise adds up
+[mechanism.visits]
 kind = "randomized-response"
-epsilon = 2.0
+epsilon = 1.0
+
+[mechanism.region]
+kind = "randomized-response"
+epsilon = 1.0
 """
 
 REMAPPED_LINE = """\
@@ -230,12 +238,12 @@ unit = "km"
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
         "the truth, or with some probability any other value alike",
-        (CATEGORIES, INTEGERS, GRID, PAIRS),
+        (CATEGORIES, INTEGERS, GRID, ATTRIBUTES),
         is_per_person=True,
     ),
     "rappor": MechanismExample(
         "a bit for each value, set for the true one, then each flipped at random",
-        (CATEGORIES, INTEGERS, GRID, PAIRS),
+        (CATEGORIES, INTEGERS, GRID, ATTRIBUTES),
         is_per_person=True,
     ),
     "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS,)),
@@ -259,7 +267,7 @@ MECHANISMS: dict[str, MechanismExample] = {
         "your own probabilities; the guarantee is computed from them", (CATEGORIES,), settings={CATEGORIES: MATRIX}
     ),
     "product": MechanismExample(
-        "each part of a pair is blurred by a mechanism of its own", (PAIRS,), settings={PAIRS: PRODUCT}
+        "each attribute is blurred by a mechanism of its own", (ATTRIBUTES,), settings={ATTRIBUTES: PRODUCT}
     ),
     "remapped": MechanismExample(
         "reports of another mechanism, moved to the nearest of other outputs",
@@ -274,7 +282,7 @@ USUAL = {
     CATEGORIES: "randomized-response",
     GRID: "truncated-planar-laplace",
     LATTICE: "planar-geometric",
-    PAIRS: "product",
+    ATTRIBUTES: "product",
 }
 """The mechanism to begin with, for each alphabet."""
 

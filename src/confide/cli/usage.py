@@ -178,7 +178,7 @@ def _require_numbers(alphabet: Alphabet, name: str) -> None:
             '--query "row >= 5".'
         )
     if alphabet.parts > 1 or (isinstance(alphabet, Categories) and isinstance(alphabet.values[0], str)):
-        what = "pairs" if alphabet.parts > 1 else f"words such as {alphabet.labels()[0]!r}"
+        what = "of several attributes" if alphabet.parts > 1 else f"words such as {alphabet.labels([0])[0]!r}"
         raise InvalidParameterError(
             f"The values of {name} are {what}, which have no mean and no quantiles. Ask for shares, with --query."
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Pairs, Values
+from confide.alphabets import Alphabet, Attributes, Values
 from confide.alphabets.numerals import parse_real
 from confide.counts import Counts, merge, tally
 from confide.errors import DataFileError, InvalidCountsError
@@ -139,7 +139,7 @@ def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
     arrays = [_as_array(column) for column in columns]
     if len(arrays) == 1:
         return arrays[0]
-    if isinstance(alphabet, Pairs) and len({array.dtype.kind for array in arrays}) > 1:
+    if isinstance(alphabet, Attributes) and len({array.dtype.kind for array in arrays}) > 1:
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
 

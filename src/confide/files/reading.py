@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
+from confide.alphabets import Alphabet, Attributes, Indices, Line, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
@@ -24,8 +24,8 @@ from confide.files.sheets import (
     KEEP_CURE,
     PARQUET,
     Chunk,
+    ColumnPlaces,
     CsvSheet,
-    Places,
     Request,
     name_of,
     open_sheet,
@@ -180,11 +180,11 @@ def _read(path: str, request: Request) -> Rows:
     return rows
 
 
-def _choose(sheet: CsvSheet, path: str, request: Request) -> Places:
+def _choose(sheet: CsvSheet, path: str, request: Request) -> ColumnPlaces:
     return request.choose(name_of(path), sheet.header)
 
 
-def _ordered(places: Places) -> tuple[int, ...]:
+def _ordered(places: ColumnPlaces) -> tuple[int, ...]:
     """Return the parts of a value, and behind them the count: the last text of an entry."""
     return (*places.parts, *places.counts)
 
@@ -243,7 +243,7 @@ def _as_texts(column: list[str]) -> NDArray[np.object_]:
     return np.array(list(map(known.setdefault, column, column)), dtype=object)
 
 
-def _judge(scan: Scan, request: Request, places: Places, source: str) -> Rows:
+def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
     alphabet, is_counted = request.alphabet, places.count is not None
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
@@ -301,10 +301,10 @@ def find_fault(request: Request, fields: Entry) -> Reason:
         return Reason.BAD_COUNT
     if not all(text.strip() for text in fields):
         return Reason.MISSING
-    if isinstance(alphabet, Pairs):
-        parts = [replace(request, alphabet=part, columns=()) for part in (alphabet.first, alphabet.second)]
-        texts = zip(parts, fields, strict=True)
-        return next(find_fault(part, (text,)) for part, text in texts if not _is_value(part, (text,)))
+    if isinstance(alphabet, Attributes):
+        each = alphabet.fields(fields, is_raw=request.is_raw)
+        parts = [(replace(request, alphabet=part, columns=()), texts) for part, texts in each]
+        return next(find_fault(part, texts) for part, texts in parts if not _is_value(part, texts))
     if request.is_raw and (fault := alphabet.fault(fields)):
         return Reason(fault)
     if request.parse(fields) is not None:
@@ -330,7 +330,7 @@ def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.b
 
 
 def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
-    """Return parsed values as numpy best holds them: a number and a category in one pair as objects."""
+    """Return parsed values as numpy best holds them: a number and a category of one person as objects."""
     first = values[0]
     is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
     array: Values = np.array(values, dtype=object if is_mixed else None)

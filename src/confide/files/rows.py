@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Line, Pairs, Plane
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
@@ -28,6 +28,9 @@ class Reason(StrEnum):
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
+    NOT_DEGREES = "not decimal degrees"
+    NOT_ON_EARTH = "no latitude and longitude"
+    SWAPPED = "latitude and longitude swapped"
 
 
 @dataclass(frozen=True)
@@ -224,8 +227,8 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
     >>> fields_of(Grid(2, 3))[1].high
     2
     """
-    if isinstance(alphabet, Pairs):
-        return fields_of(alphabet.first) + fields_of(alphabet.second)
+    if isinstance(alphabet, Attributes):
+        return tuple(field for one in alphabet.alphabets for field in fields_of(one))
     if isinstance(alphabet, Grid):
         return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
     if isinstance(alphabet, BitVectors):

@@ -112,7 +112,7 @@ class Request:
             return [self.columns]
         return [(self.name,), *self.names] if len(self.names[0]) == 1 else list(self.names)
 
-    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> Places:
+    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         """Find the columns in a header, or say which there are instead."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by = tuple(_find(source, name, header, BY_CURE) for name in self.by)
@@ -124,7 +124,7 @@ class Request:
                 f"Column {header[place]!r} of {source} says {what}: kept, it would stand beside every report, not "
                 f"blurred. Leave it out of the columns to keep."
             )
-        return Places(tuple(header), parts, by, counts[0] if counts else None, kept)
+        return ColumnPlaces(tuple(header), parts, by, counts[0] if counts else None, kept)
 
     def _choose_parts(self, source: str, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
         for names in self.candidates:
@@ -158,7 +158,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Places:
+class ColumnPlaces:
     """Places of columns in a header: of a value's parts, its group's names, its count, and what is carried along."""
 
     header: tuple[str, ...]

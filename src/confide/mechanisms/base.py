@@ -230,7 +230,7 @@ class Mechanism(ABC):
         reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
         impossible = np.flatnonzero((per_output > 0) & ~reachable)
         if impossible.size:
-            first = self.report_alphabet.labels()[impossible[0]]
+            first = self.report_alphabet.labels(impossible[:1])[0]
             raise ImpossibleReportError(
                 f"Report {first} was seen {per_output[impossible[0]]:,.10g} times, but no value can produce it under "
                 f"{self!r}. Were the reports made with another survey?"

@@ -173,5 +173,5 @@ class Exponential(Mechanism):
 def is_positive_definite(metric: Metric) -> bool:
     """Whether e^(-c distance) is strictly positive definite under this metric."""
     if isinstance(metric, SumMetric):
-        return is_positive_definite(metric.first) and is_positive_definite(metric.second)
+        return all(map(is_positive_definite, metric.metrics))
     return isinstance(metric, Discrete | Euclidean | Manhattan)

@@ -168,7 +168,7 @@ class Facts:
         P(bit x is 1 | x) and P(bit x is 1 | another value), where a report is one bit for each value, each drawn
         independently.
     parts
-        Two mechanisms, where the value is a pair whose parts go through one of them each, independently.
+        Mechanisms by the names of attributes, where each attribute of a value goes through its own, independently.
     origin
         A mechanism, and for each of its outputs the number of the report, where reports are made from its outputs.
     """
@@ -184,5 +184,5 @@ class Facts:
     is_rounded: bool = False
     noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
-    parts: tuple[Mechanism, Mechanism] | None = None
+    parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None

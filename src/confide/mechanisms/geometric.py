@@ -48,7 +48,7 @@ class Geometric(UnboundedLineMechanism):
     @property
     def report_alphabet(self) -> Integers:
         """See :attr:`Mechanism.report_alphabet`."""
-        return replace(self.alphabet, low=None, high=None)
+        return self.alphabet.between(None, None)
 
     @property
     def facts(self) -> Facts:

@@ -168,7 +168,7 @@ class TruncatedLineMechanism(LineMechanism):
     @cached_property
     def _box(self) -> Integers:
         (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
-        return replace(self.alphabet, low=min(low, first), high=max(high, last))
+        return self.alphabet.between(min(low, first), max(high, last))
 
     @cached_property
     def _values(self) -> Indices:
