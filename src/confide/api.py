@@ -18,9 +18,10 @@ from confide.errors import (
 )
 from confide.estimates import Estimate
 from confide.evidence import Evidence
+from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -61,6 +62,7 @@ from confide.methods import (
 )
 from confide.metrics import Discrete, Euclidean, Manhattan, Metric
 from confide.origins import Noise, Origin
+from confide.polygons import Area
 from confide.recovery import estimate, estimate_pool
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
@@ -91,6 +93,7 @@ __all__ = [
     "MLE",
     "Accumulator",
     "Alphabet",
+    "Area",
     "Attributes",
     "Audit",
     "Band",
@@ -104,6 +107,7 @@ __all__ = [
     "ConfideError",
     "CountedReports",
     "Counts",
+    "CrossTable",
     "Dense",
     "Diagnosis",
     "Difference",
@@ -193,6 +197,7 @@ __all__ = [
     "merge",
     "parse_survey",
     "plan",
+    "read_areas",
     "read_metadata",
     "read_reports",
     "save_counts",

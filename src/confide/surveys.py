@@ -19,6 +19,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -77,7 +78,7 @@ class Survey:
     def __post_init__(self) -> None:
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
-            self.shape.mixtures(self.alphabet)  # refused now rather than when the reports are there
+            self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
 
@@ -193,13 +194,13 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text)
+        return parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
 
-def parse_survey(text: str) -> Survey:
-    r"""Read a survey from TOML text.
+def parse_survey(text: str, folder: str | Path = "") -> Survey:
+    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
 
     >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
     >>> parse_survey(text).mechanism
@@ -209,7 +210,17 @@ def parse_survey(text: str) -> Survey:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
+    _look_beside(document, Path(folder))
     return _build_survey(document)
+
+
+def _look_beside(table: dict[str, Any], folder: Path) -> None:
+    """Let files of holes that are named in alphabets lie beside the survey."""
+    if isinstance(table.get("holes"), str):
+        table["holes"] = str(folder / table["holes"])
+    for one in table.values():
+        if isinstance(one, dict):
+            _look_beside(one, folder)
 
 
 def _build_survey(document: dict[str, Any]) -> Survey:
@@ -340,6 +351,8 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     survey holds: it was checked when the mechanism was made.
     """
     settings: dict[str, Any] = {"kind": _kind(thing)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     if isinstance(thing, Attributes | Product):
         inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
         return settings | {name: _declaration(part) for name, part in zip(thing.names, inner, strict=True)}
@@ -372,14 +385,14 @@ def _plain(value: Any) -> Any:
 def _toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
     """Return a declaration as a table, and below it those that it is made of."""
     inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
-    plain = [f"{name} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
+    plain = [f"{_key(name)} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
     below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{_key(name)}", value, most)]
     return ["", f"[{place}]", *plain, *below]
 
 
 def _key(name: str) -> str:
-    """Return a name as TOML has it: in quotation marks where it has other letters than English ones."""
-    return name if name.isascii() else _toml(name)
+    """Return a name as TOML has it: in quotation marks where it has blanks or other letters than English ones."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: object, most: int | None = None) -> str:

@@ -187,6 +187,11 @@ class Attributes(Alphabet):
         told = [f"{name} {remark}" for name, (alphabet, texts) in own if (remark := alphabet.remark(texts))]
         return " and ".join(told)
 
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`; with the name of the attribute."""
+        own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
+        return ", ".join(f"{name}: {hint}" for name, (alphabet, texts) in own if (hint := alphabet.hint(texts)))
+
     def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
         """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""
         start = 0
@@ -257,10 +262,11 @@ class Attributes(Alphabet):
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 2)).spread(np.array([5, 7]), "a")
         array([5, 5, 5, 7, 7, 7])
         """
-        axes = [self.axis(name) for name in names]
-        table = weights.reshape([self.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+        axes, lead = [self.axis(name) for name in names], weights.shape[:-1]
+        table = weights.reshape(*lead, *(self.shape[axis] for axis in axes))
+        table = table.transpose(*range(len(lead)), *(len(lead) + np.argsort(axes)))
         own = [self.shape[axis] if axis in axes else 1 for axis in range(len(self.shape))]
-        whole: NDArray[Any] = np.broadcast_to(table.reshape(own), self.shape).reshape(-1)
+        whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
         return whole
 
     def _as_rows(self, values: ArrayLike, width: int, what: str, names: Sequence[str]) -> Values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -129,10 +129,33 @@ class Alphabet(ABC):
         """
         return ""
 
+    def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
+        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        return ""
+
+    def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
+        """Return the value that a word in a query names; None where values are no words."""
+        return None
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
+
     @property
     def fine_print(self) -> tuple[str, ...]:
         """Sentences on what a promise between values means for people's own; none where people have the values."""
         return ()
+
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
+        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        raise InvalidParameterError(
+            f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
+        )
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        return self.centres(indices)[:, None]
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ from confide.channels.clamped_planar import ClampedPlanarConvolution
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
 from confide.channels.kronecker import Kronecker
-from confide.channels.mixed import Mixed, Mixture
+from confide.channels.mixed import Margins, Mixed, Mixture
 from confide.channels.planar import PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
 from confide.channels.scattered import ScatteredExponential
@@ -24,6 +24,7 @@ __all__ = [
     "Indices",
     "Kronecker",
     "Layout",
+    "Margins",
     "Mixed",
     "Mixture",
     "PlanarConvolution",

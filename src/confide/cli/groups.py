@@ -41,6 +41,7 @@ from confide.files import (
 from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
+from confide.queries import Query
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
 from confide.wording import counted
@@ -67,7 +68,7 @@ FEW_ASKED = 50
 class Wanted:
     """What is wanted of the groups: queries, statistics, a level where one was given, outputs, and how to show all."""
 
-    queries: list[str]
+    queries: list[Query]
     statistics: list[Statistic]
     level: float | None
     outputs: list[Path]

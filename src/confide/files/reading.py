@@ -283,6 +283,7 @@ def _remarks(request: Request, fields: list[Entry], codes: Indices) -> dict[str,
 def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(request, values[code]) for code in codes}
+    hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
     rejects = []
     for row in rows:
         line, stray = int(scan.lines[row]), scan.strays.get(row)
@@ -290,7 +291,7 @@ def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], 
             rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
         else:
             code = int(scan.codes[row])
-            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code]))
+            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code], hints.get(code, "")))
     return tuple(rejects)
 
 
@@ -344,6 +345,8 @@ def _fits(value: Any) -> bool:
     """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
+    if isinstance(value, str):
+        return not value.endswith("\0")  # which numpy would cut off
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 

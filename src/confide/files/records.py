@@ -172,6 +172,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "rests_on": answer.rests_on,
         "together": answer.together,
         "prospect": answer.prospect or None,
+        "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
     }
 
@@ -332,6 +333,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
         "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
+        "shape": None if diagnosis.shape_fit is None else _shape_record(diagnosis.estimate),
         "resolution": None if diagnosis.resolution is None else _resolution(diagnosis.resolution),
         "windows": None if diagnosis.windows is None else windows_record(diagnosis.windows),
         "identification": _finding(diagnosis.identification),

@@ -47,16 +47,19 @@ class Reject:
         What it says in the columns that were read.
     reason
         What is wrong with it.
+    hint
+        Which setting of the survey would take it, where one would.
     """
 
     file: str
     line: int | None
     text: str
     reason: Reason
+    hint: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
-        return f"{place}: {self.text!r} ({self.reason})"
+        return f"{place}: {self.text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from confide.pages.markup import (
     table,
     text,
     warn_poor_fit,
+    warn_wrong_shape,
     wide_figure,
 )
 from confide.pages.pictures import arrange, picture_windows, show_key
@@ -113,6 +114,7 @@ def diagnosis_page(
             [
                 mark_simulated(_origin(diagnosis)),
                 warn_poor_fit(diagnosis.fit),
+                warn_wrong_shape(diagnosis.shape_fit),
                 *parts,
             ]
         ),
@@ -143,6 +145,7 @@ def _facts(diagnosis: Diagnosis) -> str:
         "Reports": f"{diagnosis.counts.total:,.10g}",
         "Noise": diagnosis.counts.origin.in_short,
         "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
+        **({} if diagnosis.shape is None else {"Shape taken for granted": str(diagnosis.shape)}),
         f"Told within {points(within)}": told,
         "One best explanation": SHORT[diagnosis.uniqueness.verdict],
     }
