@@ -157,6 +157,11 @@ class Attributes(Alphabet):
         return _stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
     @property
+    def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
+        """See :attr:`Alphabet.reads_times`."""
+        return any(alphabet.reads_times for alphabet in self.alphabets)
+
+    @property
     def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
         """See :attr:`Alphabet.has_labels`."""
         return any(alphabet.has_labels for alphabet in self.alphabets)

@@ -12,6 +12,7 @@ from confide.channels.randomized_response import RandomizedResponseChannel
 from confide.channels.scattered import ScatteredExponential
 from confide.channels.stacks import ColumnStack, VerticalStack
 from confide.channels.two_sided_exponential import TwoSidedExponential
+from confide.channels.wrapped_exponential import WrappedExponential
 
 __all__ = [
     "BitChannel",
@@ -33,4 +34,5 @@ __all__ = [
     "ScatteredExponential",
     "TwoSidedExponential",
     "VerticalStack",
+    "WrappedExponential",
 ]
