@@ -24,6 +24,7 @@ from confide.alphabets import (
     Integers,
     Line,
     LineAlphabet,
+    Places,
     Plane,
     PlaneAlphabet,
 )
@@ -93,7 +94,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
     """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
 
     Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
-    and a far pair.
+    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
@@ -218,7 +219,8 @@ def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
-    return f"{_count_places(alphabet)}, neighbours {step} apart"
+    where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
+    return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
 
 def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
@@ -244,6 +246,8 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
         told = [(attribute, describe_value(one, own, attribute)) for attribute, one, own in each]
         return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
     if alphabet.field_names == PlaneAlphabet.field_names:
+        if alphabet.has_labels:
+            return f"the cell at {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
     return f"{name} {quote_value(_value(alphabet, index))}"

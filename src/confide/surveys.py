@@ -28,7 +28,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice, Places
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    Bins,
+    Categories,
+    Circle,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Weekdays,
+)
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -41,6 +54,11 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "grid": Grid,
     "lattice": Lattice,
     "places": Places,
+    "bins": Bins,
+    "dates": Dates,
+    "hours": Hours,
+    "weekdays": Weekdays,
+    "circle": Circle,
     "attributes": Attributes,
 }
 """Every alphabet by its name in a survey file."""
@@ -194,13 +212,13 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text)
+        return parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
 
-def parse_survey(text: str) -> Survey:
-    r"""Read a survey from TOML text.
+def parse_survey(text: str, folder: str | Path = "") -> Survey:
+    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
 
     >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
     >>> parse_survey(text).mechanism
@@ -210,7 +228,17 @@ def parse_survey(text: str) -> Survey:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
+    _look_beside(document, Path(folder))
     return _build_survey(document)
+
+
+def _look_beside(table: dict[str, Any], folder: Path) -> None:
+    """Let files of holes that are named in alphabets lie beside the survey."""
+    if isinstance(table.get("holes"), str):
+        table["holes"] = str(folder / table["holes"])
+    for one in table.values():
+        if isinstance(one, dict):
+            _look_beside(one, folder)
 
 
 def _build_survey(document: dict[str, Any]) -> Survey:
@@ -346,6 +374,8 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     if isinstance(thing, Attributes | Product):
         inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
         return settings | {name: _declaration(part) for name, part in zip(thing.names, inner, strict=True)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
         if field.name in ("alphabet", "promise"):

@@ -1,100 +1,35 @@
-"""From coordinates to a map on the command line: areas, circles, GeoJSON out."""
+"""Places on the command line: from an example survey and a file of coordinates to an estimate."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pytest
 from tests.cli.conftest import Call
 
-import confide as cf
-from confide.geojson import read_areas
 
-PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
-TOML = """
-name = "home"
-title = "Where people live"
-
-[alphabet]
-kind = "places"
-south = 40.70
-west = -74.02
-north = 40.79
-east = -73.93
-rows = 4
-columns = 3
-
-[mechanism]
-kind = "truncated-planar-laplace"
-epsilon = 1.0
-"""
-HALVES = {
-    "type": "FeatureCollection",
-    "features": [
-        {
-            "type": "Feature",
-            "properties": {"name": name},
-            "geometry": {
-                "type": "Polygon",
-                "coordinates": [[[-74.1, low], [-73.9, low], [-73.9, high], [-74.1, high], [-74.1, low]]],
-            },
-        }
-        for name, low, high in (("South", 40.6, 40.745), ("North", 40.745, 40.9))
-    ],
-}
+def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
+    assert call("init", "city.toml", "--alphabet", "places").code == 0
+    survey = folder / "city.toml"
+    survey.write_text(survey.read_text().replace('"500 m"', '"3 km"'))
+    assert call("datasets", "manhattan", "--export", "checkins.csv", "--coordinates").code == 0
+    people = (folder / "checkins.csv").read_text().splitlines()
+    assert people[0] == "latitude,longitude"
+    assert len(people) == 98_062
+    (folder / "some.csv").write_text("\n".join(["id,lat,lon", *(f"7,{row}" for row in people[1::200])]) + "\n")
+    ending = call("privatize", "city.toml", "some.csv", "-o", "places.csv", "--column", "lat", "--column", "lon")
+    assert ending.code == 0
+    assert "columns lat and lon: 491 rows, all accepted" in " ".join((ending.out + ending.err).split())
+    assert (folder / "places.csv").read_text().startswith("row,column\n")
+    answer = call("estimate", "city.toml", "places.csv", "--json", "--method", "ibu")
+    assert answer.code == 0
+    assert answer.record["alphabet"]["kind"] == "places"
 
 
-@pytest.fixture
-def files(folder: Path) -> Path:
-    (folder / "city.toml").write_text(TOML)
-    (folder / "halves.geojson").write_text(json.dumps(HALVES))
-    points = PLACES.centres(np.repeat(np.arange(12), np.arange(1, 13) * 10))
-    rows = "\n".join(f"{latitude},{longitude}" for latitude, longitude in points.tolist())
-    (folder / "people.csv").write_text(f"lat,lon\n{rows}\n")
-    return folder
-
-
-@pytest.mark.slow
-def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
-    call("privatize", str(files / "city.toml"), str(files / "people.csv"), "-o", str(files / "reports.csv"))
-    asked = ["--within", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
-    base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
-    shown = call(*base, "-o", str(files / "map.geojson"), "--background", str(files / "halves.geojson"))
-    assert "within North" in shown.out
-    assert "6 cells by centre" in shown.out
-    assert len(read_areas(files / "map.geojson")) == 12
-    record: dict[str, Any] = call(*base, "--json").record
-    answers = {one["query"]: one for one in record["queries"]}
-    assert set(answers) == {"within 3 km of 40.745, -73.975", "within South", "within North"}
-    assert answers["within South"]["estimate"] + answers["within North"]["estimate"] == pytest.approx(1)
-    assert "6 cells by centre" in answers["within South"]["remark"]
-    told = call("diagnose", str(files / "city.toml"), "--within", str(files / "halves.geojson")).out
-    assert "within South" in told
-
-
-@pytest.mark.slow
-def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
-    text = (files / "people.csv").read_text().splitlines()
-    rows = [f"{line},{'ab'[place % 2]}" for place, line in enumerate(text[1:])]
-    (files / "grouped.csv").write_text("\n".join([f"{text[0]},town", *rows]) + "\n")
-    city, reports, counts = (str(files / name) for name in ("city.toml", "reports.csv", "counts.parquet"))
-    call("privatize", city, str(files / "grouped.csv"), "-o", reports, "--keep", "town")
-    call("count", city, reports, "--by", "town", "-o", counts)
-    base = ["estimate", city, counts, "--method", "ibu"]
-    record = call(*base, "--within", str(files / "halves.geojson"), "--json").record
-    assert [one["query"] for one in record["groups"][0]["answers"]] == ["within South", "within North"]
-    refused = call(*base, "-o", str(files / "map.geojson"))
-    assert "-o .geojson is for one distribution" in refused.err
-
-
-def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:
-    grid = TOML.replace('"places"', '"grid"')
-    grid = "\n".join(line for line in grid.splitlines() if line.split(" ")[0] not in ("south", "west", "north", "east"))
-    (files / "grid.toml").write_text(grid)
-    (files / "reports.csv").write_text("row,column\n1,1\n")
-    for option in (["-o", str(files / "map.geojson")], ["--within", str(files / "halves.geojson")]):
-        refused = call("estimate", str(files / "grid.toml"), str(files / "reports.csv"), *option)
-        assert "no places on the Earth" in refused.err
+def test_show_says_what_is_given_away(call: Call) -> None:
+    assert call("init", "city.toml", "--alphabet", "places").code == 0
+    record = call("show", "city.toml", "--json").record
+    assert "0.14% less, which is given away" in record["fine_print"][0]
+    words = " ".join(call("show", "city.toml").out.split())
+    assert "Fine print Distances in the plane are never more than on the ground" in words
+    assert "two people in one cell are not told apart at all" in words
+    assert "The cell at 40.734 N, 73.979 W and the cell at" in words

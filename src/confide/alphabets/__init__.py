@@ -7,6 +7,7 @@ array([30, 35])
 5.0
 """
 
+from confide.alphabets.amounts import Bins
 from confide.alphabets.attributes import Attributes
 from confide.alphabets.base import (
     Alphabet,
@@ -20,6 +21,7 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
@@ -28,9 +30,13 @@ from confide.alphabets.planes import Grid, Lattice, Plane
 __all__ = [
     "Alphabet",
     "Attributes",
+    "Bins",
     "BitVectors",
     "Categories",
+    "Circle",
+    "Dates",
     "Grid",
+    "Hours",
     "Indices",
     "Integers",
     "Lattice",
@@ -41,6 +47,7 @@ __all__ = [
     "PlaneAlphabet",
     "Selection",
     "Values",
+    "Weekdays",
     "as_value",
     "as_values",
     "unbounded",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +18,9 @@ from confide.alphabets.numerals import parse_real
 from confide.alphabets.planes import Grid
 from confide.checks import check_count, check_positive, is_number
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.geojson import GeoJSON, read_areas
 from confide.metrics import Value
+from confide.polygons import Area
 from confide.wording import told_at_edges
 
 MOST_GIVEN_AWAY = 0.02
@@ -55,7 +59,8 @@ class Places(Grid):
     unit
         What distances are counted in, ``"km"`` or ``"m"``; the promise is per this unit.
     holes
-        Cells in which nobody can be, as pairs (row, column).
+        Where nobody can be, such as water: cells as pairs (row, column), or areas, a file of GeoJSON or what it holds.
+        A cell is a hole where an area covers it whole.
 
     >>> manhattan = Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m")
     >>> manhattan.shape, manhattan.spacing
@@ -88,7 +93,7 @@ class Places(Grid):
         columns: int | None = None,
         spacing: float | None = None,
         unit: str = "km",
-        holes: Sequence[tuple[int, int]] = (),
+        holes: Sequence[tuple[int, int]] | Sequence[Area] | GeoJSON = (),
     ) -> None:
         check_unit(unit)
         box = _box_of((south, west, north, east), centre, radius)
@@ -96,12 +101,16 @@ class Places(Grid):
         box, rows, columns = _cut(box, size, rows, columns)
         proven = _proven_spacing(box, rows, columns)
         length = _chosen_spacing(proven, size, spacing, METRES["km"] / METRES[unit])
-        settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": holes}
+        settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": ()}
         bounds = {"south": box.south, "west": box.west, "north": box.north, "east": box.east}
         for name, value in ({"first_row": 0, "first_column": 0} | settings | bounds).items():
             object.__setattr__(self, name, value)
         self.__post_init__()
         self._refuse_waste()
+        if len(holes):  # type: ignore[arg-type]  # a path is a text here
+            object.__setattr__(self, "holes", self._holes_of(holes))
+            self.__dict__.pop("_hole_places", None)
+            self.__post_init__()
 
     @classmethod
     def around(cls, latitude: float, longitude: float, radius: str, cell: str, unit: str = "km") -> Places:
@@ -116,6 +125,12 @@ class Places(Grid):
     def bounds(self) -> Box:
         """The box."""
         return Box(self.south, self.west, self.north, self.east)
+
+    @property
+    def extent(self) -> str:
+        """The box in words."""
+        lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
+        return f"from {lowest} to {highest}"
 
     @property
     def given_away(self) -> float:
@@ -178,6 +193,30 @@ class Places(Grid):
         cells = np.stack([np.minimum(row, self.rows - 1), np.minimum(column, self.columns - 1)], axis=-1)
         found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
         return found
+
+    def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
+        """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
+
+        DuckDB and Spark take it. The columns may be texts or numbers.
+
+        >>> print(Places(0, 0, 1, 1, rows=2, columns=2).sql()[0])  # doctest: +ELLIPSIS
+        CASE WHEN ... THEN CAST(LEAST(FLOOR((TRY_CAST(latitude AS DOUBLE) - CAST('0.0' AS DOUBLE)) / ... * 2), 1) AS ...
+        """
+        rims = ((latitude, self.south, self.north, self.rows), (longitude, self.west, self.east, self.columns))
+        inside, cells = [], []
+        for column, first, last, number in rims:
+            degrees, low, high = (
+                f"TRY_CAST({column} AS DOUBLE)",
+                *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
+            )
+            inside.append(f"{degrees} BETWEEN {low} AND {high}")
+            share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
+            cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")
+        if self.holes:
+            numbers = ", ".join(str(row * self.columns + column) for row, column in self.holes)
+            inside.append(f"{cells[0]} * {self.columns} + {cells[1]} NOT IN ({numbers})")
+        row, column = (f"CASE WHEN {' AND '.join(inside)} THEN {cell} END" for cell in cells)
+        return row, column
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`; decimal degrees alone are read."""
@@ -260,6 +299,21 @@ class Places(Grid):
         if is_swapped and not is_here:
             return "latitude and longitude swapped"
         return "" if abs(latitude) <= 90 and abs(longitude) <= 180 else "no latitude and longitude"
+
+    def _holes_of(self, holes: Any) -> Sequence[tuple[int, int]]:
+        """Return the cells that are holes; those that an area covers whole, where areas are given."""
+        areas = read_areas(holes) if isinstance(holes, str | PathLike | Mapping) else holes
+        if not isinstance(areas[0], Area):
+            return holes  # type: ignore[no-any-return]
+        self.require_listable()
+        everyone = np.arange(self.size)
+        centres, corners = self.centres(everyone), self.corners(everyone)
+        covered = np.zeros(self.size, dtype=bool)
+        for area in areas:
+            covered |= area.contains(centres) & ~area.cuts(corners)
+        if covered.all():
+            raise InvalidParameterError("The areas cover all cells, so that nobody can be anywhere. Give smaller ones.")
+        return [(row, column) for row, column in self.decode(everyone[covered]).tolist()]
 
     def _refuse_waste(self) -> None:
         if self.given_away <= MOST_GIVEN_AWAY:

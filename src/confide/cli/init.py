@@ -17,7 +17,7 @@ from confide.files import write_text
 
 EXAMPLES = (
     "confide init",
-    "confide init checkins.toml --alphabet grid",
+    "confide init checkins.toml --alphabet places",
     "confide init --mechanism rappor --reports 1",
 )
 
@@ -54,6 +54,7 @@ class AlphabetKind(StrEnum):
     CATEGORIES = "categories"
     GRID = "grid"
     LATTICE = "lattice"
+    PLACES = "places"
     ATTRIBUTES = "attributes"
 
 
@@ -146,6 +147,25 @@ unit = "km"            # what distances are counted in; may be left out
         "km",
         1.0,
     ),
+    AlphabetKind.PLACES: AlphabetExample(
+        "home",
+        "Where people live",
+        """\
+[alphabet]
+kind = "places"        # cells on the Earth; files of values have the columns latitude and longitude, in decimal degrees
+south = 40.7044        # the box (WGS 84); it grows by less than a cell so that it holds whole ones
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+cell = "500 m"         # the size of a cell; or rows and columns into which the box is cut
+# unit = "km"          # what distances are counted in, km or m
+# holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
+""",
+        "km on the ground",
+        1.0,
+    ),
     AlphabetKind.ATTRIBUTES: AlphabetExample(
         "person",
         "Age, visits and region of each person",
@@ -173,7 +193,7 @@ values = ["north", "south", "east", "west"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, ATTRIBUTES = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, ATTRIBUTES = AlphabetKind
 
 
 @dataclass(frozen=True)
@@ -252,30 +272,36 @@ unit = "km"
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
         "the truth, or with some probability any other value alike",
-        (CATEGORIES, INTEGERS, GRID, ATTRIBUTES),
+        (CATEGORIES, INTEGERS, GRID, PLACES, ATTRIBUTES),
         is_per_person=True,
     ),
     "rappor": MechanismExample(
         "a bit for each value, set for the true one, then each flipped at random",
-        (CATEGORIES, INTEGERS, GRID, ATTRIBUTES),
+        (CATEGORIES, INTEGERS, GRID, PLACES, ATTRIBUTES),
         is_per_person=True,
     ),
     "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS,)),
     "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS,)),
     "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", (INTEGERS,)),
     "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS,)),
-    "exponential": MechanismExample("any value, a near one more likely than a far one", (INTEGERS, GRID, CATEGORIES)),
-    "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID,)),
-    "taxicab": MechanismExample("noise on row and column; any cell of the plane may be reported", (GRID, LATTICE)),
-    "truncated-planar-geometric": MechanismExample("noise alike in all directions, then the nearest cell", (GRID,)),
+    "exponential": MechanismExample(
+        "any value, a near one more likely than a far one", (INTEGERS, GRID, PLACES, CATEGORIES)
+    ),
+    "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID, PLACES)),
+    "taxicab": MechanismExample(
+        "noise on row and column; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
+    ),
+    "truncated-planar-geometric": MechanismExample(
+        "noise alike in all directions, then the nearest cell", (GRID, PLACES)
+    ),
     "planar-geometric": MechanismExample(
-        "noise alike in all directions; any cell of the plane may be reported", (GRID, LATTICE)
+        "noise alike in all directions; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
     ),
     "truncated-planar-laplace": MechanismExample(
-        "continuous noise alike in all directions, then the nearest cell", (GRID,)
+        "continuous noise alike in all directions, then the nearest cell", (GRID, PLACES)
     ),
     "planar-laplace": MechanismExample(
-        "continuous noise alike in all directions; reports are real rows and columns", (GRID, LATTICE)
+        "continuous noise alike in all directions; reports are real rows and columns", (GRID, LATTICE, PLACES)
     ),
     "matrix": MechanismExample(
         "your own probabilities; the guarantee is computed from them", (CATEGORIES,), settings={CATEGORIES: MATRIX}
@@ -296,6 +322,7 @@ USUAL = {
     CATEGORIES: "randomized-response",
     GRID: "truncated-planar-laplace",
     LATTICE: "planar-geometric",
+    PLACES: "truncated-planar-laplace",
     ATTRIBUTES: "product",
 }
 """The mechanism to begin with, for each alphabet."""
