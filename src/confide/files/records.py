@@ -176,6 +176,7 @@ def answer_record(answer: Interval) -> dict[str, Any]:
         "prospect": answer.prospect or None,
         "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+        **({"labels": list(answer.labels)} if answer.labels else {}),
     }
 
 
