@@ -268,7 +268,8 @@ def test_page_and_json_say_which_groups_are_like_uniform_ones() -> None:
 @pytest.mark.slow
 def test_the_command_says_first_which_groups_are_like_uniform_ones(call: Call, tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(SURVEY.text())
-    groups = {(name,): counts for name, counts in towns(AGES, {"Oslo": 2000, "Rome": 12}).items()}
+    found = towns(AGES, {"Oslo": 2000, "Rome": 12})
+    groups: dict[tuple[str, ...], cf.Counts] = {(name,): counts for name, counts in found.items()}
     with pytest.warns(cf.SimulatedReportsWarning):
         save_counts(tmp_path / "c.parquet", GroupedCounts(("town",), groups, Account(2012)), SURVEY)
     files = str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet")
