@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from confide.alphabets import (
     Alphabet,
+    Attributes,
     BitVectors,
     Categories,
     Grid,
     Integers,
     Line,
     LineAlphabet,
-    Pairs,
+    Places,
     Plane,
     PlaneAlphabet,
 )
@@ -33,7 +34,8 @@ from confide.methods import Choice, Status
 from confide.methods.stacked import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
-from confide.wording import counted, quote_value, with_unit
+from confide.theory.consistency import largest_bound
+from confide.wording import all_of, counted, listed, quote_value, with_unit
 
 FACTOR_MEANING = (
     "The factor compares two values a person may have: no report is more than that many times as likely under one as "
@@ -92,7 +94,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
     """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
 
     Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
-    and a far pair.
+    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
@@ -102,13 +104,13 @@ def explain_guarantee(survey: Survey) -> list[str]:
     if survey.alphabet.is_finite and survey.alphabet.size < 2:
         return ["There is only one value, so a report says nothing about anyone."]
     if not isinstance(guarantee, LocalDP):
-        return [_example(survey, *pair) for pair in _pairs(survey.alphabet)]
+        return [_example(survey, *pair) for pair in _pairs(survey.alphabet)] + _together(survey)
     if math.isinf(guarantee.epsilon):
         return [_ruled_out(survey)]
     example = _example(survey, *_pairs(survey.alphabet)[-1])
     if guarantee.epsilon == 0 or (survey.alphabet.is_finite and survey.alphabet.size == 2):
         return [example]
-    distance = "" if isinstance(survey.alphabet, Categories | Pairs) else ", however near or far"
+    distance = "" if isinstance(survey.alphabet, Categories | Attributes) else ", however near or far"
     return [f"{example} The same holds for any other two values{distance}."]
 
 
@@ -180,8 +182,7 @@ def describe_mechanism(survey: Survey) -> str:
 def _name(mechanism: Mechanism) -> str:
     facts = mechanism.facts
     if facts.parts is not None:
-        first, second = facts.parts
-        return f"{_name(first)} for the first part and {_name(second)} for the second"
+        return listed([f"{_name(part)} for {name}" for name, part in facts.parts.items()])
     if facts.origin is not None:
         return f"{_name(facts.origin[0])} with its reports remapped"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
@@ -197,25 +198,29 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     """
     if isinstance(alphabet, Categories):
         listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
-        return f"{counted(alphabet.size, 'category')}: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
+        about = f"; {alphabet.spelling.description}" if alphabet.spelling.description else ""
+        more = ", ..." if alphabet.size > LONGEST_LIST else ""
+        return f"{counted(alphabet.size, 'category')}: {listed}{more}{about}"
     if isinstance(alphabet, BitVectors):
         packed = counted(alphabet.parts, "whole number")
         return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"
-    if isinstance(alphabet, Pairs):
-        return f"pairs; first {describe_alphabet(alphabet.first)}; second {describe_alphabet(alphabet.second)}"
+    if isinstance(alphabet, Attributes):
+        named = zip(alphabet.names, alphabet.alphabets, strict=True)
+        each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
+        whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
+        return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
         return _describe_places(alphabet)
     return repr(alphabet)
 
 
 def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
-    from confide.wording import with_unit
-
     step = with_unit(alphabet.spacing, alphabet.unit)
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
-    return f"{_count_places(alphabet)}, neighbours {step} apart"
+    where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
+    return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
 
 def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
@@ -236,7 +241,13 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
     ('cell (row 1, column 2)', 'age 13')
     """
+    if isinstance(alphabet, Attributes):
+        each = zip(alphabet.names, alphabet.alphabets, alphabet.split(index), strict=True)
+        told = [(attribute, describe_value(one, own, attribute)) for attribute, one, own in each]
+        return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
     if alphabet.field_names == PlaneAlphabet.field_names:
+        if alphabet.has_labels:
+            return f"the cell at {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
     return f"{name} {quote_value(_value(alphabet, index))}"
@@ -294,6 +305,15 @@ def _example(survey: Survey, left: int, right: int) -> str:
     return f"{_capitalised(who)}{apart} are {_told_apart(bound)}."
 
 
+def _together(survey: Survey) -> list[str]:
+    """Return what a report of several attributes may tell in all; nothing where there is one."""
+    parts = survey.mechanism.facts.parts
+    if parts is None:
+        return []
+    most = largest_bound(survey.mechanism.guarantee, survey.alphabet)
+    return [f"{_capitalised(all_of(len(parts)))} together: any two people are {_told_apart(most)}."]
+
+
 def _told_apart(bound: float) -> str:
     if math.isinf(bound):
         return "not protected from each other: some reports may rule one of the two out"
@@ -324,7 +344,7 @@ def _odds(bound: float) -> str:
 
 
 def _apart(alphabet: Alphabet, left: int, right: int) -> str:
-    if isinstance(alphabet, Categories | Pairs):  # the parts of a pair may be counted in different units
+    if isinstance(alphabet, Categories | Attributes):  # attributes may be counted in different units
         return ""
     distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
     return f", {with_unit(distance, alphabet.unit)} apart,"
@@ -338,8 +358,8 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
         return _unbounded_pairs(alphabet)
     if isinstance(alphabet, Grid):
         return _grid_pairs(alphabet)
-    if isinstance(alphabet, Pairs):
-        return _pairs_of_parts(alphabet)
+    if isinstance(alphabet, Attributes):
+        return _attribute_pairs(alphabet)
     return _line_pairs(alphabet.size, int(alphabet.decode(0)))
 
 
@@ -350,11 +370,12 @@ def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     return [(numbers[0], other) for other in numbers[1:]]
 
 
-def _pairs_of_parts(alphabet: Pairs) -> list[tuple[int, int]]:
-    """Return pairs that differ in the first part, in the second, and in both."""
-    width = alphabet.second.size
-    (a, b), (c, d) = (_middling(part) for part in (alphabet.first, alphabet.second))
-    pairs = [(a * width + c, b * width + c), (a * width + c, a * width + d), (a * width + c, b * width + d)]
+def _attribute_pairs(alphabet: Attributes) -> list[tuple[int, int]]:
+    """Return pairs that differ in one attribute, each in turn, and in all of them."""
+    ends = [_middling(one) for one in alphabet.alphabets]
+    left, right = [one for one, _ in ends], [other for _, other in ends]
+    changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
+    pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
     return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
 
 

@@ -27,7 +27,7 @@ from confide.recovery import as_method, by_mechanism, check_groups, judge, recov
 from confide.theory.differences import Difference, Differences, differences
 from confide.theory.fit import GroupFits, fit_pools, misfits
 from confide.theory.verdicts import Finding, all_of
-from confide.wording import counted, label_value
+from confide.wording import counted
 
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
@@ -279,7 +279,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
             return SHAPES[place][int(found.scores[place] > 0)] if strong.size else "another distribution"
         change = self.estimates[key].distribution - self._others(key)
         place = int(np.abs(change).argmax())
-        value = label_value(self.first.alphabet.decode([place]).tolist()[0])
+        value = self.first.alphabet.labels([place])[0]
         return f"{'more' if change[place] > 0 else 'less'} {value}"
 
     def _others(self, key: Any) -> FloatArray:

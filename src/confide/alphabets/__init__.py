@@ -7,6 +7,8 @@ array([30, 35])
 5.0
 """
 
+from confide.alphabets.amounts import Bins
+from confide.alphabets.attributes import Attributes
 from confide.alphabets.base import (
     Alphabet,
     Indices,
@@ -19,25 +21,33 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
-from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
+from confide.alphabets.derived import Selection
+from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 
 __all__ = [
     "Alphabet",
+    "Attributes",
+    "Bins",
     "BitVectors",
     "Categories",
+    "Circle",
+    "Dates",
     "Grid",
+    "Hours",
     "Indices",
     "Integers",
     "Lattice",
     "Line",
     "LineAlphabet",
-    "Pairs",
+    "Places",
     "Plane",
     "PlaneAlphabet",
     "Selection",
     "Values",
+    "Weekdays",
     "as_value",
     "as_values",
     "unbounded",

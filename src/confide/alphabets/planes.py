@@ -72,8 +72,8 @@ class Grid(PlaneAlphabet):
         if len(self.holes) == self.rows * self.columns:
             raise InvalidParameterError("A grid needs at least one cell that is no hole.")
 
-    @classmethod
-    def from_mask(cls, mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
+    @staticmethod
+    def from_mask(mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
         """Return the grid of the cells where a picture is true, its first row in the south.
 
         >>> Grid.from_mask([[True, False], [True, True]]).size
@@ -84,7 +84,7 @@ class Grid(PlaneAlphabet):
             raise InvalidParameterError(f"A mask must have two dimensions; got {present.ndim}.")
         holes = tuple((row, column) for row, column in np.argwhere(~present).tolist())
         rows, columns = present.shape
-        return cls(rows, columns, spacing, unit, holes)
+        return Grid(rows, columns, spacing, unit, holes)
 
     @property
     def size(self) -> int:
@@ -100,6 +100,14 @@ class Grid(PlaneAlphabet):
     def box(self) -> Grid:
         """The same grid with its holes filled."""
         return replace(self, holes=())
+
+    def window(self, first_row: int, first_column: int, rows: int, columns: int) -> Grid:
+        """Return other rows and columns of the same plane, without holes.
+
+        >>> Grid(20, 14, spacing=0.5).window(-1, 3, 5, 2)
+        Grid(5, 2, spacing=0.5, first=(-1, 3))
+        """
+        return Grid(rows, columns, self.spacing, self.unit, (), first_row, first_column)
 
     @cached_property
     def places(self) -> Indices:
@@ -142,11 +150,6 @@ class Grid(PlaneAlphabet):
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
         return _parse_pair(fields)
-
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        self.require_listable()
-        return [f"({row}, {column})" for row, column in self.decode(np.arange(self.size)).tolist()]
 
     @cached_property
     def _hole_places(self) -> Indices:

@@ -47,6 +47,7 @@ from confide.cli.usage import (
     Statistic,
     Strict,
     SurveyPath,
+    Within,
     check_formats,
     check_outputs,
     check_queries,
@@ -54,6 +55,7 @@ from confide.cli.usage import (
     choose_shape,
     choose_statistics,
     end_strictly,
+    gather_queries,
     outputs_option,
     take_reports,
 )
@@ -78,6 +80,7 @@ from confide.files import (
 )
 from confide.intervals import Band, Interval, Windows, check_level, level_of_each
 from confide.methods import IBU, MLE, Method
+from confide.queries import Query
 from confide.surveys import Survey, load_survey
 from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
@@ -100,6 +103,7 @@ EXAMPLES = (
     'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
     "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
+    'confide estimate city.toml reports.csv --within district.geojson --query "within 2 km of 40.75, -73.98"',
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
 
@@ -152,11 +156,12 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         list[str] | None,
         typer.Option(
             metavar="QUERY",
-            help='Also answer "age >= 65", "answer in {yes, no}" or "row in 2..4 and column < 3", with an interval '
+            help='Also answer "age >= 65", "answer in {yes, no}" or "within 2 km of 40.75, -73.98", with an interval '
             f"at the level of --interval [default: {USUAL_LEVEL:g}]; may be repeated.",
             show_default=False,
         ),
     ] = None,
+    within: Within = None,
     mean: Mean = False,
     median: Median = False,
     quantile: Quantiles = None,
@@ -198,13 +203,13 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     level = USUAL_LEVEL if interval is None else interval
     check_level("--interval", level)
     check_formats(outputs, FORMATS)
-    check_outputs([*outputs, rejects], [survey, reports, truth])
-    contract = load_survey(survey)
+    check_outputs([*outputs, rejects], [survey, reports, truth, *(within or ())])
+    contract, queries = load_survey(survey), gather_queries(query, within)
     form = choose_shape(contract, shape or [])
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
-        check_queries(contract, query or [])
+        check_queries(contract, queries)
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
@@ -213,7 +218,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
                 {"--truth": truth, "--shape": shape, "--joint": joint or None, "--prospect": prospect or None}
             )
             _warn_of_groups(contract)
-            wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
+            wanted = Wanted(queries, statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
             return
@@ -227,7 +232,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     with progress("Testing the fit"):
         fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
-        questions = Questions(query or [], statistics, joint, prospect)
+        questions = Questions(queries, statistics, joint, prospect)
         found = _ask(contract, outcome, questions, level, has_band=interval is not None)
         found = replace(found, truth=None if true_rows is None else true_rows.account)
     # All are rendered before the first is written, so that a missing package leaves none behind.
@@ -281,7 +286,7 @@ class Asked:
 class Questions:
     """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them."""
 
-    queries: list[str]
+    queries: list[Query]
     statistics: list[Statistic]
     joint: bool
     prospect: bool
@@ -337,8 +342,8 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
 def _warn_of_groups(survey: Survey) -> None:
     if survey.shape is not None:
         warn(
-            f"The survey declares the shape {survey.shape}, which is not used for groups: each is estimated without "
-            f"it, and so are its intervals."
+            f"The survey declares the shape {survey.shape} of all people together, and a group need not have it: each "
+            f"is estimated without, and so are its intervals."
         )
 
 
@@ -459,7 +464,7 @@ def _show_answers(answers: list[Interval]) -> None:
         pairs = []
         for one in answers:
             pairs.append((one.question, _in_percent(one) if one.is_share else str(one)))
-            pairs += [("", one.prospect)] if one.prospect else []
+            pairs += [("", note) for note in (one.remark, one.prospect) if note]
         show_pairs(pairs)
 
 

@@ -41,9 +41,10 @@ from confide.files import (
 from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
+from confide.queries import Query
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
-from confide.wording import counted, label_value
+from confide.wording import counted
 
 USUAL_LEVEL = 0.95
 
@@ -67,7 +68,7 @@ FEW_ASKED = 50
 class Wanted:
     """What is wanted of the groups: queries, statistics, a level where one was given, outputs, and how to show all."""
 
-    queries: list[str]
+    queries: list[Query]
     statistics: list[Statistic]
     level: float | None
     outputs: list[Path]
@@ -236,7 +237,7 @@ def _cells(found: SurveyGroups, key: Key, answers: GroupAnswers) -> list[str]:
         return [_in_words(by_group[key]) for by_group in answers.questions.values()]
     one = found[key]
     place = int(one.distribution.argmax())
-    return [label_value(one.alphabet.decode([place]).tolist()[0]), f"{one.distribution[place]:.2%}"]
+    return [one.alphabet.labels([place])[0], f"{one.distribution[place]:.2%}"]
 
 
 def _in_words(found: Interval) -> str:

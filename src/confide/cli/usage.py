@@ -32,9 +32,10 @@ from confide.estimates import Estimate
 from confide.files import REPORT_COLUMN, Reject, check_writable
 from confide.files.metadata import SUFFIX
 from confide.files.sheets import resolved
+from confide.geojson import read_areas
 from confide.intervals import Interval
 from confide.methods import METHODS, Method, Stacked
-from confide.queries import as_weights
+from confide.queries import Query, as_weights
 from confide.shapes import Shape
 from confide.surveys import Survey
 from confide.theory.fit import Fit, GroupFits
@@ -109,6 +110,16 @@ Quantiles = Annotated[
         show_default=False,
     ),
 ]
+Within = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--within",
+        metavar="AREA",
+        help="Also answer how many people are inside the areas of a GeoJSON file, one answer a feature, with an "
+        "interval; cells count by their centres; may be repeated.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
 
 
@@ -126,7 +137,12 @@ def check_formats(outputs: Iterable[Path], formats: tuple[str, ...]) -> None:
             raise InvalidParameterError(f"{path} should end in {', '.join(formats)}: the ending names the format.")
 
 
-def check_queries(survey: Survey, queries: Iterable[str]) -> None:
+def gather_queries(queries: Sequence[str] | None, within: Sequence[Path] | None) -> list[Query]:
+    """Return what is asked: texts, then the areas of files, one question an area."""
+    return [*(queries or ()), *(area for path in within or () for area in read_areas(path))]
+
+
+def check_queries(survey: Survey, queries: Iterable[Query]) -> None:
     """Refuse a query that makes no sense before any work is done."""
     for query in queries:
         as_weights(query, survey.alphabet, survey.name)
@@ -178,7 +194,7 @@ def _require_numbers(alphabet: Alphabet, name: str) -> None:
             '--query "row >= 5".'
         )
     if alphabet.parts > 1 or (isinstance(alphabet, Categories) and isinstance(alphabet.values[0], str)):
-        what = "pairs" if alphabet.parts > 1 else f"words such as {alphabet.labels()[0]!r}"
+        what = "of several attributes" if alphabet.parts > 1 else f"words such as {alphabet.labels([0])[0]!r}"
         raise InvalidParameterError(
             f"The values of {name} are {what}, which have no mean and no quantiles. Ask for shares, with --query."
         )
@@ -272,9 +288,13 @@ def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
     """Return the shape to estimate in: the survey's, or the words of an option, which may say the same or none."""
     if not words:
         return survey.shape
-    if [one.strip().lower() for one in words] == ["none"]:
+    plain = [one.strip().lower() for one in words]
+    if plain == ["none"]:
         return None
+    if "none" in plain:
+        raise InvalidParameterError("--shape none leaves the survey's shape out; it goes with no other --shape.")
     asked = Shape.of(list(words))
+    asked.check(survey.alphabet, survey.name)  # before any work is done
     return survey.shape if asked == survey.shape else asked
 
 

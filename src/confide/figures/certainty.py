@@ -12,7 +12,6 @@ from confide.figures.maps import MapScene
 from confide.figures.panels import FloatArray, Panel
 from confide.figures.shares import LineScene, label_windows
 from confide.intervals import Windows
-from confide.wording import label_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,7 +188,7 @@ def _residual_bars(outputs: Alphabet, residuals: FloatArray) -> Figure:
     axes.axvline(0, color=style.TRUTH_EDGE, linewidth=0.8)
     colors = [style.NOISY if heights[one] > 0 else style.BLUE for one in shown]
     axes.barh(places, heights[shown], height=0.6, color=colors)
-    axes.set_yticks(places, [_shorten(label_value(value)) for value in outputs.decode(shown).tolist()])
+    axes.set_yticks(places, [_shorten(one) for one in outputs.labels(shown)])
     axes.set_ylim(places.size - 0.4, -0.6)
     reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
     axes.set_xlim(-reach, reach)

@@ -14,7 +14,7 @@ from confide.errors import InvalidDistributionError
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
 from confide.intervals import Interval, Windows
-from confide.wording import label_value, plural, with_unit
+from confide.wording import plural, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -345,8 +345,7 @@ class BarScene(AxesScene):
 
     @cached_property
     def _labels(self) -> list[str]:
-        values = self.alphabet.decode(np.array(self._shown)).tolist()
-        shown = [_shorten(label_value(value)) for value in values]
+        shown = [_shorten(one) for one in self.alphabet.labels(self._shown)]
         others = self.alphabet.size - len(shown)
         return [*shown, f"{others:,} others"] if others else shown
 
@@ -405,7 +404,7 @@ def _draw_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatAr
     axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.BLUE, linewidth=0)
     for place, left, right in zip(places, low, high, strict=True):
         axes.annotate(_words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
-    axes.set_yticks(places, [label_value(value) for value in alphabet.decode(shown).tolist()])
+    axes.set_yticks(places, alphabet.labels(shown))
     axes.set_ylim(low.size - 0.4, -0.6)
     axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
     axes.tick_params(axis="y", length=0, labelcolor=style.INK)

@@ -32,7 +32,7 @@ from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
 from confide.intervals.unbiased import Unbiased
 from confide.methods import MLE, Method, Solution
-from confide.queries import Query, as_weights, describe_query, weigh
+from confide.queries import Query, as_weights, describe_query, remark_on_cells, weigh
 from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
@@ -241,7 +241,7 @@ class Inference:
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
         answer = yield from considered._answer(describe_query(query), considered.lift(weights), limits, level, chosen)
-        return replace(answer, is_share=_is_choice(weights))
+        return replace(answer, is_share=_is_choice(weights), remark=remark_on_cells(query, self.alphabet, name))
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
@@ -298,7 +298,7 @@ class Inference:
         for on a long line each question takes a second.
         """
         values = np.sort(self.numbers)
-        near = int(np.searchsorted(values, self.quantile_of(self.spread(self.distribution), share)))
+        near = int(np.searchsorted(values, self.quantile_of(self.distribution, share)))
         low = yield from self._first(can_be_high, 0, near)
         high = yield from self._first(cannot_be_low, low, max(low, near))
         return float(values[low]), float(values[high])

@@ -183,7 +183,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         first = np.maximum(np.minimum(cells.min(axis=0), corner) - 1, start)
         last = np.minimum(np.maximum(cells.max(axis=0), corner + part.shape - 1) + 1, start + box.shape - 1)
         rows, columns = (last - first + 1).tolist()
-        return replace(box, rows=rows, columns=columns, first_row=int(first[0]), first_column=int(first[1]))
+        return box.window(int(first[0]), int(first[1]), rows, columns)
 
     @property
     def _is_plain(self) -> bool:
@@ -326,15 +326,13 @@ def nearest_cells(box: Grid, outputs: Grid) -> Indices:
 
 def hull(*parts: Grid) -> Grid:
     """Return the smallest grid without holes that holds all of these."""
-    row, column = min(part.first_row for part in parts), min(part.first_column for part in parts)
-    return replace(
-        parts[0],
-        rows=max(part.first_row + part.rows for part in parts) - row,
-        columns=max(part.first_column + part.columns for part in parts) - column,
-        holes=(),
-        first_row=row,
-        first_column=column,
-    )
+    first = min(part.first_row for part in parts), min(part.first_column for part in parts)
+    rows = max(part.first_row + part.rows for part in parts) - first[0]
+    columns = max(part.first_column + part.columns for part in parts) - first[1]
+    one = parts[0]
+    if (one.first_row, one.first_column, *one.shape) == (*first, rows, columns):
+        return one.box  # of the same class: cells on the Earth stay what they are
+    return one.window(*first, rows, columns)
 
 
 def require_plane(alphabet: Alphabet, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -304,11 +304,5 @@ def _widened(alphabet: Grid, rate: float) -> Grid:
     No wider than e^-12 of the peak reaches: what is less likely would drown in the rounding of the FFT.
     """
     down, along = (min(side // 2 + 1, int(12 / rate) + 1) for side in alphabet.shape)
-    return replace(
-        alphabet,
-        rows=alphabet.rows + 2 * down,
-        columns=alphabet.columns + 2 * along,
-        holes=(),
-        first_row=alphabet.first_row - down,
-        first_column=alphabet.first_column - along,
-    )
+    shape = alphabet.rows + 2 * down, alphabet.columns + 2 * along
+    return alphabet.window(alphabet.first_row - down, alphabet.first_column - along, *shape)

@@ -260,6 +260,7 @@ def _show_certainty(story: Story) -> str:
     ]
     shown = table(headings, rows) if rows else ""
     prospects = [f"The interval of {describe_question(one)} is {one.prospect}" for one in story.answers if one.prospect]
+    prospects += [f"{one.question.capitalize()}: {one.remark}." for one in story.answers if one.remark]
     bases = describe_bases(story.band, story.answers)
     first = story.outcomes[0].estimate
     doubt = [IN_DOUBT] if bases and first.fit.is_bad else []

@@ -31,7 +31,7 @@ from confide.pages.markup import (
     warn_not_identified,
 )
 from confide.pages.pictures import arrange
-from confide.wording import counted, label_value
+from confide.wording import counted
 
 # Groups that have a picture, and that stand in the table: the largest ones.
 MOST_PANELS, MOST_ROWS = 24, 1000
@@ -216,7 +216,7 @@ def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, 
     if answers.main is None:
         one = groups[key]
         place = int(one.distribution.argmax())
-        label = label_value(one.alphabet.decode([place]).tolist()[0])
+        label = one.alphabet.labels([place])[0]
         return [(text(label), text(f"{one.distribution[place]:.1%}"))]
     cells = []
     for question in answers.ordered:

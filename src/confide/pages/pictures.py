@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid, Integers
 from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, draw_windows, style, to_svg
 from confide.figures.panels import FloatArray, choose_colors
 from confide.figures.shares import MOST_BARS
@@ -84,21 +84,19 @@ def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> st
 
 
 def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
-    """Return panels side by side; of many pairs, each part on its own."""
-    if not isinstance(alphabet, Pairs) or alphabet.size <= MOST_BARS:
+    """Return panels side by side; of many combinations, each attribute on its own."""
+    if not isinstance(alphabet, Attributes) or alphabet.size <= MOST_BARS:
         return arrange(alphabet, panels, story.survey.name if alphabet == story.alphabet else "report")
-    parts = ((alphabet.first, "first", 1), (alphabet.second, "second", 0))
-    shape = alphabet.first.size, alphabet.second.size
     return "\n".join(
-        paragraph(f"The {name} part on its own:") + arrange(part, [_margin(one, shape, axis) for one in panels], name)
-        for part, name, axis in parts
+        paragraph(f"{name}, on its own:") + arrange(part, [_margin(one, alphabet, name) for one in panels], name)
+        for part, name in zip(alphabet.alphabets, alphabet.names, strict=True)
     )
 
 
-def _margin(panel: Panel, shape: tuple[int, int], axis: int) -> Panel:
-    """Return the same panel with one part of the pairs summed away."""
-    reference = None if panel.reference is None else panel.reference.reshape(shape).sum(axis=axis)
-    shares = panel.distribution.reshape(shape).sum(axis=axis)
+def _margin(panel: Panel, attributes: Attributes, name: str) -> Panel:
+    """Return the same panel with all other attributes summed away."""
+    reference = None if panel.reference is None else attributes.margin(panel.reference, name)
+    shares = attributes.margin(panel.distribution, name)
     return replace(panel, distribution=shares, reference=reference, band=None)  # ends do not add up
 
 
@@ -173,7 +171,7 @@ def _legend(story: Story) -> str:
 
 
 def _band_words(story: Story) -> str:
-    if story.band is None or (isinstance(story.alphabet, Pairs) and story.alphabet.size > MOST_BARS):
+    if story.band is None or (isinstance(story.alphabet, Attributes) and story.alphabet.size > MOST_BARS):
         return ""
     level, name = percent(story.band.level), story.names[0]
     if not isinstance(story.alphabet, Integers):

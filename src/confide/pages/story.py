@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from confide.alphabets import (
     Alphabet,
+    Attributes,
     BitVectors,
     Categories,
     Grid,
     Indices,
     Integers,
     LineAlphabet,
-    Pairs,
     PlaneAlphabet,
     Selection,
 )
@@ -188,7 +188,7 @@ class Story:
     def has_distances(self) -> bool:
         """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
         is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
-        return not (is_left_out or isinstance(self.alphabet, Categories | Pairs))
+        return not (is_left_out or isinstance(self.alphabet, Categories | Attributes))
 
     @cached_property
     def truth_panel(self) -> list[Panel]:
