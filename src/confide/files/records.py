@@ -177,6 +177,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "prospect": answer.prospect or None,
         "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+        **({"labels": list(answer.labels)} if answer.labels else {}),
     }
 
 

@@ -222,10 +222,11 @@ def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, 
     for question in answers.ordered:
         found = answers.questions[question][key]
         drawn = forest.draw(found) if forest is not None and question == answers.main else ""
-        ends = text(f"{in_words(found, found.low)} to {in_words(found, found.high)}")
+        now, low, high = found.texts(1)
+        ends = text(f"{low} to {high}")
         # Ranges of one width, so that the bars beside them stand on one scale.
         shown = f'{drawn}<span class="range">{ends}</span>' if drawn else ends
-        cells.append((text(in_words(found, found.estimate)), shown))
+        cells.append((text(now), shown))
     return cells
 
 
