@@ -4,7 +4,7 @@ import importlib
 import typing
 
 from confide import datasets
-from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Places
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Coordinates, Grid, Integers, Lattice, Places
 from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
@@ -105,6 +105,7 @@ __all__ = [
     "Channel",
     "Choice",
     "ConfideError",
+    "Coordinates",
     "CountedReports",
     "Counts",
     "Dense",

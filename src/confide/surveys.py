@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice, Places
+from confide.alphabets import Alphabet, Attributes, Categories, Coordinates, Grid, Integers, Lattice, Places
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -41,6 +41,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "grid": Grid,
     "lattice": Lattice,
     "places": Places,
+    "coordinates": Coordinates,
     "attributes": Attributes,
 }
 """Every alphabet by its name in a survey file."""

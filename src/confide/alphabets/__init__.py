@@ -20,6 +20,7 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.coordinates import Coordinates, Degrees
 from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
@@ -30,6 +31,8 @@ __all__ = [
     "Attributes",
     "BitVectors",
     "Categories",
+    "Coordinates",
+    "Degrees",
     "Grid",
     "Indices",
     "Integers",

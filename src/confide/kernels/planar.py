@@ -47,6 +47,38 @@ class PlanarKernel:
         total = 4 * corners[0, 0] - 2 * (rows[0, 0] + columns[0, 0]) + cells[0, 0]
         return cls(*(read_only(table / total) for table in (cells, rows, columns, corners)))
 
+    def spread(self, parts: int) -> PlanarKernel:
+        """Return the kernel of cells of `parts` times `parts` of these, from a place anywhere in a cell, all alike.
+
+        From part s of a cell to part t of the one i cells on are i parts + t - s steps: parts - |a| pairs have
+        t - s = a, each with the chance 1 / parts. A tail from cell i on begins i parts - s steps away.
+        """
+        if parts == 1:
+            return self
+        weights = (parts - np.abs(np.arange(1 - parts, parts))) / parts
+
+        def meet(table: FloatArray, axis: int) -> FloatArray:
+            count = table.shape[axis] // parts
+            steps = np.abs(np.arange(count)[:, None] * parts + np.arange(1 - parts, parts))
+            total: FloatArray = np.tensordot(np.take(table, steps, axis=axis), weights, axes=(axis + 1, 0))
+            return total
+
+        def begin(table: FloatArray, axis: int) -> FloatArray:
+            """Tails from each cell but the first, whose tail takes no part in it."""
+            count = table.shape[axis] // parts
+            steps = np.arange(1, count)[:, None] * parts - np.arange(parts)
+            mean: FloatArray = np.take(table, steps, axis=axis).mean(axis=axis + 1)
+            return mean
+
+        cells = meet(meet(self.cells, 0), 1)
+        rows, columns = meet(begin(self.rows, 0), 1), meet(begin(self.columns, 1), 0)
+        corners = begin(begin(self.corners, 0), 1)
+        rows = np.vstack([cells[:1] + rows[:1], rows])
+        columns = np.hstack([cells[:, :1] + columns[:, :1], columns])
+        corners = np.vstack([corners[:1] + columns[:1, 1:], corners])
+        corners = np.hstack([corners[:, :1] + rows[:, :1], corners])
+        return PlanarKernel(*(read_only(table) for table in (cells, rows, columns, corners)))
+
 
 def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     """Return probabilities proportional to e^(-decay hypot(i, j)) over the integer lattice (paper, eq. pg).
