@@ -4,7 +4,22 @@ import importlib
 import typing
 
 from confide import datasets
-from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Coordinates, Grid, Integers, Lattice, Places
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    Bins,
+    BitVectors,
+    Categories,
+    Circle,
+    Coordinates,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Weekdays,
+)
 from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
@@ -21,7 +36,7 @@ from confide.evidence import Evidence
 from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -45,6 +60,7 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
     UnaryEncoding,
+    WrappedGeometric,
     truncated,
 )
 from confide.methods import (
@@ -60,7 +76,7 @@ from confide.methods import (
     Stacked,
     Status,
 )
-from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
 from confide.origins import Noise, Origin
 from confide.polygons import Area
 from confide.recovery import estimate, estimate_pool
@@ -97,6 +113,7 @@ __all__ = [
     "Attributes",
     "Audit",
     "Band",
+    "Bins",
     "BitInversion",
     "BitVectors",
     "Bootstrap",
@@ -104,10 +121,14 @@ __all__ = [
     "Categories",
     "Channel",
     "Choice",
+    "Circle",
+    "Circular",
     "ConfideError",
     "Coordinates",
     "CountedReports",
     "Counts",
+    "CrossTable",
+    "Dates",
     "Dense",
     "Diagnosis",
     "Difference",
@@ -128,6 +149,7 @@ __all__ = [
     "GroupFits",
     "GroupedCounts",
     "Guarantee",
+    "Hours",
     "Integers",
     "Interval",
     "Inversion",
@@ -174,9 +196,12 @@ __all__ = [
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
     "UnaryEncoding",
+    "Uneven",
     "UniformReportsWarning",
     "Uniformity",
+    "Weekdays",
     "Windows",
+    "WrappedGeometric",
     "assess",
     "audit",
     "count",

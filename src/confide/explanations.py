@@ -96,7 +96,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
     """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
 
     Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
-    and a far pair.
+    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))

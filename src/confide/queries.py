@@ -9,20 +9,24 @@ nothing is evaluated as code:
     comparison  name < literal (also <=, >, >=, ==, =, !=), or literal <= name < literal
                 name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
                 within 2 km of 40.75, -73.98: cells on the Earth whose centre lies no farther on the ground
-    literal     a number, a word, a text in quotation marks, or for cells a pair (row, column)
+    literal     a number, a word, a text in quotation marks, a date such as 2026-03-01, or for cells (row, column)
 
 A number or a category may go by any one name, that of the survey where there is one. Several attributes go by their
 own names. The parts of a cell are called ``row`` and ``column``; ``cell`` is both, and a box of cells is written
 ``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and ``home``; its places
-are asked for by ``home within 2 km of 40.75, -73.98``. An area of :func:`confide.read_areas` is a query, too.
+are asked for by ``home within 2 km of 40.75, -73.98``. An area of :func:`confide.read_areas` is a query, too. Amounts
+in bins and dates are compared as people write them; a bound inside a bin, a week or a month is refused with the nearest
+edges. On a circle a range may go around: ``hour in 22..5``.
 
->>> from confide import Categories, Grid, Integers
+>>> from confide import Bins, Categories, Grid, Integers
 >>> as_weights("18 <= age < 21", Integers(16, 22))
 array([0., 0., 1., 1., 1., 0., 0.])
 >>> as_weights("answer in {yes, 'not yet'}", Categories(["yes", "no", "not yet"]))
 array([1., 0., 1.])
 >>> as_weights("row >= 1 and not column == 0", Grid(2, 2))
 array([0., 0., 0., 1.])
+>>> as_weights("salary >= 20", Bins(edges=[0, 10, 20, 50], above=True))
+array([0., 0., 1., 1.])
 >>> from confide import Attributes
 >>> as_weights("size >= 1 and answer == no", Attributes(size=Integers(0, 2), answer=Categories(["yes", "no"])))
 array([0., 0., 0., 1., 0., 1.])
@@ -76,7 +80,8 @@ WORDS = ("and", "or", "not", "in")
 
 TOKEN = re.compile(
     r"""\s*(?:
-      (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
+      (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
+    | (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
     | (?P<text>"[^"]*"|'[^']*')
     | (?P<name>[^\W\d]\w*)
     | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
@@ -269,14 +274,15 @@ class _Reader:
         name, own = known[word]
         reader = _Reader(self.text, attributes.part(name), name)
         reader.tokens = [*self.tokens[:place], ("name", own), *self.tokens[place + 1 :]]
-        reader.place = self.place
+        is_circle = self.tokens[place + 1 : place + 2] == [("name", "within")]  # home within 2 km of ...
+        reader.place = place + 1 if is_circle else self.place
         chosen = reader._comparison()
         self.place, self.circles = reader.place, self.circles + reader.circles
         return attributes.spread(chosen, name)
 
     def _place_of_name(self) -> int:
         """Return where a comparison has its name: at its start, or after a literal and a sign."""
-        if (self._peek() or ("", ""))[0] not in ("number", "text", "sign"):
+        if (self._peek() or ("", ""))[0] not in ("number", "text", "date", "sign"):
             return self.place
         signs = (at for at in range(self.place, len(self.tokens)) if self.tokens[at][1] in COMPARISONS)
         return next(signs, self.place - 1) + 1
@@ -330,11 +336,15 @@ class _Reader:
         low = self._literal()
         self._expect("..")
         high = self._literal()
-        return self._compare(part, ">=", low) & self._compare(part, "<=", high)
+        around = self._ask(lambda alphabet: alphabet.stretch(low, high))
+        return self._compare(part, ">=", low) & self._compare(part, "<=", high) if around is None else around
 
     def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
         if part == "cell":
             return self._compare_cells(sign, literal)
+        asked = self._ask(lambda alphabet: alphabet.compare(sign, literal))
+        if asked is not None:
+            return asked
         values = self._values(part)
         if isinstance(literal, str):
             literal = self._named(literal)
@@ -344,6 +354,13 @@ class _Reader:
             self._check_category(part, sign, literal, values)
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
+
+    def _ask(self, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
+        """Ask the alphabet, in people's own terms; None where values compare as they are."""
+        try:
+            return ask(self.alphabet)
+        except InvalidParameterError as error:
+            raise self._error(str(error)) from None
 
     def _named(self, word: str) -> Literal:
         """Return the value that a word names; the word itself where it names none."""
@@ -406,7 +423,7 @@ class _Reader:
         kind, word = self._peek() or ("", "")
         if kind == "sign" and word == "(":
             return self._pair()
-        if kind not in ("number", "text", "name") or (kind == "name" and word in WORDS):
+        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
             raise self._unexpected("a value")
         self.place += 1
         if kind == "number":

@@ -28,7 +28,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Categories, Coordinates, Grid, Integers, Lattice, Places
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    Bins,
+    Categories,
+    Circle,
+    Coordinates,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Weekdays,
+)
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -42,6 +56,11 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "lattice": Lattice,
     "places": Places,
     "coordinates": Coordinates,
+    "bins": Bins,
+    "dates": Dates,
+    "hours": Hours,
+    "weekdays": Weekdays,
+    "circle": Circle,
     "attributes": Attributes,
 }
 """Every alphabet by its name in a survey file."""
@@ -357,6 +376,8 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     if isinstance(thing, Attributes | Product):
         inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
         return settings | {name: _declaration(part) for name, part in zip(thing.names, inner, strict=True)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
         if field.name in ("alphabet", "promise"):

@@ -157,6 +157,11 @@ class Attributes(Alphabet):
         return _stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
     @property
+    def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
+        """See :attr:`Alphabet.reads_times`."""
+        return any(alphabet.reads_times for alphabet in self.alphabets)
+
+    @property
     def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
         """See :attr:`Alphabet.has_labels`."""
         return any(alphabet.has_labels for alphabet in self.alphabets)
@@ -262,10 +267,11 @@ class Attributes(Alphabet):
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 2)).spread(np.array([5, 7]), "a")
         array([5, 5, 5, 7, 7, 7])
         """
-        axes = [self.axis(name) for name in names]
-        table = weights.reshape([self.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+        axes, lead = [self.axis(name) for name in names], weights.shape[:-1]
+        table = weights.reshape(*lead, *(self.shape[axis] for axis in axes))
+        table = table.transpose(*range(len(lead)), *(len(lead) + np.argsort(axes)))
         own = [self.shape[axis] if axis in axes else 1 for axis in range(len(self.shape))]
-        whole: NDArray[Any] = np.broadcast_to(table.reshape(own), self.shape).reshape(-1)
+        whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
         return whole
 
     def _as_rows(self, values: ArrayLike, width: int, what: str, names: Sequence[str]) -> Values:

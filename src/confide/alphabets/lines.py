@@ -101,6 +101,11 @@ class Integers(LineAlphabet):
         """See :meth:`Alphabet.parse`."""
         return parse_integer(fields[0])
 
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """Distances from each value to the next."""
+        return np.full(self.size - 1, self.spacing)
+
     def label_range(self, low: int, high: int) -> str:
         """Return what people call the values from `low` to `high`.
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Line, Plane
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
@@ -28,6 +28,13 @@ class Reason(StrEnum):
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
+    NOT_FINITE = "not a finite number"
+    SEPARATED = "separators in a number"
+    SIGNED = "a sign or unit beside a number"
+    NOT_A_DATE = "not a date"
+    NO_SUCH_DATE = "no such date"
+    NOT_A_TIME = "not a time"
+    NO_SUCH_TIME = "no such time"
     NOT_DEGREES = "not decimal degrees"
     NOT_ON_EARTH = "no latitude and longitude"
     SWAPPED = "latitude and longitude swapped"
@@ -246,6 +253,8 @@ def _field_of(alphabet: Alphabet) -> Field:
     """Return what every part of a report is, where all are alike."""
     if isinstance(alphabet, Integers) and alphabet.is_finite:
         return Field("whole", *alphabet.span)
+    if isinstance(alphabet, Circle):
+        return Field("whole", 0, alphabet.size - 1)
     if isinstance(alphabet, Integers | Lattice):
         return Field("whole")
     if isinstance(alphabet, Categories):

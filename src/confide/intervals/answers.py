@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -153,6 +153,47 @@ class Band:
     def __repr__(self) -> str:
         widest = float(self.width.max())
         return f"<Band over {self.alphabet!r} at {percent(self.level)}, at most {widest:.3g} wide>"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """Shares of all combinations of some attributes, each with its interval, and the totals of each attribute.
+
+    Attributes
+    ----------
+    names
+        The attributes, those of the rows first.
+    band
+        The entries.
+    totals
+        By attribute, the entries summed over all others: what stands on the margins of the table.
+    together
+        How many entries hold the truth together at the level, all of them at once; 1 where each does by itself.
+    """
+
+    names: tuple[str, ...]
+    band: Band
+    totals: Mapping[str, Band]
+    together: int = 1
+
+    @property
+    def shares(self) -> FloatArray:
+        """The entries as a table, one axis an attribute."""
+        return self.band.estimate.reshape([total.alphabet.size for total in self.totals.values()])
+
+    @property
+    def shown_level(self) -> str:
+        """The level in words, and whether it is that of all entries together."""
+        return percent(self.band.level) + (f" for all {self.together:,} together" if self.together > 1 else "")
+
+    def at(self, *values: Value) -> Interval:
+        """Return the entry of one value of each attribute, such as ``table.at(30, "f")``."""
+        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        return self.band.at(tuple(parts))
+
+    def __repr__(self) -> str:
+        widest = float(self.band.width.max())
+        return f"<CrossTable of {' and '.join(self.names)} at {self.shown_level}, at most {widest:.3g} wide>"
 
 
 def level_of_each(level: float, together: int) -> float:
