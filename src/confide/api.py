@@ -18,6 +18,7 @@ from confide.alphabets import (
     Integers,
     Lattice,
     Places,
+    Scale,
     Weekdays,
 )
 from confide.channels import Channel, Dense
@@ -181,6 +182,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Resolution",
+    "Scale",
     "Shape",
     "ShapeFit",
     "SimulatedReportsWarning",

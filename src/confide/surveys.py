@@ -41,6 +41,7 @@ from confide.alphabets import (
     Integers,
     Lattice,
     Places,
+    Scale,
     Weekdays,
 )
 from confide.checks import check_count
@@ -54,6 +55,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "scale": Scale,
     "places": Places,
     "coordinates": Coordinates,
     "bins": Bins,

@@ -10,7 +10,7 @@ from confide.alphabets import Alphabet, Grid, Integers
 from confide.figures import style
 from confide.figures.maps import MapScene
 from confide.figures.panels import FloatArray, Panel
-from confide.figures.shares import LineScene, label_windows
+from confide.figures.shares import LineScene, label_values, label_windows
 from confide.intervals import Windows
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: s
     reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
     axes.set_ylim(-reach, reach)
     axes.grid(visible=False, axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
+    if outputs.has_labels:
+        label_values(axes, outputs)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
     axes.set_xlabel(name)
     axes.set_ylabel("standard errors")
 

@@ -17,7 +17,7 @@ from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
 from confide.explanations import describe_repetition
-from confide.files.groups import GroupAnswers, Key, SurveyGroups
+from confide.files.groups import GroupAnswers, Key, SurveyGroups, label_group
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
 from confide.intervals import Band, Interval, Resolution, Windows
@@ -127,13 +127,16 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def uniformity_record(found: Uniformity) -> dict[str, Any]:
     """Return whether the reports tell their people from a uniform population, ready for :func:`to_json`."""
+    return {"words": str(found)} | _short_uniformity(found) | {"epsilon": found.epsilon}
+
+
+def _short_uniformity(found: Uniformity) -> dict[str, Any]:
+    """Return the same without the epsilon that would do, which takes a search: for each of many groups."""
     return {
-        "words": str(found),
         "is_rejected": found.is_rejected,
         "is_weak": found.is_weak,
         "p_value": found.p_value,
         "people": found.people if math.isfinite(found.people) else None,
-        "epsilon": found.epsilon,
     }
 
 
@@ -174,6 +177,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "prospect": answer.prospect or None,
         "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+        **({"labels": list(answer.labels)} if answer.labels else {}),
     }
 
 
@@ -266,6 +270,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
+        "uniform": {"words": groups.describe_untold(label_group), "groups": len(groups.untold)},
         "fit": fit_record(groups.fits.together),
         "differences": {
             "false_discovery_rate": groups.differences.level,
@@ -284,6 +289,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "status": str(one.status),
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
+        "uniformity": None if one.uniformity is None else _short_uniformity(one.uniformity),
         "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
         "difference": {
             "is_different": _is_different(groups, key),
