@@ -194,6 +194,7 @@ east = -73.9374
 kind = "scale"         # words in an order; neighbours are nearer than others, and reports hold their numbers, from 0
 values = ["never", "rarely", "sometimes", "often", "always"]
 unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
 # fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
 # aliases = { always = ["daily", "every day"] }   # other names that people have for a word
 """,

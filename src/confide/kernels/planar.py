@@ -47,37 +47,21 @@ class PlanarKernel:
         total = 4 * corners[0, 0] - 2 * (rows[0, 0] + columns[0, 0]) + cells[0, 0]
         return cls(*(read_only(table / total) for table in (cells, rows, columns, corners)))
 
-    def spread(self, parts: int) -> PlanarKernel:
-        """Return the kernel of cells of `parts` times `parts` of these, from a place anywhere in a cell, all alike.
+    def in_blocks(self, side: int) -> PlanarKernel:
+        """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
 
-        From part s of a cell to part t of the one i cells on are i parts + t - s steps: parts - |a| pairs have
-        t - s = a, each with the chance 1 / parts. A tail from cell i on begins i parts - s steps away.
+        >>> kernel = planar_geometric_kernel((4, 4), 1.0).in_blocks(2)
+        >>> total = 4 * kernel.corners[0, 0] - 2 * (kernel.rows[0, 0] + kernel.columns[0, 0]) + kernel.cells[0, 0]
+        >>> bool(abs(total - 1) < 1e-14)
+        True
         """
-        if parts == 1:
-            return self
-        weights = (parts - np.abs(np.arange(1 - parts, parts))) / parts
-
-        def meet(table: FloatArray, axis: int) -> FloatArray:
-            count = table.shape[axis] // parts
-            steps = np.abs(np.arange(count)[:, None] * parts + np.arange(1 - parts, parts))
-            total: FloatArray = np.tensordot(np.take(table, steps, axis=axis), weights, axes=(axis + 1, 0))
-            return total
-
-        def begin(table: FloatArray, axis: int) -> FloatArray:
-            """Tails from each cell but the first, whose tail takes no part in it."""
-            count = table.shape[axis] // parts
-            steps = np.arange(1, count)[:, None] * parts - np.arange(parts)
-            mean: FloatArray = np.take(table, steps, axis=axis).mean(axis=axis + 1)
-            return mean
-
-        cells = meet(meet(self.cells, 0), 1)
-        rows, columns = meet(begin(self.rows, 0), 1), meet(begin(self.columns, 1), 0)
-        corners = begin(begin(self.corners, 0), 1)
-        rows = np.vstack([cells[:1] + rows[:1], rows])
-        columns = np.hstack([cells[:, :1] + columns[:, :1], columns])
-        corners = np.vstack([corners[:1] + columns[:1, 1:], corners])
-        corners = np.hstack([corners[:, :1] + rows[:, :1], corners])
-        return PlanarKernel(*(read_only(table) for table in (cells, rows, columns, corners)))
+        (down, tails_down), (along, tails_along) = (_between_blocks(count, side) for count in self.cells.shape)
+        return PlanarKernel(
+            read_only(down @ self.cells @ along.T),
+            read_only(tails_down @ self.rows @ along.T),
+            read_only(down @ self.columns @ tails_along.T),
+            read_only(tails_down @ self.corners @ tails_along.T),
+        )
 
 
 def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
@@ -115,6 +99,25 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
         _floored(_across_cells(along, height, decay), decay),
         _floored_corner(down, along, decay),
     )
+
+
+def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
+    """Return what takes displacements of cells to those of blocks, along one axis: itself, and the tails from it on.
+
+    From place u of a block to place v of the one d further it is d side + v - u; on average over u, summed over v. The
+    tail from block d on begins, for d >= 1, (d - 1) side + u + 1 cells away, where u counts from the nearer end; that
+    from its own block on is all but what leaves it backwards. Displacements beyond the table are taken for its last.
+    """
+    steps, last = np.arange(-(-count // side)), count - 1
+    cells, tails = np.zeros((2, steps.size, count))
+    for shift in range(1 - side, side):
+        np.add.at(cells, (steps, np.minimum(np.abs(steps * side + shift), last)), (side - abs(shift)) / side)
+    for place in range(side):
+        np.add.at(tails, (steps[1:], np.minimum((steps[1:] - 1) * side + place + 1, last)), 1 / side)
+        tails[0, min(side - place, last)] -= 1 / side
+    tails[0, 0] += 1
+    tails[0, min(1, last)] += 1
+    return cells, tails
 
 
 def _every(count: int) -> Rule:

@@ -362,7 +362,7 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
         finer = planar_laplace_kernel((shape[0] * parts, shape[1] * parts), shaded(self._rate) / parts)
-        return finer.spread(parts)
+        return finer.in_blocks(parts) if parts > 1 else finer
 
 
 def crowded_window(counts: Counts, part: Selection) -> Grid:
