@@ -75,7 +75,8 @@ def _window_line(
     LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
     highest = curve if truth is None else np.maximum(curve, truth)
     label_windows(axes, windows, highest, 0.15 if is_narrow else 0.08)
-    each = alphabet.unit if alphabet.unit and alphabet.spacing == 1 else "value"
+    is_even = alphabet.spacing == 1 and alphabet.positions is None
+    each = alphabet.unit if alphabet.unit and is_even else "value"
     axes.set_ylabel(f"share of people, per {each}")
     return figure
 

@@ -129,6 +129,8 @@ class _LineWindows:
 
     def describe(self, width: int) -> str:
         unit, spacing = self.whole.unit, self.whole.spacing
+        if self.whole.positions is not None:
+            unit = ""  # windows of as many values are not alike in width
         if width == 1:
             return f"single {plural(unit) if unit and spacing == 1 else 'values'}"
         if spacing == 1 and unit:
