@@ -74,8 +74,9 @@ def _holds(answer: cf.Interval, shares: FloatArray) -> bool:
 def ages() -> Place:
     """Return 50,000 people of up to 99 years under the truncated geometric mechanism."""
     x = np.arange(100)
-    spikes, single = np.zeros(100), np.zeros(100)
+    spikes, sparse, single = np.zeros(100), np.zeros(100), np.zeros(100)
     spikes[[12, 37, 39, 60, 61, 88]] = [0.10, 0.25, 0.20, 0.20, 0.15, 0.10]
+    sparse[[5, 50, 70]] = [0.6, 0.3, 0.1]
     single[50] = 1.0
     heaped = np.exp(-((x - 38) ** 2) / 200) / 50  # working hours: heaps at 20, 40 and 50, and every fifth
     heaped[::5] *= 3
@@ -84,6 +85,7 @@ def ages() -> Place:
         "real ages": cf.datasets.adult_ages().distribution,
         "heaped": heaped,
         "spikes": spikes,
+        "sparse": sparse,
         "one value": single,
         "rough": np.random.default_rng(5).gamma(0.5, size=100),
         "uniform": np.ones(100),

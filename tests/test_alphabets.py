@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide import Alphabet, Attributes, Categories, Grid, Integers, Lattice
 from confide.alphabets import BitVectors, Line, Plane, Selection
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Discrete, Euclidean
@@ -25,9 +25,9 @@ FINITE = [
     Grid(3, 4, spacing=0.5, unit="km"),
     Grid(3, 4, holes=((0, 1), (2, 3))),
     Grid(3, 4, holes=((-2, 8), (0, 7)), first_row=-2, first_column=7),
-    Pairs(Integers(0, 4), Categories(["f", "m"])),
-    Pairs(Integers(0, 2), Integers(5, 8, spacing=2.0)),
-    Pairs(Categories(["a", "b"]), Categories(["x", "y", "z"])),
+    Attributes(first=Integers(0, 4), second=Categories(["f", "m"])),
+    Attributes(first=Integers(0, 2), second=Integers(5, 8, spacing=2.0)),
+    Attributes(first=Categories(["a", "b"]), second=Categories(["x", "y", "z"])),
 ]
 UNBOUNDED: list[Alphabet] = [Integers(), Lattice()]
 REAL: list[Alphabet] = [Line(), Plane()]
@@ -349,11 +349,11 @@ def test_holes_are_a_set() -> None:
     assert Grid(2, 2, holes=((1, 1), (0, 0), (1, 1))) == Grid(2, 2, holes=((0, 0), (1, 1)))
 
 
-# Pairs.
+# Several attributes.
 
 
 def test_pairs_are_numbered_row_by_row() -> None:
-    pairs = Pairs(Integers(3, 5), Categories(["f", "m"]))
+    pairs = Attributes(first=Integers(3, 5), second=Categories(["f", "m"]))
     assert pairs.encode([(3, "f"), (3, "m"), (5, "m")]).tolist() == [0, 1, 5]
     assert pairs.decode([0, 5]).tolist() == [[3, "f"], [5, "m"]]
     left, right = map(tuple, pairs.decode([0, 5]).tolist())
@@ -361,18 +361,11 @@ def test_pairs_are_numbered_row_by_row() -> None:
     assert pairs.field_names == ("first", "second")
     assert str(pairs.parse(["4", "m"])) == "(4, 'm')"
     assert pairs.parse(["x", "m"]) is None
-    assert repr(pairs) == "Pairs(Integers(3, 5), Categories(['f', 'm']))"
+    assert repr(pairs) == "Attributes(first=Integers(3, 5), second=Categories(['f', 'm']))"
 
 
 def test_pairs_of_numbers_stay_numbers() -> None:
-    assert Pairs(Integers(0, 2), Integers(0, 2)).decode([4]).dtype.kind == "i"
-
-
-def test_cells_are_no_parts_of_pairs() -> None:
-    with pytest.raises(
-        InvalidParameterError, match=r"Pairs are made of single values; Grid\(2, 2\) has values of sever"
-    ):
-        Pairs(Integers(0, 2), Grid(2, 2))
+    assert Attributes(first=Integers(0, 2), second=Integers(0, 2)).decode([4]).dtype.kind == "i"
 
 
 # What continuous mechanisms report.
@@ -464,7 +457,9 @@ SELECTIONS = [
     Selection(Lattice(0.5, "km"), np.array([(0, 0), (-3, 10**6), (2**40, 1)])),
     Selection(Grid(3, 3, holes=[(1, 1)]), np.array([(2, 2), (0, 1)])),
     Selection(Categories(["a", "b", "c"]), np.array(["c", "a"])),
-    Selection(Pairs(Integers(0, 3), Categories(["f", "m"])), np.array([(3, "m"), (0, "f")], dtype=object)),
+    Selection(
+        Attributes(first=Integers(0, 3), second=Categories(["f", "m"])), np.array([(3, "m"), (0, "f")], dtype=object)
+    ),
 ]
 
 

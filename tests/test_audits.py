@@ -41,7 +41,7 @@ from confide import (
 )
 from confide.alphabets import Alphabet, Indices
 from confide.audits import Extent
-from confide.channels import Embedded, TwoSidedExponential
+from confide.channels import Dense, Embedded, TwoSidedExponential
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.guarantees import Guarantee
 from confide.mechanisms import Facts
@@ -71,7 +71,7 @@ LARGE = [
     Exponential(Integers(0, 5000), 0.1),
     TruncatedTaxicab(Grid(60, 60), 0.3),
     RandomizedResponse(Integers(0, 49_999), 3.0),
-    Product(TruncatedGeometric(Integers(0, 99), 0.05), RandomizedResponse(Categories(["f", "m"]), 1.0)),
+    Product(first=TruncatedGeometric(Integers(0, 99), 0.05), second=RandomizedResponse(Categories(["f", "m"]), 1.0)),
     Remapped(TruncatedGeometric(Integers(0, 5000), 0.1), Integers(10, 4000)),
 ]
 
@@ -161,9 +161,11 @@ def test_rappor_is_audited_on_all_its_vectors() -> None:
 
 
 def test_parts_and_what_is_made_of_them_are_audited() -> None:
-    pair = Product(RandomizedResponse(Categories(["f", "m"]), 1.0), TruncatedGeometric(Integers(0, 3), 0.5))
+    pair = Product(
+        first=RandomizedResponse(Categories(["f", "m"]), 1.0), second=TruncatedGeometric(Integers(0, 3), 0.5)
+    )
     assert audit(pair).worst.relative == pytest.approx(1, rel=1e-9)
-    remapped = Remapped(pair.second, Integers(1, 2))
+    remapped = Remapped(pair.mechanisms[1], Integers(1, 2))
     assert audit(remapped).worst.relative <= 1 + 1e-9
 
 
@@ -366,8 +368,8 @@ class Tripled(TruncatedGeometric):
 class Swapped(Product):
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         drawn = super()._draw(indices, bits)
-        left, right = np.divmod(drawn, self.second.report_alphabet.size)
-        return right * self.second.report_alphabet.size + left
+        left, right = np.divmod(drawn, self.mechanisms[1].report_alphabet.size)
+        return right * self.mechanisms[1].report_alphabet.size + left
 
 
 LINE = TruncatedGeometric(Integers(0, 5), 0.5)
@@ -387,7 +389,7 @@ LINE = TruncatedGeometric(Integers(0, 5), 0.5)
         Tilted(Lattice(), 0.005),
         Coupled(Lattice(), 0.5),
         Tripled(Integers(0, 9), 1.0),
-        Swapped(LINE, replace(LINE, epsilon=1.0)),
+        Swapped(first=LINE, second=replace(LINE, epsilon=1.0)),
     ],
     ids=lambda one: type(one).__name__,
 )
@@ -419,7 +421,7 @@ def test_a_report_that_is_no_output_is_found() -> None:
 def test_a_channel_that_is_another_is_found() -> None:
     class Blurred(TruncatedGeometric):
         @cached_property
-        def channel(self) -> TwoSidedExponential | Embedded:
+        def channel(self) -> TwoSidedExponential | Embedded | Dense:
             return TruncatedGeometric(self.alphabet, 0.999 * self.epsilon).channel
 
     found = audit(Blurred(Integers(0, 9), 1.0))
@@ -500,7 +502,7 @@ def test_bits_over_their_promise_are_found() -> None:
 def test_parts_over_their_promise_are_found_in_either_place() -> None:
     wrong = Weighted(Integers(0, 2), response(OWN + 10, OTHER), LocalDP(1.0))
     line = TruncatedGeometric(Integers(0, 99), 0.05)
-    for pair in (Product(wrong, line), Product(line, wrong)):
+    for pair in (Product(first=wrong, second=line), Product(first=line, second=wrong)):
         found = audit(pair)
         assert found.extent is Extent.STRUCTURE
         assert found.worst.exceeds

@@ -204,7 +204,8 @@ def test_integers_held_as_objects_are_integers() -> None:
 
 def test_pairs_that_were_drawn_one_by_one_are_counted() -> None:
     mechanism = Product(
-        TruncatedGeometric(Integers(0, 9), epsilon=1.0), RandomizedResponse(Categories(["f", "m"]), epsilon=1.0)
+        first=TruncatedGeometric(Integers(0, 9), epsilon=1.0),
+        second=RandomizedResponse(Categories(["f", "m"]), epsilon=1.0),
     )
     drawn = [mechanism.privatize((3, "f"), rng=seed) for seed in range(60)]
     assert isinstance(drawn[0], tuple)

@@ -141,9 +141,9 @@ def test_mechanisms_have_names(mechanism: cf.Mechanism, name: str) -> None:
 
 
 def test_values_have_names() -> None:
-    pairs = cf.Pairs(cf.Integers(18, 20), cf.Categories(["f", "m"]))
+    pairs = cf.Attributes(first=cf.Integers(18, 20), second=cf.Categories(["f", "m"]))
     assert describe_value(cf.Categories(["a", "b"]), 1, "grade") == 'grade "b"'
-    assert describe_value(pairs, 3, "person") == 'person (19, "m")'
+    assert describe_value(pairs, 3, "person") == 'person (first 19, second "m")'
     assert describe_value(cf.Lattice(), 0) == "cell (row 0, column 0)"
     assert label_value([19, "m"]) == "(19, m)"
 
@@ -183,19 +183,22 @@ def test_neighbours_come_first_on_a_grid_with_holes() -> None:
 def test_pairs_differ_in_one_part_and_in_both() -> None:
     age = cf.TruncatedGeometric(cf.Integers(0, 99), 0.05)
     sex = cf.RandomizedResponse(cf.Categories(["f", "m"]), 1.0)
-    sentences = explain_guarantee(survey(cf.Product(age, sex), "person"))
-    assert [re.findall(r"\(\d+, .*?\)", sentence) for sentence in sentences] == [
-        ['(30, "f")', '(35, "f")'],
-        ['(30, "f")', '(30, "m")'],
-        ['(30, "f")', '(35, "m")'],
+    sentences = explain_guarantee(survey(cf.Product(first=age, second=sex), "person"))
+    assert [re.findall(r"first (\d+), second (.*?)\)", sentence) for sentence in sentences] == [
+        [("30", '"f"'), ("35", '"f"')],
+        [("30", '"f"'), ("30", '"m"')],
+        [("30", '"f"'), ("35", '"m"')],
+        [],
     ]
-    assert [re.search(r"at most ([\d.]+):", sentence)[1] for sentence in sentences] == ["1.28", "2.72", "3.49"]  # type: ignore[index]
+    told = [re.search(r"at most ([\d.]+):", sentence)[1] for sentence in sentences]  # type: ignore[index]
+    assert told == ["1.28", "2.72", "3.49", "384"]  # the last: e^(0.05 x 99 + 1)
+    assert sentences[-1].startswith("Both together: any two people are told apart")
 
 
 def test_pairs_with_an_unprotected_part() -> None:
     age = cf.TruncatedGeometric(cf.Integers(0, 9), 0.5)
     known = cf.FromMatrix(cf.Categories(["f", "m"]), np.eye(2))
-    sentences = explain_guarantee(survey(cf.Product(age, known)))
+    sentences = explain_guarantee(survey(cf.Product(first=age, second=known)))
     assert "told apart by a factor" in sentences[0]
     assert "rule one of the two out" in sentences[1]
 

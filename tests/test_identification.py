@@ -140,8 +140,8 @@ def test_large_matrices_are_decided_where_that_is_cheap(monkeypatch: pytest.Monk
 def test_parts_of_a_product_are_not_decomposed_beyond_that_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identification_module, "channel_identification", lambda _: pytest.fail("decomposed"))
     part, line = cf.FromMatrix(cf.Integers(1, 700), random_matrix(700)), cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
-    assert pool_identification((cf.Product(part, line),)).verdict is Verdict.NOT_CHECKED
-    assert pool_identification((cf.Product(line, line),)).is_yes
+    assert pool_identification((cf.Product(first=part, second=line),)).verdict is Verdict.NOT_CHECKED
+    assert pool_identification((cf.Product(first=line, second=line),)).is_yes
 
 
 def test_a_mechanism_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

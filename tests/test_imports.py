@@ -15,7 +15,7 @@ import confide
 
 HEAVY = ["scipy.linalg", "scipy.signal", "scipy.stats", "scipy.optimize", "matplotlib", "ot", "typer", "rich"]
 
-ORACLES = ["qif", "opendp", "hypothesis", "pytest"]
+ORACLES = ["qif", "opendp", "shapely", "hypothesis", "pytest"]
 
 
 def modules_after(code: str) -> set[str]:

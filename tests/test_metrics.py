@@ -66,5 +66,5 @@ def test_brackets_hold_the_exact_distance_and_close_in_on_it(precision: int) -> 
         assert (low == high) == (squared == 25)
     assert Manhattan(0.5).bracket((0, 0), (3, -4), precision) == (Fraction(7, 2),) * 2
     assert Discrete().bracket((1,), (1,), precision) == (Fraction(0),) * 2
-    both = SumMetric(Euclidean(), Discrete()).bracket((30, 0), (32, 1), precision)
+    both = SumMetric((Euclidean(), Discrete()), (1, 1)).bracket((30, 0), (32, 1), precision)
     assert both == (Fraction(3),) * 2

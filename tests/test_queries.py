@@ -16,7 +16,7 @@ from confide.queries import as_weights, describe_query
 AGES = cf.Integers(-5, 9)
 ANSWERS = cf.Categories(["yes", "no", "not yet"])
 CELLS = cf.Grid(3, 4, holes=[(3, 1)], first_row=2)
-PAIRS = cf.Pairs(cf.Integers(0, 2), cf.Categories(["f", "m"]))
+PAIRS = cf.Attributes(first=cf.Integers(0, 2), second=cf.Categories(["f", "m"]))
 
 
 def chosen(query: Any, alphabet: cf.Alphabet, name: str | None = None) -> list[Any]:

@@ -179,6 +179,9 @@ def _mixture(words: str) -> Mixture:
     ("words", "message"),
     [
         ("falls from 50", "no shape that is known here"),
+        ("faling from 65", r"did you mean 'falling from 65'\?"),
+        ("smooth = 3 years", r"did you mean 'smooth = 3'\?"),
+        ("falling from 50, nobody below 17", "each as a text of its own"),
         (3, "a text, or a list"),
         ([], "a text, or a list"),
         ("smooth = 0", "width of smooth"),
@@ -227,6 +230,13 @@ def test_a_plane_takes_smooth_and_nobody_where() -> None:
 def test_numbers_are_read_as_people_write_them() -> None:
     assert Shape.of(" Falling  from 1,000 ").words == ("falling from 1000",)
     assert Shape.of("smooth=.5").words == ("smooth = 0.5",)
+
+
+@pytest.mark.parametrize("width", [3.0, 0.35, 1 / 3, 1234567.8, 1e9, 1e-5])
+def test_a_width_survives_being_written(width: float) -> None:
+    """A survey is read again from its canonical text; digits that were dropped would make it another one."""
+    (again,) = Shape.of(Shape.of(f"smooth = {width!r}").words).terms
+    assert again.width == width
 
 
 MECHANISM = cf.TruncatedGeometric(cf.Integers(0, 29), epsilon=0.3)
@@ -290,6 +300,16 @@ def test_answers_under_a_shape_are_those_of_its_distribution() -> None:
     assert shaped.query("x >= 20").is_share
     assert shaped.mean().estimate == pytest.approx(float(np.arange(30) @ shaped.distribution))
     assert shaped.quantile(0.5).estimate == int(np.searchsorted(np.cumsum(shaped.distribution), 0.5))
+
+
+@pytest.mark.parametrize("words", [("nobody below 5", "falling from 10"), "smooth = 4"])
+def test_quantiles_under_a_shape_are_found_where_components_are_not_values(words: object) -> None:
+    shaped = recover([(counts_of(FALLING, 20_000), MECHANISM)], cf.MLE(), shape=words)  # type: ignore[arg-type]
+    found = shaped.quantile(0.5)
+    places = (found.low - 1, found.low, found.high - 1, found.high)
+    ends = [shaped.query((np.arange(30) <= place).astype(np.float64)) for place in places]
+    assert ends[0].high < 0.5 <= ends[1].high
+    assert ends[2].low < 0.5 <= ends[3].low
 
 
 @pytest.mark.slow
@@ -365,6 +385,7 @@ def test_a_survey_without_a_shape_keeps_its_fingerprint() -> None:
         ('shape = "falling from 500"', "names 500"),
         ("shape = 3", "a text, or a list"),
         ("[shape]\nsmooth = 3", "a line"),
+        ('name = "age"\nshape = "nobody where agee < 17"', "agee"),
     ],
 )
 def test_a_survey_with_a_shape_that_means_nothing_is_refused(line: str, message: str) -> None:

@@ -13,11 +13,15 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 from confide import (
+    Bins,
     Categories,
+    Circle,
+    Dates,
     Exponential,
     FromMatrix,
     Geometric,
     Grid,
+    Hours,
     Integers,
     Laplace,
     Lattice,
@@ -36,6 +40,8 @@ from confide import (
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
+    Weekdays,
+    WrappedGeometric,
     load_survey,
     parse_survey,
     tally,
@@ -153,21 +159,21 @@ epsilon = 0.7
 
 PRODUCT = """
 [alphabet]
-kind = "pairs"
-[alphabet.first]
+kind = "attributes"
+[alphabet.age]
 kind = "integers"
 low = 0
 high = 99
 unit = "year"
-[alphabet.second]
+[alphabet.sex]
 kind = "categories"
 values = ["f", "m"]
 [mechanism]
 kind = "product"
-[mechanism.first]
+[mechanism.age]
 kind = "truncated-geometric"
 epsilon = 0.05
-[mechanism.second]
+[mechanism.sex]
 kind = "randomized-response"
 epsilon = 1.0
 """
@@ -210,6 +216,38 @@ TEN, HOLED = Integers(0, 9, spacing=0.5), Grid(3, 4, unit="km", holes=((0, 3), (
 WIDER = Integers(-5, 14, spacing=0.5)
 SHIFTED = Grid(2, 6, unit="km", holes=((1, 0),), first_row=1, first_column=-1)
 
+HOURS = """
+[alphabet]
+kind = "hours"
+[mechanism]
+kind = "wrapped-geometric"
+epsilon = 0.5
+"""
+
+SALARIES = """
+[alphabet]
+kind = "bins"
+edges = [0, 10, 20, 50, 100]
+above = true
+unit = "thousand"
+[mechanism]
+kind = "truncated-geometric"
+epsilon = 0.05
+"""
+
+DAYS = """
+[alphabet]
+kind = "dates"
+first = "2026-01-01"
+last = "2026-12-31"
+[mechanism]
+kind = "truncated-geometric"
+epsilon = 0.1
+"""
+
+TENTHS = TruncatedGeometric(Bins(0, 1, 0.1, above=True, unit="thousand"), 0.05)
+MONTHS = TruncatedGeometric(Dates("2026-01", "2026-12", every="month"), 0.1)
+
 EXAMPLES: list[tuple[str, Mechanism]] = [
     (AGES, TruncatedGeometric(Integers(0, 99, unit="year"), 0.05)),
     (ANSWERS, RandomizedResponse(Categories(["yes", "no"]), 1)),
@@ -223,6 +261,14 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
     (LINE.format(kind="geometric"), Geometric(TEN, 0.5)),
     (LINE.format(kind="laplace"), Laplace(TEN, 0.5)),
     (LINE.format(kind="exponential"), Exponential(TEN, 0.5)),
+    (HOURS, WrappedGeometric(Hours(), 0.5)),
+    (HOURS.replace("hours", "weekdays"), WrappedGeometric(Weekdays(), 0.5)),
+    (HOURS.replace('"hours"', '"circle"\nsteps = 12\nunit = "month"'), WrappedGeometric(Circle(12, "month"), 0.5)),
+    (SALARIES, TruncatedGeometric(Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand"), 0.05)),
+    (SALARIES.replace("edges = [0, 10, 20, 50, 100]", "low = 0\nhigh = 1\nwidth = 0.1"), TENTHS),
+    (DAYS, TruncatedGeometric(Dates("2026-01-01", "2026-12-31"), 0.1)),
+    (DAYS.replace('"2026-01-01"', "2026-01-01"), TruncatedGeometric(Dates("2026-01-01", "2026-12-31"), 0.1)),
+    (DAYS.replace("[mechanism]", 'every = "month"\n[mechanism]'), MONTHS),
     (LINE.format(kind="rappor"), Rappor(TEN, 0.5)),
     (LINE.format(kind="truncated-geometric") + OUTPUTS, TruncatedGeometric(TEN, 0.5, WIDER)),
     (LINE.format(kind="truncated-laplace"), TruncatedLaplace(TEN, 0.5)),
@@ -244,7 +290,8 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
     (
         PRODUCT,
         Product(
-            TruncatedGeometric(Integers(0, 99, unit="year"), 0.05), RandomizedResponse(Categories(["f", "m"]), 1.0)
+            age=TruncatedGeometric(Integers(0, 99, unit="year"), 0.05),
+            sex=RandomizedResponse(Categories(["f", "m"]), 1.0),
         ),
     ),
     (REMAPPED, Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), 0.5), Grid(4, 4, unit="km"))),
@@ -266,8 +313,8 @@ def test_device_and_curator_make_the_same_of_a_survey(text: str, mechanism: Mech
     values = mechanism.alphabet.decode(
         np.arange(min(2, mechanism.alphabet.size) if mechanism.alphabet.is_finite else 2)
     )
-    reports = device.privatize(values, rng=1)
-    np.testing.assert_array_equal(reports, mechanism.privatize(values, rng=1))
+    reports = device.privatize(values, rng=1, taken=True)
+    np.testing.assert_array_equal(reports, mechanism.privatize(values, rng=1, taken=True))
     if mechanism.alphabet.is_finite:
         assert curator.observe(tally(reports)).total == 2
 
@@ -458,16 +505,20 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
         (PLANE.format(kind="truncated-geometric"), r"needs whole numbers on a line"),
         (LINE.format(kind="taxicab"), r"needs cells of a plane"),
         (LINE.format(kind="geometric") + OUTPUTS, r"\[mechanism\] has the unknown key 'outputs'"),
-        (PRODUCT.replace('kind = "pairs"', 'kind = "categories"\nvalues = ["a"]'), r"unknown key 'first'"),
-        (AGES.replace("truncated-geometric", "product").replace("epsilon = 0.05", ""), r"lacks first, second"),
+        (PRODUCT.replace('kind = "attributes"', 'kind = "categories"\nvalues = ["a"]'), r"unknown key 'age'"),
         (
             AGES.replace("truncated-geometric", "product").replace("epsilon = 0.05", "first = {}\nsecond = {}"),
-            r'\[mechanism\] of kind "product" needs an alphabet of kind "pairs"',
+            r'\[mechanism\] of kind "product" needs an alphabet of kind "attributes"',
         ),
-        (PRODUCT.replace("epsilon = 1.0", ""), r"\[mechanism.second\] lacks epsilon"),
-        (PRODUCT.replace('kind = "randomized-response"', ""), r"\[mechanism.second\] needs a kind"),
+        (PRODUCT.replace('"attributes"', '"pairs"'), r'"pairs", which is now "attributes".*write kind = "attributes"'),
+        (PRODUCT.replace("[alphabet.age]", "age = 3\n[alphabet.old]"), r"\[alphabet\] needs a table \[age\]; got 3"),
+        (PRODUCT.replace("[mechanism.sex]", "[mechanism.gender]"), r"\[mechanism\] has the unknown key 'gender'"),
+        (PRODUCT.partition("[mechanism.sex]")[0], r"\[mechanism\] needs a table \[sex\]"),
+        (PRODUCT.replace("[alphabet.sex]", '[alphabet."home town"]'), r"name is a word such as age.*'home town'"),
+        (PRODUCT.replace("epsilon = 1.0", ""), r"\[mechanism.sex\] lacks epsilon"),
+        (PRODUCT.replace('kind = "randomized-response"', ""), r"\[mechanism.sex\] needs a kind"),
         (PRODUCT.replace('"truncated-geometric"', '"geometric"'), r"Product needs a finite alphabet"),
-        (PRODUCT.partition("[alphabet.second]")[0] + "[mechanism]", r"\[alphabet\] lacks second"),
+        (PRODUCT.partition("[alphabet.sex]")[0] + "[mechanism]", r"Attributes is for two attributes or more"),
         (REMAPPED.replace("epsilon = 0.5", "epsilon = 0"), r"epsilon must be a finite number above 0; got 0"),
         (REMAPPED.partition("[mechanism.outputs]")[0], r"\[mechanism\] lacks outputs"),
         (REMAPPED.replace("[mechanism.mechanism]", "[mechanism.inner]"), r"unknown key 'inner'"),
@@ -508,17 +559,17 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
 FINGERPRINTS = {
     "randomized-response": "b05576aa6ee97f2b",
     "randomized-response with holes": "a422402a74bac0d8",
-    "randomized-response of pairs": "bd095191d68dfa44",
+    "randomized-response of pairs": "20dc0156070a363d",
     "rappor of 150 values": "0368e73479d4a45c",
     "truncated-geometric": "7386150fb516bc2e",
     "truncated-geometric with outputs": "c6d31c6c8edc76c5",
     "matrix": "6d11675936935244",
-    "product": "4417bbeb0184b930",
+    "product": "4b1c060c1ed142d0",
     "remapped": "82ba69c814135f90",
     "laplace unbounded": "1df06fa880689689",
     "planar-laplace unbounded": "79242b8d1b37538b",
 }
-"""As version 0.1 wrote them into files of counts, which must stay readable."""
+"""As version 0.1 wrote them into files of counts, which must stay readable; those of attributes are of version 0.2."""
 
 ALL_SURVEYS = FINITE | {f"{name} unbounded": text for name, text in UNBOUNDED.items()}
 
@@ -588,5 +639,5 @@ def test_a_promise_that_was_checked_stands_in_no_survey() -> None:
 
 def test_tables_within_tables_are_written_out() -> None:
     record = survey(FINITE["product"]).record()
-    assert record["mechanism"]["second"] == {"kind": "randomized-response", "epsilon": 1.0}
-    assert record["alphabet"]["first"] == {"kind": "integers", "low": 18, "high": 27}
+    assert record["mechanism"]["sex"] == {"kind": "randomized-response", "epsilon": 1.0}
+    assert record["alphabet"]["age"] == {"kind": "integers", "low": 18, "high": 27}

@@ -17,7 +17,7 @@ SUM_TOLERANCE = 1e-9
 
 def check_positive(name: str, value: object) -> None:
     """Refuse anything but a finite number above zero."""
-    if not _is_number(value) or not math.isfinite(value) or value <= 0:
+    if not is_number(value) or not math.isfinite(value) or value <= 0:
         raise InvalidParameterError(f"{name} must be a finite number above 0; got {value!r}.")
 
 
@@ -98,5 +98,6 @@ def _as_finite_vector(vector: ArrayLike, size: int, name: str) -> NDArray[np.flo
     return array
 
 
-def _is_number(value: object) -> TypeGuard[float]:
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether this is a real number; a truth value is none."""
     return isinstance(value, Real) and not isinstance(value, bool)

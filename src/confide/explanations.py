@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from confide.alphabets import (
     Alphabet,
+    Attributes,
     BitVectors,
     Categories,
+    Coordinates,
+    Degrees,
     Grid,
     Integers,
     Line,
     LineAlphabet,
-    Pairs,
+    Places,
     Plane,
     PlaneAlphabet,
 )
@@ -33,7 +36,8 @@ from confide.methods import Choice, Status
 from confide.methods.stacked import HEAD_START
 from confide.metrics import Value
 from confide.surveys import Survey
-from confide.wording import counted, quote_value, with_unit
+from confide.theory.consistency import largest_bound
+from confide.wording import all_of, counted, listed, quote_value, with_unit
 
 FACTOR_MEANING = (
     "The factor compares two values a person may have: no report is more than that many times as likely under one as "
@@ -92,7 +96,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
     """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
 
     Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
-    and a far pair.
+    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
@@ -102,13 +106,13 @@ def explain_guarantee(survey: Survey) -> list[str]:
     if survey.alphabet.is_finite and survey.alphabet.size < 2:
         return ["There is only one value, so a report says nothing about anyone."]
     if not isinstance(guarantee, LocalDP):
-        return [_example(survey, *pair) for pair in _pairs(survey.alphabet)]
+        return [_example(survey, *pair) for pair in _pairs(survey.alphabet)] + _together(survey)
     if math.isinf(guarantee.epsilon):
         return [_ruled_out(survey)]
     example = _example(survey, *_pairs(survey.alphabet)[-1])
     if guarantee.epsilon == 0 or (survey.alphabet.is_finite and survey.alphabet.size == 2):
         return [example]
-    distance = "" if isinstance(survey.alphabet, Categories | Pairs) else ", however near or far"
+    distance = "" if isinstance(survey.alphabet, Categories | Attributes) else ", however near or far"
     return [f"{example} The same holds for any other two values{distance}."]
 
 
@@ -180,8 +184,7 @@ def describe_mechanism(survey: Survey) -> str:
 def _name(mechanism: Mechanism) -> str:
     facts = mechanism.facts
     if facts.parts is not None:
-        first, second = facts.parts
-        return f"{_name(first)} for the first part and {_name(second)} for the second"
+        return listed([f"{_name(part)} for {name}" for name, part in facts.parts.items()])
     if facts.origin is not None:
         return f"{_name(facts.origin[0])} with its reports remapped"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
@@ -195,27 +198,40 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     >>> describe_alphabet(Integers(0, 99, unit="year"))
     '100 whole numbers, 0 to 99, neighbours 1 year apart'
     """
+    read = f"; {alphabet.reading}" if alphabet.reading else ""
     if isinstance(alphabet, Categories):
-        listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
-        return f"{counted(alphabet.size, 'category')}: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
+        return f"{counted(alphabet.size, 'category')}: {_list_labels(alphabet)}{read}"
     if isinstance(alphabet, BitVectors):
         packed = counted(alphabet.parts, "whole number")
         return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"
-    if isinstance(alphabet, Pairs):
-        return f"pairs; first {describe_alphabet(alphabet.first)}; second {describe_alphabet(alphabet.second)}"
+    if isinstance(alphabet, Attributes):
+        named = zip(alphabet.names, alphabet.alphabets, strict=True)
+        each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
+        whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
+        return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
-        return _describe_places(alphabet)
+        return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)
 
 
-def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
-    from confide.wording import with_unit
+def _list_labels(alphabet: Alphabet) -> str:
+    """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
+    if alphabet.size <= LONGEST_LIST:
+        return ", ".join(alphabet.labels())
+    last = "" if isinstance(alphabet, Categories) else f", {alphabet.labels([alphabet.size - 1])[0]}"
+    return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
 
+
+def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     step = with_unit(alphabet.spacing, alphabet.unit)
+    if isinstance(alphabet, Coordinates | Degrees):
+        where = f" in the box {alphabet.extent}" if isinstance(alphabet, Coordinates) else ""
+        return f"a latitude and a longitude{where}, on a lattice of {step}"
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
-    return f"{_count_places(alphabet)}, neighbours {step} apart"
+    where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
+    return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
 
 def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
@@ -224,6 +240,8 @@ def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
         shape = f"{counted(alphabet.rows, 'row')} by {counted(alphabet.columns, 'column')}"
         return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
     if isinstance(alphabet, Integers) and alphabet.is_finite:
+        if alphabet.has_labels:
+            return f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
         first, last = alphabet.span
         return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
     return "any whole number" if isinstance(alphabet, Integers) else "any cell of an unbounded plane"
@@ -236,10 +254,21 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
     ('cell (row 1, column 2)', 'age 13')
     """
+    if isinstance(alphabet, Attributes):
+        each = zip(alphabet.names, alphabet.alphabets, alphabet.split(index), strict=True)
+        told = [(attribute, describe_value(one, own, attribute)) for attribute, one, own in each]
+        return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
     if alphabet.field_names == PlaneAlphabet.field_names:
+        if alphabet.has_labels:
+            return f"{'the cell at' if alphabet.is_finite else name} {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
-    return f"{name} {quote_value(_value(alphabet, index))}"
+    return f"{name} {_quoted(alphabet, index)}"
+
+
+def _quoted(alphabet: Alphabet, index: int) -> str:
+    """Return a value in a sentence: its label in quotation marks where it has one."""
+    return quote_value(alphabet.labels([index])[0] if alphabet.has_labels else _value(alphabet, index))
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:
@@ -255,7 +284,7 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
             f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
         )
     places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
-    values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
+    values = [_quoted(mechanism.alphabet, place) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
 
 
@@ -294,6 +323,15 @@ def _example(survey: Survey, left: int, right: int) -> str:
     return f"{_capitalised(who)}{apart} are {_told_apart(bound)}."
 
 
+def _together(survey: Survey) -> list[str]:
+    """Return what a report of several attributes may tell in all; nothing where there is one."""
+    parts = survey.mechanism.facts.parts
+    if parts is None:
+        return []
+    most = largest_bound(survey.mechanism.guarantee, survey.alphabet)
+    return [f"{_capitalised(all_of(len(parts)))} together: any two people are {_told_apart(most)}."]
+
+
 def _told_apart(bound: float) -> str:
     if math.isinf(bound):
         return "not protected from each other: some reports may rule one of the two out"
@@ -324,7 +362,7 @@ def _odds(bound: float) -> str:
 
 
 def _apart(alphabet: Alphabet, left: int, right: int) -> str:
-    if isinstance(alphabet, Categories | Pairs):  # the parts of a pair may be counted in different units
+    if isinstance(alphabet, Categories | Attributes):  # attributes may be counted in different units
         return ""
     distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
     return f", {with_unit(distance, alphabet.unit)} apart,"
@@ -338,23 +376,29 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
         return _unbounded_pairs(alphabet)
     if isinstance(alphabet, Grid):
         return _grid_pairs(alphabet)
-    if isinstance(alphabet, Pairs):
-        return _pairs_of_parts(alphabet)
+    if isinstance(alphabet, Attributes):
+        return _attribute_pairs(alphabet)
     return _line_pairs(alphabet.size, int(alphabet.decode(0)))
 
 
 def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     """Return pairs of an unbounded alphabet, which has no far end to measure by: one, five and fifty steps apart."""
+    if isinstance(alphabet, Coordinates):  # a step is a metre or so: a hundred, a thousand and five thousand are told
+        row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
+        steps = [round(distance / alphabet.spacing) for distance in alphabet.told_distances]
+        first, *others = alphabet.encode([(row, column + step) for step in (0, *steps)]).tolist()
+        return [(first, other) for other in others]
     is_line = len(alphabet.field_names) == 1
     numbers = alphabet.encode([0, 1, 5, 50] if is_line else [(0, 0), (0, 1), (0, 5), (0, 50)]).tolist()
     return [(numbers[0], other) for other in numbers[1:]]
 
 
-def _pairs_of_parts(alphabet: Pairs) -> list[tuple[int, int]]:
-    """Return pairs that differ in the first part, in the second, and in both."""
-    width = alphabet.second.size
-    (a, b), (c, d) = (_middling(part) for part in (alphabet.first, alphabet.second))
-    pairs = [(a * width + c, b * width + c), (a * width + c, a * width + d), (a * width + c, b * width + d)]
+def _attribute_pairs(alphabet: Attributes) -> list[tuple[int, int]]:
+    """Return pairs that differ in one attribute, each in turn, and in all of them."""
+    ends = [_middling(one) for one in alphabet.alphabets]
+    left, right = [one for one, _ in ends], [other for _, other in ends]
+    changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
+    pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
     return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
 
 
@@ -425,7 +469,7 @@ def _ruled_out(survey: Survey) -> str:
         return "No factor is promised between any two values."
     output = int(telling[0])
     can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
-    report = quote_value(_value(survey.mechanism.report_alphabet, output))
+    report = _quoted(survey.mechanism.report_alphabet, output)
     return (
         f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
         f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."

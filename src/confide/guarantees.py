@@ -14,10 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Pairs, as_value
+from confide.alphabets import Alphabet, Attributes, as_value
 from confide.checks import check_count, check_positive
 from confide.errors import InvalidParameterError
-from confide.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, as_pair
+from confide.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
+from confide.wording import all_of, listed
 
 LARGEST_LOG_RATIO = 100.0
 """A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
@@ -178,47 +179,78 @@ class MetricPrivacy(Guarantee):
 
 @dataclass(frozen=True)
 class ProductGuarantee(Guarantee):
-    """Promise for a pair whose parts are blurred independently: the two bounds add up.
+    """Promise for attributes that are blurred independently: their bounds add up.
 
-    >>> ProductGuarantee(LocalDP(1.0), MetricPrivacy(0.5)).bound(("f", 3), ("m", 5))
+    Attributes
+    ----------
+    names
+        The attributes.
+    parts
+        What is promised for each.
+    widths
+        How many parts a value of each has, one after the other in a value of all: a cell has two.
+
+    >>> ProductGuarantee(("sex", "age"), (LocalDP(1.0), MetricPrivacy(0.5)), (1, 1)).bound(("f", 3), ("m", 5))
     2.0
     """
 
-    first: Guarantee
-    second: Guarantee
+    names: tuple[str, ...]
+    parts: tuple[Guarantee, ...]
+    widths: tuple[int, ...]
 
     def bound(self, left: Value, right: Value) -> float:
         """See :meth:`Guarantee.bound`."""
-        one, other = as_pair(left), as_pair(right)
-        return self.first.bound(one[0], other[0]) + self.second.bound(one[1], other[1])
+        ends = zip(self.parts, cut(left, self.widths), cut(right, self.widths), strict=True)
+        return sum(part.bound(one, other) for part, one, other in ends)
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
         """See :meth:`Guarantee.bounds`."""
-        if not isinstance(alphabet, Pairs):
-            raise InvalidParameterError(f"A guarantee for pairs needs an alphabet of pairs; got {alphabet!r}.")
-        first, second = self.first.bounds(alphabet.first), self.second.bounds(alphabet.second)
-        both = first[:, None, :, None] + second[None, :, None, :]
-        return both.reshape(alphabet.size, alphabet.size)
+        if not isinstance(alphabet, Attributes):
+            raise InvalidParameterError(f"A promise for attributes needs an alphabet of them; got {alphabet!r}.")
+        alphabet.require_pairs()
+        total = np.zeros((1, 1))
+        for part, own in zip(self.parts, alphabet.alphabets, strict=True):
+            each = total[:, None, :, None] + part.bounds(own)[None, :, None, :]
+            total = each.reshape(total.shape[0] * own.size, -1)
+        return total
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
         """See :meth:`Guarantee.bracket`."""
-        if not isinstance(alphabet, Pairs):
+        if not isinstance(alphabet, Attributes):
             return super().bracket(alphabet, left, right, precision)
-        (one, two), (other, another) = (divmod(number, alphabet.second.size) for number in (left, right))
-        first = self.first.bracket(alphabet.first, one, other, precision)
-        second = self.second.bracket(alphabet.second, two, another, precision)
-        return first[0] + second[0], first[1] + second[1]
+        ends = zip(self.parts, alphabet.alphabets, alphabet.split(left), alphabet.split(right), strict=True)
+        each = [part.bracket(own, one, other, precision) for part, own, one, other in ends]
+        return sum((low for low, _ in each), Fraction(0)), sum((high for _, high in each), Fraction(0))
+
+    @property
+    def together(self) -> LocalDP | None:
+        """Promise for all attributes together, where each has one that knows no distance; None elsewhere.
+
+        >>> ProductGuarantee(("sex", "vote"), (LocalDP(1.0), LocalDP(0.5)), (1, 1)).together
+        LocalDP(epsilon=1.5)
+        """
+        epsilons = [part.epsilon for part in self.parts if isinstance(part, LocalDP)]
+        if len(epsilons) < len(self.parts):
+            return None
+        if math.inf in epsilons:
+            return LocalDP(math.inf)
+        exact = sum(map(Fraction, epsilons), Fraction(0))
+        near = float(exact)  # a promise that is rounded down would be broken
+        return LocalDP(near if near >= exact else math.nextafter(near, math.inf))
 
     @property
     def terms(self) -> str:
         """See :attr:`Guarantee.terms`."""
-        return f"{self.first.terms} for the first part and {self.second.terms} for the second"
+        each = listed([f"{part.terms} for {name}" for name, part in zip(self.names, self.parts, strict=True)])
+        return each if self.together is None else f"{each}, together {self.together.terms}"
 
     def _times(self, reports: int) -> ProductGuarantee:
-        return ProductGuarantee(self.first.times(reports), self.second.times(reports))
+        return replace(self, parts=tuple(part.times(reports) for part in self.parts))
 
     def __str__(self) -> str:
-        return f"for the first part {self.first}; for the second part {self.second}; for both the factors multiply"
+        each = "; ".join(f"for {name} {part}" for name, part in zip(self.names, self.parts, strict=True))
+        whole = "the factors multiply" if self.together is None else str(self.together)
+        return f"{each}; for {all_of(len(self.parts))} together {whole}"
 
 
 def _multiple(epsilon: float, reports: int) -> float:

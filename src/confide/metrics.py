@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,42 +134,119 @@ class Manhattan(Metric):
 
 
 @dataclass(frozen=True)
-class SumMetric(Metric):
-    """Distance between pairs: that of the first parts plus that of the second.
+class Uneven(Metric):
+    """Distance along a line between values that are numbered in a row and lie at any places, in units of distance.
 
-    >>> SumMetric(Euclidean(), Discrete()).distance((30, "f"), (32, "m"))
-    3.0
+    >>> Uneven((5, 15, 35, 75)).distance(1, 3)
+    60.0
     """
 
-    first: Metric
-    second: Metric
+    places: tuple[Fraction, ...]
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", tuple(Fraction(place) for place in self.places))
+        if any(one >= other for one, other in pairwise(self.places)):
+            raise InvalidParameterError(f"Places on a line must rise; got {', '.join(map(str, self.places))}.")
+
+    def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Metric.between`."""
+        one, other = (np.asarray(number, dtype=np.int64)[..., 0] - self.first for number in (left, right))
+        # From one place, so that amounts far from zero lose no digits to it.
+        places = np.array([float(place - self.places[0]) for place in self.places])
+        lengths: NDArray[np.float64] = np.abs(places[one] - places[other])
+        return lengths
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Metric.bracket`."""
+        exact = abs(self.places[int(left[0]) - self.first] - self.places[int(right[0]) - self.first])
+        return exact, exact
+
+    def __str__(self) -> str:
+        return "distance along a line"
+
+
+@dataclass(frozen=True)
+class Circular(Metric):
+    """Distance the shorter way around a circle of `size` values, neighbours one apart.
+
+    >>> Circular(24).distance(23, 0), Circular(24).distance(3, 15)
+    (1.0, 12.0)
+    """
+
+    size: int
+
+    def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Metric.between`."""
+        steps = np.abs(_difference(left, right)).sum(axis=-1) % self.size
+        lengths: NDArray[np.float64] = np.minimum(steps, self.size - steps)
+        return lengths
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Metric.bracket`."""
+        steps = abs(Fraction(left[0]) - Fraction(right[0])) % self.size
+        exact = min(steps, self.size - steps)
+        return exact, exact
+
+    def __str__(self) -> str:
+        return "distance around a circle"
+
+
+@dataclass(frozen=True)
+class SumMetric(Metric):
+    """Distance between values of several parts: the sum of the distances of the parts, each under its own metric.
+
+    Attributes
+    ----------
+    metrics
+        The metric of each part.
+    widths
+        How many coordinates each has: a cell has two.
+
+    >>> SumMetric((Euclidean(), Discrete(), Manhattan()), (1, 1, 2)).distance((30, "f", 0, 0), (32, "m", 1, 4))
+    8.0
+    """
+
+    metrics: tuple[Metric, ...]
+    widths: tuple[int, ...]
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Metric.between`."""
         one, other = np.asarray(left), np.asarray(right)
-        return self.first.between(one[..., :1], other[..., :1]) + self.second.between(one[..., 1:], other[..., 1:])
+        each = [metric.between(one[..., own], other[..., own]) for metric, own in self._parts()]
+        total: NDArray[np.float64] = sum(each[1:], start=each[0])
+        return total
 
     def distance(self, left: Value, right: Value) -> float:
         """See :meth:`Metric.distance`."""
-        one, other = as_pair(left), as_pair(right)
-        return self.first.distance(one[0], other[0]) + self.second.distance(one[1], other[1])
+        ends = zip(self.metrics, cut(left, self.widths), cut(right, self.widths), strict=True)
+        return sum(metric.distance(one, other) for metric, one, other in ends)
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
         """See :meth:`Metric.bracket`."""
-        first = self.first.bracket(left[:1], right[:1], precision)
-        second = self.second.bracket(left[1:], right[1:], precision)
-        return first[0] + second[0], first[1] + second[1]
+        each = [metric.bracket(left[own], right[own], precision) for metric, own in self._parts()]
+        return sum((low for low, _ in each), Fraction(0)), sum((high for _, high in each), Fraction(0))
+
+    def _parts(self) -> Iterator[tuple[Metric, slice]]:
+        """Return each metric with the places of its coordinates."""
+        ends = itertools.accumulate(self.widths)
+        for metric, width, end in zip(self.metrics, self.widths, ends, strict=True):
+            yield metric, slice(end - width, end)
 
     def __str__(self) -> str:
-        return f"{self.first} plus {self.second}"
+        return " plus ".join(map(str, self.metrics))
 
 
-def as_pair(value: Value) -> tuple[Value, Value]:
-    """Return the two parts of a pair."""
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise InvalidParameterError(f"A pair of values is needed; got {value!r}.")
-    first, second = value
-    return first, second
+def cut(value: Value, widths: Sequence[int]) -> list[Value]:
+    """Return the values of single attributes out of one of all of them.
+
+    >>> cut((30, "f", 2, 5), [1, 1, 2])
+    [30, 'f', (2, 5)]
+    """
+    if not isinstance(value, tuple) or len(value) != sum(widths):
+        raise InvalidParameterError(f"A value of {sum(widths)} parts is needed; got {value!r}.")
+    ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
+    return [value[start] if end - start == 1 else value[start:end] for start, end in ends]
 
 
 def _steps(left: Sequence[float], right: Sequence[float]) -> list[Fraction]:

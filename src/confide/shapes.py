@@ -40,7 +40,7 @@ PATTERNS: dict[str, str] = {
     "nobody below": rf"nobody below {NUMBER}",
     "nobody above": rf"nobody above {NUMBER}",
     "nobody where": r"nobody where (\S.*)",
-    "smooth": r"smooth ?= ?(\d*\.?\d+(?:e-?\d+)?)",
+    "smooth": r"smooth ?= ?(\d*\.?\d+(?:e[+-]?\d+)?)",
 }
 """Texts of a shape's terms, by their kind."""
 
@@ -48,6 +48,21 @@ KNOWN = (
     '"falling from 50", "rising to 50", "one peak", "one peak at 40", "convex", "nobody below 17", "nobody above 90", '
     '"nobody where QUERY" and "smooth = 3"'
 )
+
+EXAMPLES = (
+    "falling from {}",
+    "falling",
+    "rising to {}",
+    "rising",
+    "one peak at {}",
+    "one peak",
+    "convex from {}",
+    "convex",
+    "nobody below {}",
+    "nobody above {}",
+    "smooth = {}",
+)
+"""Texts that a misspelt one may have been meant for."""
 
 ORDERED = ("falling", "rising", "one peak", "convex")
 """Terms that say how shares go along the line."""
@@ -92,13 +107,13 @@ class Term:
             if kind == "nobody where":
                 return cls(kind, query=found[1])
             return cls(kind, None if found[1] is None else int(found[1].replace(",", "").replace("_", "")))
-        raise InvalidParameterError(f"{text!r} is no shape that is known here. Known: {KNOWN}.")
+        raise InvalidParameterError(f"{text!r} is no shape that is known here{_meant(plain)}. Known: {KNOWN}.")
 
     @property
     def text(self) -> str:
         """The term as a survey has it."""
         if self.kind == "smooth":
-            return f"smooth = {self.width:g}"
+            return f"smooth = {_number(self.width)}"
         if self.kind == "nobody where":
             return f"nobody where {self.query}"
         link = {"falling": " from", "rising": " to", "one peak": " at", "convex": " from"}.get(self.kind, "")
@@ -107,7 +122,7 @@ class Term:
     @property
     def condition(self) -> str:
         """What it says of the distribution, as a clause."""
-        at, width = self.where, f"{self.width:g}"
+        at, width = self.where, _number(self.width)
         return {
             "falling": "the shares fall" + ("" if at is None else f" from {at} on"),
             "rising": "the shares rise" + ("" if at is None else f" up to {at}"),
@@ -118,6 +133,26 @@ class Term:
             "nobody where": f"nobody has {self.query}",
             "smooth": f"the shares are a mixture of bumps of width {width}",
         }[self.kind]
+
+
+def _number(width: float) -> str:
+    """Return a width as short as it goes, so that reading it gives the same width."""
+    return f"{width:g}" if float(f"{width:g}") == width else repr(width)
+
+
+def _meant(text: str) -> str:
+    """Return what a text that cannot be read may have been meant for.
+
+    >>> _meant("faling from 65")
+    " (did you mean 'falling from 65'?)"
+    """
+    import difflib  # only where something is refused
+
+    if "," in text or " and " in text:
+        return "; of several terms, give each as a text of its own"
+    number = next(iter(re.findall(r"\d[\d.]*", text)), "50")
+    near = difflib.get_close_matches(text.lower(), [one.format(number) for one in EXAMPLES], 1)
+    return f" (did you mean {near[0]!r}?)" if near and near[0] != text.lower() else ""
 
 
 @dataclass(frozen=True)
@@ -183,6 +218,13 @@ class Shape:
     def is_order(self) -> bool:
         """Whether it says how shares go along the line."""
         return any(term.kind in ORDERED for term in self.terms)
+
+    def check(self, alphabet: Alphabet, name: str | None = None) -> None:
+        """Refuse an alphabet that the words mean nothing on, and a query that calls a value by another name."""
+        self.mixtures(alphabet)
+        for term in self.terms:
+            if term.kind == "nobody where":
+                as_weights(term.query, alphabet, name)
 
     def mixtures(self, alphabet: Alphabet) -> list[Mixture]:
         """Return the sets of mixtures over an alphabet, of which one holds every distribution of the shape.
@@ -273,6 +315,11 @@ class Shape:
 
     def _check_alphabet(self, alphabet: Alphabet) -> None:
         """Refuse an alphabet that the words mean nothing on."""
+        if not alphabet.is_finite:
+            raise InvalidParameterError(
+                f"The shape {self} is over values that can be listed, and {alphabet!r} is unbounded. Give it a low and "
+                f"a high end, or declare no shape."
+            )
         alphabet.require_listable()
         needs_order = [term.text for term in self.terms if term.kind not in ("smooth", "nobody where")]
         if needs_order and not isinstance(alphabet, Integers):

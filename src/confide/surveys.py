@@ -19,15 +19,31 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice, Pairs
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    Bins,
+    Categories,
+    Circle,
+    Coordinates,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Scale,
+    Weekdays,
+)
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -39,7 +55,15 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
-    "pairs": Pairs,
+    "scale": Scale,
+    "places": Places,
+    "coordinates": Coordinates,
+    "bins": Bins,
+    "dates": Dates,
+    "hours": Hours,
+    "weekdays": Weekdays,
+    "circle": Circle,
+    "attributes": Attributes,
 }
 """Every alphabet by its name in a survey file."""
 
@@ -76,7 +100,7 @@ class Survey:
     def __post_init__(self) -> None:
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
-            self.shape.mixtures(self.alphabet)  # refused now rather than when the reports are there
+            self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
 
@@ -192,13 +216,13 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text)
+        return parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
 
-def parse_survey(text: str) -> Survey:
-    r"""Read a survey from TOML text.
+def parse_survey(text: str, folder: str | Path = "") -> Survey:
+    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
 
     >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
     >>> parse_survey(text).mechanism
@@ -208,7 +232,17 @@ def parse_survey(text: str) -> Survey:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
+    _look_beside(document, Path(folder))
     return _build_survey(document)
+
+
+def _look_beside(table: dict[str, Any], folder: Path) -> None:
+    """Let files of holes that are named in alphabets lie beside the survey."""
+    if isinstance(table.get("holes"), str):
+        table["holes"] = str(folder / table["holes"])
+    for one in table.values():
+        if isinstance(one, dict):
+            _look_beside(one, folder)
 
 
 def _build_survey(document: dict[str, Any]) -> Survey:
@@ -245,20 +279,26 @@ def _build_limits(document: dict[str, Any]) -> int | None:
 
 
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
+    if table.get("kind") == "pairs":
+        raise SurveyError(
+            f'[{place}] has the kind "pairs", which is now "attributes", for two or more: write kind = "attributes". '
+            f"Its tables [{place}.first] and [{place}.second] may then be called by what they hold, such as "
+            f"[{place}.age], and so must the columns of files, the names in queries and the tables of a product."
+        )
     build = _choose(ALPHABETS, table, place)
-    arguments = _arguments(build, table, place)
-    if build is Pairs:
-        arguments = {name: _build_alphabet(_table(table, name, place), f"{place}.{name}") for name in arguments}
-    return build(**arguments)
+    if build is Attributes:
+        inner = {name: _table(table, name, f"[{place}]") for name in table if name != "kind"}
+        return Attributes(**{name: _build_alphabet(one, f"{place}.{name}") for name, one in inner.items()})
+    return build(**_arguments(build, table, place))
 
 
 def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:
     build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
+    if build is Product:
+        return _build_product(table, alphabet, place)
     arguments = _arguments(build, table, place, given=("alphabet", "promise"))
     if "outputs" in arguments:
         arguments["outputs"] = _build_alphabet(_table(table, "outputs", place), f"{place}.outputs")
-    if build is Product:
-        return _build_product(table, alphabet, place)
     if build is Remapped:
         arguments["mechanism"] = _build_mechanism(_table(table, "mechanism", place), alphabet, f"{place}.mechanism")
         return build(**arguments)
@@ -266,11 +306,12 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
 
 
 def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:
-    if not isinstance(alphabet, Pairs):
-        raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "pairs".')
-    first = _build_mechanism(_table(table, "first", place), alphabet.first, f"{place}.first")
-    second = _build_mechanism(_table(table, "second", place), alphabet.second, f"{place}.second")
-    return Product(first, second)
+    if not isinstance(alphabet, Attributes):
+        raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "attributes".')
+    _refuse_unknown(f"[{place}]", table, ("kind", *alphabet.names))
+    named = zip(alphabet.names, alphabet.alphabets, strict=True)
+    parts = {name: (_table(table, name, f"[{place}]"), one) for name, one in named}
+    return Product(**{name: _build_mechanism(inner, one, f"{place}.{name}") for name, (inner, one) in parts.items()})
 
 
 def _choose(known: dict[str, Builder], table: dict[str, Any], place: str) -> Builder:
@@ -332,6 +373,13 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     survey holds: it was checked when the mechanism was made.
     """
     settings: dict[str, Any] = {"kind": _kind(thing)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
+    if isinstance(thing, Attributes | Product):
+        inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
+        return settings | {name: _declaration(part) for name, part in zip(thing.names, inner, strict=True)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
         if field.name in ("alphabet", "promise"):
@@ -361,9 +409,14 @@ def _plain(value: Any) -> Any:
 def _toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
     """Return a declaration as a table, and below it those that it is made of."""
     inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
-    plain = [f"{name} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
-    below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{name}", value, most)]
+    plain = [f"{_key(name)} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
+    below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{_key(name)}", value, most)]
     return ["", f"[{place}]", *plain, *below]
+
+
+def _key(name: str) -> str:
+    """Return a name as TOML has it: in quotation marks where it has blanks or other letters than English ones."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: object, most: int | None = None) -> str:

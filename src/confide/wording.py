@@ -33,6 +33,15 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def all_of(number: int) -> str:
+    """Return a number of things as all that there are.
+
+    >>> all_of(2), all_of(3), all_of(12)
+    ('both', 'all three', 'all 12')
+    """
+    return "both" if number == 2 else f"all {dict(enumerate(('three', 'four', 'five', 'six'), 3)).get(number, number)}"
+
+
 def name_some(names: Sequence[str]) -> str:
     """Return the first few names, and how many more there are.
 
@@ -61,6 +70,24 @@ def with_unit(amount: float, unit: str) -> str:
     """
     number = f"{amount:,.3g}" if abs(amount) < 1000 else f"{amount:,.0f}"
     return f"{number} {unit if number == '1' else plural(unit)}".rstrip()
+
+
+def told_at_edges(noun: str, cell: str, step: float, unit: str, farthest: float | None = None) -> str:
+    """Return what cells or bins do to a promise that is counted by distance, with the worst case.
+
+    `step` is the distance between neighbours, `farthest` between those that touch at a corner.
+
+    >>> told_at_edges("amount", "bin", 10, "thousand").split("; ")[1]
+    'two people in one bin are not told apart at all. Two amounts d apart count as d + 10 thousand apart at worst.'
+    """
+    most = with_unit(step if farthest is None else farthest, unit)
+    corner = "" if farthest is None else f" (at a corner {most})"
+    things = _several(noun)
+    return (
+        f"Two {things} on either side of an edge count as a whole {cell}, {with_unit(step, unit)}, apart{corner}, "
+        f"however near they are; two people in one {cell} are not told apart at all. Two {things} d apart count as d + "
+        f"{most} apart at worst."
+    )
 
 
 def label_value(value: object) -> str:

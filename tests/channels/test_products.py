@@ -235,10 +235,15 @@ def test_piled_channels_stand_one_below_the_other(outputs: int, heights: list[in
     check(VerticalStack(parts), np.vstack([part.matrix for part in parts]))
 
 
-@given(shape=st.tuples(*[st.integers(1, 4)] * 4), seed=st.integers(0, 99))
-def test_kronecker_is_the_product_of_both(shape: tuple[int, int, int, int], seed: int) -> None:
-    first, second = random_channel(*shape[:2], seed), random_channel(*shape[2:], seed + 1)
-    check(Kronecker(first, second), np.kron(first.matrix, second.matrix))
+@given(
+    shapes=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=4), seed=st.integers(0, 99)
+)
+def test_kronecker_is_the_product_of_all(shapes: list[tuple[int, int]], seed: int) -> None:
+    parts = [random_channel(*shape, seed + place) for place, shape in enumerate(shapes)]
+    whole: FloatArray = np.ones((1, 1))
+    for part in parts:
+        whole = np.kron(whole, part.matrix).astype(np.float64)
+    check(Kronecker(tuple(parts)), whole)
 
 
 @given(

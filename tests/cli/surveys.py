@@ -8,16 +8,24 @@ from confide.alphabets import Values
 AGES = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\nunit = "year"\n'
 ALL_NUMBERS = '[alphabet]\nkind = "integers"\nunit = "year"\n'
 ANSWERS = '[alphabet]\nkind = "categories"\nvalues = ["never", "some, times", "often"]\n'
+SCALE = (
+    '[alphabet]\nkind = "scale"\nvalues = ["never", "now, and then", "often", "always"]\nunit = "step"\nfold = true\n'
+)
 CELLS = '[alphabet]\nkind = "grid"\nrows = 3\ncolumns = 4\nspacing = 0.5\nunit = "km"\n'
 HOLED = CELLS + "holes = [[0, 0], [1, 2]]\n"
 PLANE = '[alphabet]\nkind = "lattice"\nspacing = 0.5\nunit = "km"\n'
 PAIRS = (
-    '[alphabet]\nkind = "pairs"\n[alphabet.first]\nkind = "integers"\nlow = 18\nhigh = 27\n'
-    '[alphabet.second]\nkind = "categories"\nvalues = ["f", "m"]\n'
+    '[alphabet]\nkind = "attributes"\n[alphabet.age]\nkind = "integers"\nlow = 18\nhigh = 27\n'
+    '[alphabet.sex]\nkind = "categories"\nvalues = ["f", "m"]\n'
 )
 NUMBERS = (
-    '[alphabet]\nkind = "pairs"\n[alphabet.first]\nkind = "integers"\nlow = 0\nhigh = 11\n'
-    '[alphabet.second]\nkind = "integers"\nlow = 0\nhigh = 2\n'
+    '[alphabet]\nkind = "attributes"\n[alphabet.rooms]\nkind = "integers"\nlow = 0\nhigh = 11\n'
+    '[alphabet.cars]\nkind = "integers"\nlow = 0\nhigh = 2\n'
+)
+THREE = (
+    '[alphabet]\nkind = "attributes"\n[alphabet.age]\nkind = "integers"\nlow = 18\nhigh = 20\nunit = "year"\n'
+    '[alphabet.home]\nkind = "grid"\nrows = 2\ncolumns = 3\nspacing = 0.5\nunit = "km"\nholes = [[0, 1]]\n'
+    '[alphabet.sex]\nkind = "categories"\nvalues = ["f", "m"]\n'
 )
 
 
@@ -43,6 +51,9 @@ FINITE: dict[str, str] = {
     "truncated-geometric with outputs": AGES
     + _with_epsilon("truncated-geometric")
     + '[mechanism.outputs]\nkind = "integers"\nlow = -3\nhigh = 7\nunit = "year"\n',
+    "truncated-geometric on a scale": SCALE + _with_epsilon("truncated-geometric"),
+    "rappor on a scale": SCALE + _with_epsilon("rappor"),
+    "laplace on a scale": SCALE + _with_epsilon("laplace"),
     "geometric": AGES + _with_epsilon("geometric"),
     "truncated-laplace": AGES + _with_epsilon("truncated-laplace"),
     "laplace": AGES + _with_epsilon("laplace"),
@@ -59,11 +70,15 @@ FINITE: dict[str, str] = {
     + '[mechanism]\nkind = "matrix"\nmatrix = [[0.7, 0.3], [0.5, 0.5], [0.2, 0.8]]\n'
     + '[mechanism.outputs]\nkind = "categories"\nvalues = ["no", "yes"]\n',
     "product": PAIRS
-    + '[mechanism]\nkind = "product"\n[mechanism.first]\nkind = "truncated-geometric"\nepsilon = 0.5\n'
-    + '[mechanism.second]\nkind = "randomized-response"\nepsilon = 1.0\n',
+    + '[mechanism]\nkind = "product"\n[mechanism.age]\nkind = "truncated-geometric"\nepsilon = 0.5\n'
+    + '[mechanism.sex]\nkind = "randomized-response"\nepsilon = 1.0\n',
+    "product of three": THREE
+    + '[mechanism]\nkind = "product"\n[mechanism.age]\nkind = "truncated-geometric"\nepsilon = 0.5\n'
+    + '[mechanism.home]\nkind = "truncated-planar-geometric"\nepsilon = 2.0\n'
+    + '[mechanism.sex]\nkind = "randomized-response"\nepsilon = 1.0\n',
     "product of numbers": NUMBERS
-    + '[mechanism]\nkind = "product"\n[mechanism.first]\nkind = "truncated-laplace"\nepsilon = 0.5\n'
-    + '[mechanism.second]\nkind = "randomized-response"\nepsilon = 1.0\n',
+    + '[mechanism]\nkind = "product"\n[mechanism.rooms]\nkind = "truncated-laplace"\nepsilon = 0.5\n'
+    + '[mechanism.cars]\nkind = "randomized-response"\nepsilon = 1.0\n',
     "remapped": CELLS
     + '[mechanism]\nkind = "remapped"\n[mechanism.mechanism]\nkind = "truncated-planar-geometric"\nepsilon = 2.0\n'
     + '[mechanism.outputs]\nkind = "grid"\nrows = 2\ncolumns = 3\nspacing = 0.5\nunit = "km"\n',

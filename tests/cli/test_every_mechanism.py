@@ -72,9 +72,10 @@ def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
     assert (ending.code, ending.err) == (0, "")
     assert "told apart" in ending.out
     assert not [
-        word for word in ("Pairs(", "Grid(", "Lattice(", "BitVectors(", "laplace", "rappor") if word in ending.out
+        word for word in ("Attributes(", "Grid(", "Lattice(", "BitVectors(", "laplace", "rappor") if word in ending.out
     ]
-    assert 1 <= len(call("show", "s.toml", "--json").record["examples"]) <= 3
+    most = 3 if 'kind = "product"' not in text else 5  # of attributes one each, all of them, and the most that there is
+    assert 1 <= len(call("show", "s.toml", "--json").record["examples"]) <= most
 
 
 @pytest.mark.slow
@@ -161,7 +162,8 @@ def header(folder: Path) -> str:
         ("rappor of 150 values", "word0,word1,word2"),
         ("laplace", "report"),
         ("planar-laplace", "row,column"),
-        ("product", "first,second"),
+        ("product", "age,sex"),
+        ("product of three", "age,home_row,home_column,sex"),
         ("matrix", "report"),
     ],
 )
@@ -179,6 +181,12 @@ def test_columns_of_reports(call: Call, folder: Path, name: str, columns: str) -
         ("product", "x,f", "not a number"),
         ("product", "18,x", "outside the alphabet"),
         ("product", "18,", "missing"),
+        ("product of three", "18,0,2,x", "outside the alphabet"),
+        ("product of three", "18,0,1,f", "outside the alphabet"),
+        ("product of three", "18,0.5,1,x", "not a whole number"),
+        ("product of three", "17,0.5,1,x", "outside the alphabet"),
+        ("product of three", "19,x,1,f", "not a number"),
+        ("product of three", "19,1,,f", "missing"),
         ("laplace", "nan", "not a number"),
         ("laplace", "1e308", "outside the alphabet"),
         ("planar-laplace", "1.5,x", "not a number"),
@@ -224,7 +232,7 @@ def test_many_pairs_are_shown_part_by_part(call: Call, folder: Path) -> None:
     prepare(folder, FINITE["product of numbers"])
     call("privatize", "s.toml", "v.csv", "-o", "r.csv")
     brief, full = (call("estimate", "s.toml", "r.csv", *option).out for option in ([], ["--all"]))
-    assert "--all shows all 36 pairs" in brief
+    assert "--all shows all 36 combinations" in brief
     assert "(11, 2)" in full
     assert "(11, 2)" not in brief
 

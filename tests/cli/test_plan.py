@@ -146,7 +146,7 @@ def test_help_says_what_to_type_and_what_to_expect(call: Call) -> None:
     words = " ".join(call("plan", "--help").out.replace("│", " ").split())
     assert "[default: stacked, which chooses" in words
     assert "exit code 5" in words
-    assert "Pairs and categories are measured in total variation" in words
+    assert "Attributes and categories are measured in total variation" in words
 
 
 @pytest.mark.slow

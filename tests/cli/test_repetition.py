@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -51,7 +51,10 @@ SMALL = [
     cf.RandomizedResponse(cf.Categories(["a", "b", "c"]), 1.0),
     cf.TruncatedGeometric(cf.Integers(0, 3), 0.1),
     cf.FromMatrix(cf.Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]),
-    cf.Product(cf.RandomizedResponse(cf.Categories(["f", "m"]), 0.3), cf.TruncatedGeometric(cf.Integers(0, 2), 0.7)),
+    cf.Product(
+        first=cf.RandomizedResponse(cf.Categories(["f", "m"]), 0.3),
+        second=cf.TruncatedGeometric(cf.Integers(0, 2), 0.7),
+    ),
 ]
 
 
@@ -68,7 +71,7 @@ def test_promises_add_up_and_to_no_less(mechanism: cf.Mechanism, reports: int) -
 
 def _scaled(guarantee: Guarantee, factor: float) -> Guarantee:
     if isinstance(guarantee, ProductGuarantee):
-        return ProductGuarantee(_scaled(guarantee.first, factor), _scaled(guarantee.second, factor))
+        return replace(guarantee, parts=tuple(_scaled(part, factor) for part in guarantee.parts))
     if isinstance(guarantee, cf.LocalDP):
         return cf.LocalDP(guarantee.epsilon * factor)
     assert isinstance(guarantee, cf.MetricPrivacy)
@@ -87,8 +90,8 @@ def test_composed_promises_keep_their_kind() -> None:
     assert YEARS.guarantee.times(1) == YEARS.guarantee
     assert cf.LocalDP(math.inf).times(3) == cf.LocalDP(math.inf)
     assert cf.LocalDP(0).times(3).terms == "epsilon 0"
-    both = ProductGuarantee(cf.LocalDP(1.0), YEARS.guarantee).times(2)
-    assert both.terms == "epsilon 2 for the first part and 0.1 per year for the second"
+    both = ProductGuarantee(("sex", "age"), (cf.LocalDP(1.0), YEARS.guarantee), (1, 1)).times(2)
+    assert both.terms == "epsilon 2 for sex and 0.1 per year for age"
     assert both.bound(("f", 3), ("m", 5)) == pytest.approx(2.2)
     for wrong in (0, -1, 1.5, True, "2"):
         with pytest.raises(InvalidParameterError, match="reports must be a whole number of at least 1"):

@@ -99,3 +99,66 @@ def test_a_page_says_what_is_taken_for_granted_and_where_that_is_in_doubt() -> N
     with pytest.warns(cf.PoorFitWarning):
         wrong = cf.assess(COUNTS, MECHANISM, cf.MLE(), shape="rising")
     assert "The shape is in doubt" in estimate_page(survey, COUNTS, [wrong])
+
+
+def test_a_misspelt_name_in_a_shape_is_refused_as_in_a_query(folder: Path) -> None:
+    code, words = run(folder, "bare.toml", "--shape", "nobody where agee < 2")
+    assert code == 2
+    assert "agee" in words
+
+
+def test_none_goes_with_no_other_shape(folder: Path) -> None:
+    code, words = run(folder, "declared.toml", "--shape", "none", "--shape", "falling")
+    assert code == 2
+    assert "goes with no other" in words
+
+
+def test_windows_are_not_drawn_in_a_shape_that_is_certainly_wrong(folder: Path) -> None:
+    _, words = run(folder, "bare.toml", "--shape", "rising")
+    assert "speak against the shape rising, on which they would rest" in words
+    assert "As narrow as these reports tell" not in words
+
+
+def test_show_names_the_declared_shape(folder: Path) -> None:
+    shown = CliRunner().invoke(app, ["show", str(folder / "declared.toml")]).output
+    assert "take for granted that the shares fall from 3 on" in " ".join(shown.split())
+    record = json.loads(CliRunner().invoke(app, ["show", str(folder / "declared.toml"), "--json"]).output)
+    assert record["shape"] == {"words": ["falling from 3"], "condition": "the shares fall from 3 on"}
+    assert json.loads(CliRunner().invoke(app, ["show", str(folder / "bare.toml"), "--json"]).output)["shape"] is None
+
+
+@pytest.mark.parametrize("alphabet", ["integers", "grid"])
+def test_the_shape_of_an_example_survey_can_be_declared(tmp_path: Path, alphabet: str) -> None:
+    path = tmp_path / "survey.toml"
+    CliRunner().invoke(app, ["init", str(path), "--alphabet", alphabet])
+    path.write_text(path.read_text(encoding="utf-8").replace("# shape =", "shape ="), encoding="utf-8")
+    assert cf.load_survey(path).shape is not None
+
+
+@pytest.mark.slow
+def test_a_diagnosis_takes_the_declared_shape_for_granted(folder: Path) -> None:
+    """Both ways of asking give the same interval, narrower than without the shape, and say what it rests on."""
+    paths = [str(folder / "declared.toml"), str(folder / "reports.csv")]
+    asked = ["--query", "age >= 7"]
+    bare = json.loads(CliRunner().invoke(app, ["diagnose", *paths, *asked, "--shape", "none", "--json"]).output)
+    page = folder / "page.html"
+    result = CliRunner().invoke(app, ["diagnose", *paths, *asked, "--json", "-o", str(page)])
+    record = json.loads(result.output)
+    assert record["shape"]["words"] == ["falling from 3"]
+    assert bare["shape"] is None
+    assert "takes for granted that the shares fall from 3 on, as the survey declared" in " ".join(record["words"])
+    assert "takes for granted that the shares fall from 3 on" in " ".join(page.read_text(encoding="utf-8").split())
+    ends = [one["queries"][0] for one in (record, bare)]
+    assert ends[0]["high"] - ends[0]["low"] < 0.9 * (ends[1]["high"] - ends[1]["low"])
+    survey = cf.load_survey(folder / "declared.toml")
+    same = cf.estimate(COUNTS, MECHANISM, shape=survey.shape).query("age >= 7")
+    assert ends[0]["low"] == pytest.approx(same.low)
+
+
+def test_a_diagnosis_in_a_wrong_shape_ends_a_strict_command(folder: Path) -> None:
+    paths = [str(folder / "bare.toml"), str(folder / "reports.csv")]
+    result = CliRunner().invoke(app, ["diagnose", *paths, "--shape", "rising", "--strict"])
+    words = " ".join(result.output.split())
+    assert result.exit_code == ExitCode.POOR_FIT
+    assert "Wrong shape" in words
+    assert "It would rest on the shape, against which they speak." in words

@@ -239,7 +239,7 @@ def test_holes_of_a_grid_are_blank() -> None:
 
 
 def test_pairs_are_labelled_as_people_write_them() -> None:
-    pairs = cf.Pairs(cf.Integers(1, 2), cf.Categories(["f", "m"]))
+    pairs = cf.Attributes(first=cf.Integers(1, 2), second=cf.Categories(["f", "m"]))
     axes = draw_distributions(pairs, [Panel("IBU", np.full(4, 0.25))]).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["(1, f)", "(1, m)", "(2, f)", "(2, m)"]
 

@@ -123,7 +123,7 @@ def test_an_unbounded_line_and_pairs_have_windows() -> None:
     found = cf.estimate(cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1)), mechanism, cf.IBU()).windows()
     assert found.alphabet.size == sum(one.size for one in found.members)
     letters = cf.RandomizedResponse(cf.Categories(["a", "b"]), 3.0)
-    pair = cf.Product(cf.TruncatedGeometric(cf.Integers(0, 2), 3.0), letters)
+    pair = cf.Product(first=cf.TruncatedGeometric(cf.Integers(0, 2), 3.0), second=letters)
     counts = cf.tally(pair.privatize([(0, "a"), (1, "b")] * 200, rng=1))
     assert cf.estimate(counts, pair, cf.IBU()).windows().are_single
 

@@ -105,7 +105,7 @@ def test_five_points_say_nothing_of_values_that_hold_two() -> None:
         (cf.TruncatedTaxicab(cf.Grid(4, 6, spacing=0.5, unit="km"), 6.0), "single cells"),
         (cf.Rappor(cf.Integers(0, 5), 3.0), "single values"),
         (cf.Geometric(cf.Integers(), 2.0), "single values"),
-        (cf.Product(cf.TruncatedGeometric(cf.Integers(0, 2), 3.0), ANSWER), "single values"),
+        (cf.Product(first=cf.TruncatedGeometric(cf.Integers(0, 2), 3.0), second=ANSWER), "single values"),
     ],
     ids=["categories", "grid", "bits", "unbounded", "pairs"],
 )

@@ -11,10 +11,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, Integers
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms import Mechanism
-from confide.metrics import Discrete, Euclidean, Metric, SumMetric
+from confide.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Pair = tuple[int, int]
 
@@ -65,17 +65,33 @@ def exact_bound(guarantee: Guarantee, alphabet: Alphabet, left: int, right: int)
     if isinstance(guarantee, LocalDP):
         return None if math.isinf(guarantee.epsilon) else Fraction(guarantee.epsilon)
     if isinstance(guarantee, ProductGuarantee):
-        return _bound_of_pairs(guarantee, alphabet, left, right)
+        return _bound_of_parts(guarantee, alphabet, left, right)
     assert isinstance(guarantee, MetricPrivacy), f"teach exact_bound what {type(guarantee).__name__} promises"
     return Fraction(guarantee.epsilon) * distance_below(guarantee.metric, alphabet, left, right)
 
 
-def _bound_of_pairs(guarantee: ProductGuarantee, alphabet: Alphabet, left: int, right: int) -> Fraction | None:
-    assert isinstance(alphabet, Pairs)
-    one, other = divmod(left, alphabet.second.size), divmod(right, alphabet.second.size)
-    first = exact_bound(guarantee.first, alphabet.first, one[0], other[0])
-    second = exact_bound(guarantee.second, alphabet.second, one[1], other[1])
-    return None if first is None or second is None else first + second
+def _bound_of_parts(guarantee: ProductGuarantee, alphabet: Alphabet, left: int, right: int) -> Fraction | None:
+    assert isinstance(alphabet, Attributes)
+    each = zip(guarantee.parts, alphabet.alphabets, *_numbers(alphabet, left, right), strict=True)
+    bounds = [exact_bound(part, own, one, other) for part, own, one, other in each]
+    return None if None in bounds else sum(filter(None, bounds), Fraction(0))
+
+
+def _numbers(alphabet: Attributes, left: int, right: int) -> tuple[list[int], list[int]]:
+    """Return the numbers of the parts of two values, written anew."""
+    shape = [part.size for part in alphabet.alphabets]
+    one, other = (list(map(int, np.unravel_index(number, shape))) for number in (left, right))
+    return one, other
+
+
+def _middle(bins: Bins, number: int) -> Fraction:
+    """Return the middle of a bin; of an open one, as if it were as wide as its neighbour."""
+    edges = list(bins.edges)
+    if bins.below:
+        edges.insert(0, 2 * edges[0] - edges[1])
+    if bins.above:
+        edges.append(2 * edges[-1] - edges[-2])
+    return (edges[number] + edges[number + 1]) / 2
 
 
 def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) -> Fraction:
@@ -83,11 +99,15 @@ def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) ->
     if isinstance(metric, Discrete):
         return Fraction(int(left != right))
     if isinstance(metric, SumMetric):
-        assert isinstance(alphabet, Pairs)
-        one, other = divmod(left, alphabet.second.size), divmod(right, alphabet.second.size)
-        return distance_below(metric.first, alphabet.first, one[0], other[0]) + distance_below(
-            metric.second, alphabet.second, one[1], other[1]
-        )
+        assert isinstance(alphabet, Attributes)
+        each = zip(metric.metrics, alphabet.alphabets, *_numbers(alphabet, left, right), strict=True)
+        return sum((distance_below(*one) for one in each), Fraction(0))
+    if isinstance(alphabet, Circle):
+        assert metric == Circular(alphabet.size)
+        return Fraction(min((left - right) % alphabet.size, (right - left) % alphabet.size))
+    if isinstance(metric, Uneven):
+        assert isinstance(alphabet, Bins)
+        return abs(_middle(alphabet, left) - _middle(alphabet, right))
     assert isinstance(metric, Euclidean), f"teach distance_below what {type(metric).__name__} is"
     assert isinstance(alphabet, Integers | Grid), "teach distance_below where these values lie"
     points = alphabet.decode([left, right]).reshape(2, -1).tolist()

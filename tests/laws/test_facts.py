@@ -62,8 +62,10 @@ def check_facts(mechanism: cf.Mechanism) -> None:
     if facts.decay is not None:
         check_decay(mechanism)
     if facts.parts is not None:
-        first, second = (part.channel.dense() for part in facts.parts)
-        np.testing.assert_allclose(mechanism.channel.dense(), np.kron(first, second), rtol=1e-12)
+        whole: NDArray[np.float64] = np.ones((1, 1))
+        for part in facts.parts.values():
+            whole = np.kron(whole, part.channel.dense()).astype(np.float64)
+        np.testing.assert_allclose(mechanism.channel.dense(), whole, rtol=1e-12)
     if facts.origin is not None:
         before, remap = facts.origin
         merged = np.zeros((before.alphabet.size, mechanism.report_alphabet.size))
@@ -218,7 +220,7 @@ LIES = {
     "bound": Liar(
         LINE.alphabet, 0.7, None, Facts(inversion_bound=Bound("at most", 0.1, "none", holds=True, condition=""))
     ),
-    "parts": Liar(LINE.alphabet, 0.7, None, Facts(parts=(LINE, LINE))),
+    "parts": Liar(LINE.alphabet, 0.7, None, Facts(parts={"one": LINE, "other": LINE})),
     "origin": Liar(LINE.alphabet, 0.7, None, Facts(origin=(OTHER, np.arange(6)))),
     "decay": UnboundedLiar(LINE.alphabet, 0.7, Facts(premise=Premise.LINE, decay=0.71)),
     "dominance": UnboundedLiar(
@@ -254,9 +256,9 @@ def test_sums_of_distances_are_positive_definite_if_both_are() -> None:
         def between(self, left: object, right: object) -> NDArray[np.float64]:
             raise NotImplementedError
 
-    known = SumMetric(cf.Euclidean(), SumMetric(cf.Discrete(), cf.Manhattan()))
+    known = SumMetric((cf.Euclidean(), cf.Discrete(), cf.Manhattan()), (1, 1, 2))
     assert is_positive_definite(known)
-    for unknown in (Odd(), SumMetric(cf.Euclidean(), Odd()), SumMetric(Odd(), cf.Discrete())):
+    for unknown in (Odd(), SumMetric((cf.Euclidean(), Odd()), (1, 1)), SumMetric((Odd(), cf.Discrete()), (1, 1))):
         assert not is_positive_definite(unknown)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from confide import (
     IBU,
+    Attributes,
     Categories,
     Exponential,
     FromMatrix,
@@ -20,7 +21,6 @@ from confide import (
     Laplace,
     Lattice,
     Mechanism,
-    Pairs,
     PlanarGeometric,
     PlanarLaplace,
     Product,
@@ -42,12 +42,12 @@ from confide.errors import ImpossibleReportError, InvalidParameterError, ValueOu
 
 AGE = TruncatedGeometric(Integers(0, 4), 0.5)
 SEX = RandomizedResponse(Categories(["f", "m"]), 1.0)
-PAIR = Product(AGE, SEX)
+PAIR = Product(first=AGE, second=SEX)
 
 
 def test_a_product_is_both_matrices() -> None:
     np.testing.assert_allclose(PAIR.channel.dense(), np.kron(AGE.channel.dense(), SEX.channel.dense()), rtol=1e-14)
-    assert PAIR.alphabet == Pairs(Integers(0, 4), Categories(["f", "m"]))
+    assert PAIR.alphabet == Attributes(first=Integers(0, 4), second=Categories(["f", "m"]))
     left, right, same = PAIR.alphabet.decode([0, 7, 6]).tolist()
     assert PAIR.guarantee.bound(tuple(left), tuple(right)) == pytest.approx(2.5)
     assert PAIR.guarantee.bound(tuple(left), tuple(same)) == pytest.approx(1.5)
@@ -76,13 +76,13 @@ def test_parts_of_a_product_are_independent() -> None:
 
 @pytest.mark.parametrize("values", [[(3, "x")], [(9, "m")], [("m", 3)]], ids=repr)
 def test_pairs_outside_are_refused(values: list[Any]) -> None:
-    with pytest.raises(ValueOutsideAlphabetError, match=r"1 of 1 values lies outside Pairs\(.* at position 0"):
+    with pytest.raises(ValueOutsideAlphabetError, match=r"1 of 1 values lies outside Attributes\(.* at position 0"):
         PAIR.privatize(values, rng=1)
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [(1, "f", 3)], [(1,)]], ids=repr)
 def test_what_are_no_pairs_is_refused(values: list[Any]) -> None:
-    with pytest.raises(InvalidParameterError, match="takes a sequence of pairs"):
+    with pytest.raises(InvalidParameterError, match="takes a sequence of rows of 2"):
         PAIR.privatize(values, rng=1)
 
 
@@ -90,8 +90,8 @@ def test_what_are_no_pairs_is_refused(values: list[Any]) -> None:
     "mechanism",
     [
         PAIR,
-        Product(SEX, SEX),
-        Product(TruncatedGeometric(Integers(0, 3), 1.0), TruncatedGeometric(Integers(0, 4), 1.0)),
+        Product(first=SEX, second=SEX),
+        Product(first=TruncatedGeometric(Integers(0, 3), 1.0), second=TruncatedGeometric(Integers(0, 4), 1.0)),
     ],
     ids=repr,
 )
@@ -112,14 +112,9 @@ def test_reports_of_pairs_drawn_one_by_one_are_counted_like_those_drawn_together
 
 def test_parts_without_end_make_no_product() -> None:
     with pytest.raises(InvalidParameterError, match=r"Product needs a finite alphabet; .* is unbounded"):
-        Product(Geometric(Integers(0, 9), 1.0), SEX)
+        Product(first=Geometric(Integers(0, 9), 1.0), second=SEX)
     with pytest.raises(InvalidParameterError, match=r"Product needs .* that can be listed; .* has 2\^10 bit vectors"):
-        Product(Rappor(Integers(0, 9), 1.0), SEX)
-
-
-def test_cells_make_no_pairs() -> None:
-    with pytest.raises(InvalidParameterError, match=r"Pairs are made of single values; Grid\(2, 2\)"):
-        _ = Product(RandomizedResponse(Grid(2, 2), 1.0), SEX).alphabet
+        Product(first=Rappor(Integers(0, 9), 1.0), second=SEX)
 
 
 # Remaps.

@@ -13,11 +13,11 @@ from tests.laws.examples import AROUND, BESIDE, LAKE, RING, WITHIN
 from tests.laws.formulas import lattice_sum
 
 from confide import (
+    Attributes,
     Categories,
     Exponential,
     Grid,
     Integers,
-    Pairs,
     TruncatedGeometric,
     TruncatedLaplace,
     TruncatedPlanarGeometric,
@@ -91,8 +91,8 @@ ALPHABETS: list[Alphabet] = [
     Grid(27, 27),
     LAKE,
     Categories(["a", "b", "c"]),
-    Pairs(Integers(0, 3, spacing=0.5), Categories(["f", "m"])),
-    Pairs(Integers(0, 3), Integers(0, 2, spacing=2.0)),
+    Attributes(first=Integers(0, 3, spacing=0.5), second=Categories(["f", "m"])),
+    Attributes(first=Integers(0, 3), second=Integers(0, 2, spacing=2.0)),
 ]
 
 

@@ -27,7 +27,7 @@ def test_a_page_of_every_kind(name: str) -> None:
     outcome = cf.assess(counts, contract.mechanism, cf.IBU())
     page = Reader(estimate_page(contract, counts, [outcome]))
     assert page.seen.count("svg") >= 3  # the reports, the estimate, and the path to it
-    for word in ("Guarantee", "laplace mechanism", "rappor mechanism", "nan", "Pairs(", "[18, "):
+    for word in ("Guarantee", "laplace mechanism", "rappor mechanism", "nan", "Attributes(", "[18, "):
         assert word not in page.text
 
 
@@ -70,7 +70,7 @@ def test_many_pairs_are_drawn_part_by_part() -> None:
     contract, counts = case("product of numbers")
     truth = np.full(contract.alphabet.size, 1 / contract.alphabet.size)
     page = Reader(estimate_page(contract, counts, [cf.assess(counts, contract.mechanism, cf.IBU())], truth=truth))
-    assert "The first part on its own" in page.text
+    assert "rooms, on its own" in page.text
     assert page.seen.count("svg") == 2 * 3 + 2  # the path, and the windows
 
 

@@ -74,7 +74,7 @@ def test_the_ends_of_a_band_are_two_maps(shown: Shown) -> None:
 @pytest.mark.slow
 def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
     part = cf.RandomizedResponse(cf.Integers(0, 5), 3.0)
-    mechanism = cf.Product(part, part)
+    mechanism = cf.Product(first=part, second=part)
     survey = cf.Survey(mechanism, "pair", "Pairs")
     values = [(0, place % 6) for place in range(600)]  # the first part is always 0
     counts = cf.tally(mechanism.privatize(values, rng=1))

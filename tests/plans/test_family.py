@@ -42,7 +42,7 @@ ALPHABETS = [
     cf.Grid(1, 8),
     cf.Categories([f"town {number}" for number in range(20)]),
     cf.Categories(["yes", "no"]),
-    cf.Pairs(cf.Integers(0, 9), cf.Categories(["f", "m"])),
+    cf.Attributes(first=cf.Integers(0, 9), second=cf.Categories(["f", "m"])),
 ]
 
 

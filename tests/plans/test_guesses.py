@@ -17,7 +17,7 @@ from confide.surveys import Survey
 AGES = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
 SMALL = cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0)
 CITY = cf.TruncatedTaxicab(cf.Grid(2, 3), epsilon=1.0)
-PAIRS = cf.RandomizedResponse(cf.Pairs(cf.Integers(0, 1), cf.Categories(["f", "m"])), epsilon=2.0)
+PAIRS = cf.RandomizedResponse(cf.Attributes(first=cf.Integers(0, 1), second=cf.Categories(["f", "m"])), epsilon=2.0)
 
 
 def test_words_and_arrays() -> None:

@@ -123,7 +123,7 @@ def test_an_alphabet_alone_gets_the_usual_mechanism() -> None:
     assert make(LINE, people=2000, epsilon=0.5).mechanism == MECHANISM
     grid = make(cf.Grid(2, 2), [0.4, 0.3, 0.2, 0.1], people=500, epsilon=1.0, repeats=4)
     assert grid.mechanism.kind == "truncated-planar-laplace"
-    pair = cf.Pairs(cf.Integers(0, 1), cf.Integers(0, 1))
+    pair = cf.Attributes(first=cf.Integers(0, 1), second=cf.Integers(0, 1))
     assert make(pair, [0.4, 0.3, 0.2, 0.1], people=500, epsilon=1.0, repeats=4).measure.name == "total variation"
 
 
@@ -324,7 +324,7 @@ def test_questions_that_make_no_sense(asked: dict[str, Any], words: str) -> None
 
 
 def test_pairs_have_no_emd_to_aim_for() -> None:
-    pair = cf.RandomizedResponse(cf.Pairs(cf.Integers(0, 1), cf.Integers(0, 1)), epsilon=2.0)
+    pair = cf.RandomizedResponse(cf.Attributes(first=cf.Integers(0, 1), second=cf.Integers(0, 1)), epsilon=2.0)
     with pytest.raises(InvalidParameterError, match="No earth mover's distance"):
         make(pair, "uniform", people=100, target_emd=0.1)
     assert make(pair, [0.7, 0.1, 0.1, 0.1], query="first == 1", target_width=0.1).people > 10

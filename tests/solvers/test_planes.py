@@ -106,7 +106,7 @@ def test_every_output_of_the_rim_is_in_one_group() -> None:
 def test_only_planes_that_are_wide_enough_have_a_model() -> None:
     assert StationaryPlane.of(TruncatedGeometric(Integers(0, 99), 0.1).channel) is None
     assert StationaryPlane.of(TruncatedPlanarLaplace(Grid(100, 3), 0.1).channel) is None
-    uneven = Product(RandomizedResponse(Integers(0, 19), 1.0), TruncatedGeometric(Integers(0, 19), 0.5))
+    uneven = Product(first=RandomizedResponse(Integers(0, 19), 1.0), second=TruncatedGeometric(Integers(0, 19), 0.5))
     assert StationaryPlane.of(uneven.channel) is None  # the one part keeps its value, whatever it is
     with pytest.raises(TypeError, match="newton_cg needs a plane"):
         run(newton_cg, drawn(TruncatedGeometric(Integers(0, 9), 0.1).channel, 100, 1))

@@ -77,7 +77,7 @@ def test_zeros_are_not_covered_and_columns_that_never_occur_do_not_matter() -> N
     merged = cf.Remapped(zeros, cf.Integers(0, 0), (0, 0))
     assert is_positive(merged)
     assert consistency(merged).verdict is Verdict.NO
-    assert not is_positive(cf.Product(zeros, cf.RandomizedResponse(cf.Integers(0, 1), 1.0)))
+    assert not is_positive(cf.Product(first=zeros, second=cf.RandomizedResponse(cf.Integers(0, 1), 1.0)))
 
 
 @pytest.mark.parametrize("report", [-40, 0, 3, 9, 60])

@@ -73,12 +73,13 @@ def test_outputs_that_leave_values_out_are_no_lemma() -> None:
 def test_products_are_identified_where_both_parts_are() -> None:
     good = cf.TruncatedGeometric(cf.Integers(0, 4), 1.0)
     bad = cf.FromMatrix(cf.Integers(0, 1), [[0.5, 0.5], [0.5, 0.5]])
-    assert identification(cf.Product(good, good)).verdict is Verdict.YES
-    assert "Kronecker" in identification(cf.Product(good, good)).source
+    assert identification(cf.Product(first=good, second=good)).verdict is Verdict.YES
+    assert "Kronecker" in identification(cf.Product(first=good, second=good)).source
     for pair in ((good, bad), (bad, good)):
-        found = identification(cf.Product(*pair))
+        product = cf.Product(first=pair[0], second=pair[1])
+        found = identification(product)
         assert found.verdict is Verdict.NO
-        matrix = cf.Product(*pair).channel.dense()
+        matrix = product.channel.dense()
         assert np.linalg.matrix_rank(matrix) < matrix.shape[0]
 
 

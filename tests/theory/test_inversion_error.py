@@ -23,7 +23,9 @@ SQUARE = [
     cf.Exponential(cf.Grid(3, 4), 1.5),
     cf.TruncatedTaxicab(cf.Grid(3, 4), 0.5),
     cf.TruncatedPlanarGeometric(cf.Grid(3, 4), 1.0),
-    cf.Product(cf.TruncatedGeometric(cf.Integers(0, 3), 0.5), cf.RandomizedResponse(cf.Integers(0, 2), 1.0)),
+    cf.Product(
+        first=cf.TruncatedGeometric(cf.Integers(0, 3), 0.5), second=cf.RandomizedResponse(cf.Integers(0, 2), 1.0)
+    ),
     cf.FromMatrix(cf.Integers(0, 2), [[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]]),
 ]
 

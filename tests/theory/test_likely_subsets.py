@@ -148,7 +148,9 @@ def test_a_value_whose_bit_was_never_set_is_pruned() -> None:
 
 
 def test_pairs_are_pruned_part_by_part() -> None:
-    mechanism = Product(RandomizedResponse(Categories(["f", "m"]), 1.0), TruncatedGeometric(Integers(0, 99), 0.3))
+    mechanism = Product(
+        first=RandomizedResponse(Categories(["f", "m"]), 1.0), second=TruncatedGeometric(Integers(0, 99), 0.3)
+    )
     counts = tally(np.array([("f", 40), ("f", 42)], dtype=object))
     subset = check_subset({mechanism: counts})
     assert subset.alphabet.decode(np.arange(3)).tolist() == [["f", 40], ["f", 41], ["f", 42]]
@@ -425,7 +427,9 @@ def test_a_subset_says_what_it_is() -> None:
 
 
 def test_pairs_of_likely_parts_are_numbered_row_by_row() -> None:
-    mechanism = Product(TruncatedGeometric(Integers(0, 6), 1.0), RandomizedResponse(Categories(["a", "b", "c"]), 1.0))
+    mechanism = Product(
+        first=TruncatedGeometric(Integers(0, 6), 1.0), second=RandomizedResponse(Categories(["a", "b", "c"]), 1.0)
+    )
     subset = likely_subset(tally(np.array([(2, "c"), (3, "a")], dtype=object)), mechanism)
     assert [tuple(pair) for pair in subset.values.tolist()] == [(2, "a"), (2, "c"), (3, "a"), (3, "c")]
     assert subset.proof == "likelylinear and likelykrr"

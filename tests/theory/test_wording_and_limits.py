@@ -53,7 +53,7 @@ def test_a_matrix_too_large_to_check_is_not_said_to_have_zeros(monkeypatch: pyte
     monkeypatch.setattr("confide.theory.consistency.MOST_ENTRIES", 3)
     mechanism = cf.FromMatrix(cf.Integers(1, 2), [[0.7, 0.3], [0.3, 0.7]])
     assert is_positive(mechanism) is None
-    assert is_positive(cf.Product(mechanism, mechanism)) is None
+    assert is_positive(cf.Product(first=mechanism, second=mechanism)) is None
     answer = cf.diagnose(None, mechanism)
     assert answer.consistency.verdict is Verdict.TOO_CLOSE
     assert "too large to check" in str(answer)
@@ -93,7 +93,7 @@ def test_bits_have_a_matrix_that_is_not_square() -> None:
     assert "BitInversion()" in reason
     assert "unbounded" not in reason
     with pytest.raises(InvalidParameterError, match=r"2\^10 bit vectors"):
-        cf.Product(rappor, cf.RandomizedResponse(cf.Integers(1, 2), 1.0))
+        cf.Product(first=rappor, second=cf.RandomizedResponse(cf.Integers(1, 2), 1.0))
     assert "unbounded" in inversion_error(cf.Geometric(cf.Integers(1, 9), 1.0)).reason
 
 

@@ -7,6 +7,8 @@ array([30, 35])
 5.0
 """
 
+from confide.alphabets.amounts import Bins
+from confide.alphabets.attributes import Attributes
 from confide.alphabets.base import (
     Alphabet,
     Indices,
@@ -19,25 +21,38 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
-from confide.alphabets.derived import Pairs, Selection
+from confide.alphabets.coordinates import Coordinates, Degrees
+from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
+from confide.alphabets.derived import Selection
+from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
+from confide.alphabets.scales import Scale
 
 __all__ = [
     "Alphabet",
+    "Attributes",
+    "Bins",
     "BitVectors",
     "Categories",
+    "Circle",
+    "Coordinates",
+    "Dates",
+    "Degrees",
     "Grid",
+    "Hours",
     "Indices",
     "Integers",
     "Lattice",
     "Line",
     "LineAlphabet",
-    "Pairs",
+    "Places",
     "Plane",
     "PlaneAlphabet",
+    "Scale",
     "Selection",
     "Values",
+    "Weekdays",
     "as_value",
     "as_values",
     "unbounded",

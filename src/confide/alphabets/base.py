@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
-from confide.wording import counted
+from confide.wording import counted, label_value
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -33,7 +34,23 @@ class Alphabet(ABC):
     cure: str = "Clip them or widen the alphabet."
     """Advice about values that lie outside."""
 
+    has_labels: bool = False
+    """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
+
     _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
+
+    reads_times: bool = False
+    """Whether people's own values are dates or times of the day."""
+
+    @property
+    def positions(self) -> tuple[Fraction, ...] | None:
+        """Places along a line, in units of distance, where values lie on one unevenly; None for all others."""
+        return None
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
 
     @property
     def parts(self) -> int:
@@ -100,6 +117,107 @@ class Alphabet(ABC):
         """Read one value from the text fields of a file, or None where they cannot be read."""
 
     @property
+    def raw_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns in which people's own values stand, the usual ones first, then others to look for."""
+        return (self.field_names,)
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """Turn the texts of a person's own value into a value: an amount into its bin, say. None where it is none.
+
+        Files of values are read by this, files of reports by :meth:`parse`.
+        """
+        return self.parse(fields)
+
+    def take(self, raw: ArrayLike) -> Values:
+        """Turn people's own values into an array of values, as :meth:`read` does, refusing what is none."""
+        return self.as_array(raw)
+
+    def fault(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that know more than numbers)
+        """Return why :meth:`read` refuses texts, in a few words; nothing where they are merely outside or no number."""
+        return ""
+
+    def remark(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that change texts)
+        """Return what :meth:`read` does to texts that it accepts, such as "folded"; nothing where it does nothing.
+
+        It is counted and told, so that nothing is guessed in silence.
+        """
+        return ""
+
+    @property
+    def reading(self) -> str:
+        """Rule by which people's own texts become values, in words; nothing where they are the values."""
+        return ""
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return for which values a comparison with a person's own value holds; None where values themselves compare.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it holds for a part of a value, as of a bin, or the literal is no such value.
+        """
+        return None
+
+    def stretch(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
+        return None
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Numbers of which a mean is taken.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the values are no numbers, or have no mean.
+        """
+        values = self.decode(np.arange(self.size))
+        if self.parts > 1 or values.dtype.kind not in "iuf":
+            raise InvalidParameterError(
+                f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, "
+                f"with one weight for each value or a function of a value."
+            )
+        return values.astype(np.float64)
+
+    @property
+    def mean_remark(self) -> str:
+        """Remark on a mean where it is one of something coarser than what people have; empty elsewhere."""
+        return ""
+
+    def describe_number(self, number: float) -> str:  # noqa: ARG002 (for those that have labels)
+        """Return what a quantile or a mean among the values is called; empty where it is a plain number."""
+        return ""
+
+    def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
+        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        return ""
+
+    def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
+        """Return the value that a word in a query names; None where values are no words.
+
+        Raises
+        ------
+        InvalidParameterError
+            If people know values by words alone, and this is none of them.
+        """
+        return None
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what a promise between values means for people's own; none where people have the values."""
+        return ()
+
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
+        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        raise InvalidParameterError(
+            f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
+        )
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        return self.centres(indices)[:, None]
+
+    @property
     @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
         """Places of the values, one row a value, in steps of the spacing."""
@@ -157,10 +275,21 @@ class Alphabet(ABC):
         points = self.coordinates
         return self.metric.between(points[:, None, :], points[None, :, :])
 
-    def labels(self) -> list[str]:
-        """Return a short text for each value."""
-        self.require_listable()
-        return [str(value) for value in self.decode(np.arange(self.size)).tolist()]
+    def labels(self, numbers: ArrayLike | None = None) -> list[str]:
+        """Return a short text for each value, or for those with these numbers: all that people are shown of a value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).labels([2, 3])
+        ['(0, 2)', '(1, 0)']
+        """
+        if numbers is None:
+            self.require_listable()
+        chosen = np.arange(self.size) if numbers is None else np.asarray(numbers, dtype=np.int64)
+        return self._name(self.decode(chosen.reshape(-1)))
+
+    def _name(self, values: Values) -> list[str]:
+        """Return what people call these values; where that is not the value itself, `has_labels` says so."""
+        return [label_value(value) for value in values.tolist()]
 
     def __len__(self) -> int:
         return self.size
@@ -215,8 +344,8 @@ class UnboundedAlphabet(SpacedAlphabet):
         return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
-def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
-    """Return a sequence of values as an array, refusing single values and mixtures.
+def as_values(values: ArrayLike, parts: int, owner: object, wanted: str = "") -> Values:
+    """Return a sequence of values as an array, refusing single values and mixtures; `wanted` is what it asks for.
 
     >>> as_values([3, 4], 1, "a line")
     array([3, 4])
@@ -230,7 +359,7 @@ def as_values(values: ArrayLike, parts: int, owner: object) -> Values:
     if array.size == 0:
         return array.reshape((0, parts) if parts > 1 else (0,))
     if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
-        wanted = {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
+        wanted = wanted or {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
         raise InvalidParameterError(
             f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
             f"Put a single value into a list."

@@ -101,6 +101,36 @@ class Integers(LineAlphabet):
         """See :meth:`Alphabet.parse`."""
         return parse_integer(fields[0])
 
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """Distances from each value to the next."""
+        return np.full(self.size - 1, self.spacing)
+
+    def label_range(self, low: int, high: int) -> str:
+        """Return what people call the values from `low` to `high`.
+
+        >>> Integers(0, 99).label_range(20, 24), Integers(-9, 9).label_range(-9, 0)
+        ('20\N{EN DASH}24', '-9 to 0')
+        """
+        first, last = self._name(np.array([low, high]))
+        if low == high:
+            return first
+        return f"{first} to {last}" if self.has_labels or low < 0 else f"{first}\N{EN DASH}{last}"
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """Return the query for the share of values from `low` to `high`, or from `low` on.
+
+        >>> Integers(0, 99).question("age", 20, 24), Integers(0, 99).question("age", 65)
+        ('age in 20..24', 'age >= 65')
+        """
+        if high is None:
+            return f"{name} >= {low}"
+        return f"{name} == {low}" if low == high else f"{name} in {low}..{high}"
+
+    def between(self, low: int | None, high: int | None) -> Integers:
+        """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
+        return Integers(low, high, self.spacing, self.unit)
+
     def __repr__(self) -> str:
         ends = f"{self.low}, {self.high}" if self.is_finite else ""
         return f"Integers({joined(ends, *spacing_and_unit(self))})"
@@ -128,6 +158,11 @@ class Line(UnboundedAlphabet, LineAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiple of which fraction of one a number is."""
+        return (self.RESOLUTION,)
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""

@@ -72,8 +72,8 @@ class Grid(PlaneAlphabet):
         if len(self.holes) == self.rows * self.columns:
             raise InvalidParameterError("A grid needs at least one cell that is no hole.")
 
-    @classmethod
-    def from_mask(cls, mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
+    @staticmethod
+    def from_mask(mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
         """Return the grid of the cells where a picture is true, its first row in the south.
 
         >>> Grid.from_mask([[True, False], [True, True]]).size
@@ -84,7 +84,7 @@ class Grid(PlaneAlphabet):
             raise InvalidParameterError(f"A mask must have two dimensions; got {present.ndim}.")
         holes = tuple((row, column) for row, column in np.argwhere(~present).tolist())
         rows, columns = present.shape
-        return cls(rows, columns, spacing, unit, holes)
+        return Grid(rows, columns, spacing, unit, holes)
 
     @property
     def size(self) -> int:
@@ -100,6 +100,19 @@ class Grid(PlaneAlphabet):
     def box(self) -> Grid:
         """The same grid with its holes filled."""
         return replace(self, holes=())
+
+    def window(self, first_row: int, first_column: int, rows: int, columns: int) -> Grid:
+        """Return other rows and columns of the same plane, without holes.
+
+        >>> Grid(20, 14, spacing=0.5).window(-1, 3, 5, 2)
+        Grid(5, 2, spacing=0.5, first=(-1, 3))
+        """
+        return Grid(rows, columns, self.spacing, self.unit, (), first_row, first_column)
+
+    @property
+    def fine(self) -> Plane:
+        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        return Plane(self.spacing, self.unit)
 
     @cached_property
     def places(self) -> Indices:
@@ -142,11 +155,6 @@ class Grid(PlaneAlphabet):
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
         return _parse_pair(fields)
-
-    def labels(self) -> list[str]:
-        """See :meth:`Alphabet.labels`."""
-        self.require_listable()
-        return [f"({row}, {column})" for row, column in self.decode(np.arange(self.size)).tolist()]
 
     @cached_property
     def _hole_places(self) -> Indices:
@@ -198,6 +206,11 @@ class Lattice(UnboundedAlphabet, PlaneAlphabet):
     spacing: float = 1.0
     unit: str = ""
 
+    @property
+    def fine(self) -> Plane:
+        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        return Plane(self.spacing, self.unit)
+
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`; also of cells that lie too far out to have a number."""
         within: NDArray[np.bool_] = np.all(whole_numbers(values)[1], axis=1)
@@ -236,6 +249,20 @@ class Plane(UnboundedAlphabet, PlaneAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiples of which fraction of one the parts of a point are."""
+        return (self.RESOLUTION, self.RESOLUTION)
+
+    def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
+        """Return the points that lie so many fine steps from cells."""
+        points: NDArray[np.float64] = cells + noise / self.RESOLUTION
+        return points
+
+    def steps(self, points: Values) -> NDArray[np.float64]:
+        """Return points counted in steps of the spacing."""
+        return points.astype(np.float64)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid, Integers
 from confide.errors import InvalidDistributionError, NotInvertibleError
 from confide.limits import LARGEST_SQUARE
 from confide.wording import counted
@@ -67,10 +67,19 @@ class Layout:
             return cls((alphabet.size,))
         if isinstance(alphabet, Grid):
             return cls(alphabet.shape, alphabet.places if alphabet.holes else None)
-        if isinstance(alphabet, Pairs):
-            first, second = cls.of(alphabet.first), cls.of(alphabet.second)
-            return None if first is None or second is None else cls((*first.shape, *second.shape))
+        if isinstance(alphabet, Attributes):
+            return cls.side_by_side([cls.of(one) for one in alphabet.alphabets])
         return None
+
+    @classmethod
+    def side_by_side(cls, layouts: Sequence[Layout | None]) -> Layout | None:
+        """Return how values of several parts lie: two lines make a plane, and nothing else is known to make anything.
+
+        >>> Layout.side_by_side([Layout((3,)), Layout((4,))])
+        Layout(shape=(3, 4), places=None)
+        """
+        lines = [one.shape for one in layouts if one is not None and one.places is None and len(one.shape) == 1]
+        return cls((*lines[0], *lines[1])) if len(layouts) == len(lines) == 2 else None
 
 
 class Channel(ABC):
@@ -107,6 +116,13 @@ class Channel(ABC):
     @abstractmethod
     def select(self, values: Indices) -> FloatArray:
         """Return these rows of M, computed entry by entry rather than through push."""
+
+    def in_blocks(self, side: int) -> Channel | None:  # noqa: ARG002 (for those that can)
+        """Return the channel from square blocks of cells to such blocks, with people spread evenly in each.
+
+        None where it has no closed form.
+        """
+        return None
 
     @property
     def entry_error(self) -> float:

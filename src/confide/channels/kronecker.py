@@ -1,9 +1,11 @@
-"""Two channels side by side, each on its own coordinate."""
+"""Channels side by side, each on its own axis of the values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -15,92 +17,104 @@ StepError = Callable[[FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kronecker(Channel):
-    """The channel of a pair whose parts are blurred independently; pairs are numbered row by row.
+    """Channel of values of several parts that are blurred independently; the last part's number runs fastest.
+
+    A product takes one step along each axis of the table of all values, and the matrix of them is never made.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> part = RandomizedResponseChannel(2, 0.75, 0.25)
-    >>> Kronecker(part, part).push(np.array([1.0, 0.0, 0.0, 0.0]))
+    >>> Kronecker((part, part)).push(np.array([1.0, 0.0, 0.0, 0.0]))
     array([0.5625, 0.1875, 0.1875, 0.0625])
     """
 
-    first: Channel
-    second: Channel
+    parts: tuple[Channel, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
-        return (
-            self.first.shape[0] * self.second.shape[0],
-            self.first.shape[1] * self.second.shape[1],
-        )
+        return math.prod(self._sizes(0)), math.prod(self._sizes(1))
 
     @property
     def layout(self) -> Layout | None:
         """See :attr:`Channel.layout`."""
-        return _side_by_side(self.first.layout, self.second.layout)
+        return Layout.side_by_side([part.layout for part in self.parts])
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        return self._both(distribution, self.first.shape[0], self.first.push, self.second.push)
+        return self._along(distribution, 0, [part.push for part in self.parts])
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        return self._both(weights, self.first.shape[1], self.first.pull, self.second.pull)
+        return self._along(weights, 1, [part.pull for part in self.parts])
 
     @property
     def entry_error(self) -> float:
         """See :attr:`Channel.entry_error`."""
-        return self.first.entry_error + self.second.entry_error
+        return sum(part.entry_error for part in self.parts)
 
     def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         """See :meth:`Channel.push_error`."""
-        first, second = self.first, self.second
-        table = distribution.reshape(*distribution.shape[:-1], first.shape[0], -1)
-        return _both_errors(table, first.push, first.push_error, second.push, second.push_error)
+        return self._errors(distribution, 0, [(part.push, part.push_error) for part in self.parts])
 
     def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         """See :meth:`Channel.pull_error`."""
-        first, second = self.first, self.second
-        table = weights.reshape(*weights.shape[:-1], first.shape[1], -1)
-        return _both_errors(table, first.pull, first.pull_error, second.pull, second.pull_error)
+        return self._errors(weights, 1, [(part.pull, part.pull_error) for part in self.parts])
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """See :meth:`Channel.unpush`."""
-        return self._both(frequencies, self.first.shape[1], self.first.unpush, self.second.unpush)
+        return self._along(frequencies, 1, [part.unpush for part in self.parts])
 
     def inverse_lengths(self) -> FloatArray:
         """See :meth:`Channel.inverse_lengths`; the inverse is the product of the inverses."""
         require_square(self.shape)
-        return np.kron(self.first.inverse_lengths(), self.second.inverse_lengths()).astype(np.float64)
+        lengths: FloatArray = np.ones(1)
+        for part in self.parts:
+            lengths = np.multiply.outer(lengths, part.inverse_lengths()).reshape(-1)
+        return lengths
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
-        left, right = np.divmod(values, self.second.shape[0])
-        pairs = self.first.select(left)[:, :, None] * self.second.select(right)[:, None, :]
-        return pairs.reshape(values.size, self.shape[1])
+        rows = np.ones((values.size, 1))
+        for part, own in zip(self.parts, self._split(values, 0), strict=True):
+            # The width is spelled out: of no values at all, nobody could tell it.
+            width = rows.shape[1] * part.shape[1]
+            rows = (rows[:, :, None] * part.select(own)[:, None, :]).reshape(values.size, width)
+        return rows
 
-    def _both(self, vectors: FloatArray, height: int, first: Step, second: Step) -> FloatArray:
-        """Apply one step along each coordinate of the pairs on the last axis."""
-        table = vectors.reshape(*vectors.shape[:-1], height, -1)
-        turned = np.swapaxes(second(table), -1, -2)
-        both = np.swapaxes(first(turned), -1, -2)
-        return both.reshape(*vectors.shape[:-1], -1)
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        each = zip(self.parts, self._split(values, 0), self._split(outputs, 1), strict=True)
+        return reduce(np.multiply, [part.block(own, reported) for part, own, reported in each])
 
+    def _sizes(self, side: int) -> list[int]:
+        """Return how many values (side 0) or outputs (side 1) each part has."""
+        return [part.shape[side] for part in self.parts]
 
-def _both_errors(
-    table: FloatArray, first: Step, first_error: StepError, second: Step, second_error: StepError
-) -> FloatArray:
-    """Bound the error of two steps: that of the second goes through the first, which adds its own."""
-    once = second(table)
-    between, carried = np.swapaxes(once, -1, -2), np.swapaxes(second_error(table, once), -1, -2)
-    error = first(carried) + first_error(between, first(between))
-    return np.swapaxes(error, -1, -2).reshape(*table.shape[:-2], -1)
+    def _split(self, numbers: Indices, side: int) -> Sequence[Indices]:
+        return np.unravel_index(numbers, self._sizes(side))
 
+    def _along(self, vectors: FloatArray, side: int, steps: Sequence[Step]) -> FloatArray:
+        """Take one step along each axis of the table on the last axis.
 
-def _side_by_side(first: Layout | None, second: Layout | None) -> Layout | None:
-    """Two lines make a plane; nothing else is known to make anything."""
-    if first is None or second is None or first.places is not None or second.places is not None:
-        return None
-    return Layout((*first.shape, *second.shape))
+        The last axis is always the one that a step works on; then it becomes the first, so that the axes stand as
+        they stood once every one has had its turn.
+        """
+        lead = vectors.shape[:-1]
+        table = vectors.reshape(*lead, *self._sizes(side))
+        for step in reversed(steps):
+            table = np.moveaxis(step(table), -1, len(lead))
+        return table.reshape(*lead, -1)
+
+    def _errors(self, vectors: FloatArray, side: int, steps: Sequence[tuple[Step, StepError]]) -> FloatArray:
+        """Bound the error of all steps: what one is wrong by goes through the next, which adds its own."""
+        lead = vectors.shape[:-1]
+        table = vectors.reshape(*lead, *self._sizes(side))
+        error: FloatArray | None = None
+        for step, step_error in reversed(steps):
+            after = step(table)
+            own = step_error(table, after)
+            error = np.moveaxis(own if error is None else step(error) + own, -1, len(lead))
+            table = np.moveaxis(after, -1, len(lead))
+        return np.asarray(error).reshape(*lead, -1)

@@ -51,7 +51,7 @@ def demo(
     people = adult_ages()
     survey = Survey(TruncatedGeometric(AGES, EPSILON), name="age", title="Ages, UCI Adult")
     with progress("Blurring each age", is_noted=True):
-        counts = tally(survey.mechanism.privatize(people.values(), rng=seed))
+        counts = tally(survey.mechanism.privatize(people.values(), rng=seed, taken=True))
     outcomes = [_recover(counts, survey, people, method) for method in METHODS]
     with progress("Finding intervals", is_noted=True):
         best = outcomes[0].estimate

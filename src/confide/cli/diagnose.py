@@ -23,14 +23,21 @@ from confide.cli.terminal import (
 from confide.cli.usage import (
     USUAL_LEVEL,
     AsJson,
+    Cell,
     Columns,
     Rejects,
+    ShapeWords,
     Strict,
     SurveyPath,
+    Within,
     check_formats,
     check_outputs,
     check_queries,
+    choose_cells,
+    choose_shape,
+    count_on_cells,
     end_strictly,
+    gather_queries,
     outputs_option,
     read_share,
     take_reports,
@@ -51,6 +58,8 @@ from confide.files import (
     write_text,
 )
 from confide.intervals import check_level
+from confide.queries import Query
+from confide.shapes import Shape
 from confide.surveys import Survey, load_survey
 from confide.theory.verdicts import Verdict
 
@@ -89,11 +98,13 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         list[str] | None,
         typer.Option(
             metavar="QUERY",
-            help='Also ask for the probability of "age >= 65", "answer in {yes, no}", "row in 2..4 and column < 3"; '
+            help='Also ask for the probability of "age >= 65", "answer in {yes, no}", "within 2 km of 40.75, -73.98"; '
             "may be repeated.",
             show_default=False,
         ),
     ] = None,
+    within: Within = None,
+    cell: Cell = None,
     error: Annotated[
         str,
         typer.Option(
@@ -104,6 +115,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         float,
         typer.Option(parser=as_share, metavar="LEVEL", help="How often intervals are to hold the truth, 0.95 or 95%."),
     ] = USUAL_LEVEL,
+    shape: ShapeWords = None,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write a page with pictures; as -o.", show_default=False),
@@ -120,28 +132,35 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     within --error, and what they know best and worst. Then whether infinitely many would reveal the truth. Below it
     stands what it rests on, by the name of the theorem or the number that was measured. Where the reports have many
     best explanations, the lowest and highest share of each value among all of them is listed. Doubt is no error: the
-    exit code is 0 whatever the verdict, unless --strict asks for another where the reports fit the mechanism
-    poorly or not at all.
+    exit code is 0 whatever the verdict, unless --strict asks for another where the reports fit the mechanism, or the
+    shape, poorly or not at all. What these reports tell takes the survey's shape for granted, or that of --shape; of
+    counts by groups, that all people together have it.
     """
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)
-    check_outputs([*outputs, rejects], [survey, reports])
+    check_outputs([*outputs, rejects], [survey, reports, *(within or ())])
     near = read_share("--error", error, "0.05 or 5%")
     check_level("--interval", interval)
-    contract = load_survey(survey)
+    asked_by, queries = load_survey(survey), gather_queries(query, within)
+    contract = choose_cells(asked_by, cell)
     if contract.alphabet.is_finite:
         contract.alphabet.require_listable()
-    check_queries(contract, query or [])
+    check_queries(contract, queries)
+    form = choose_shape(contract, shape or [])
     if reports is not None and is_counts_file(reports) and read_heading(reports).by:
-        _diagnose_groups(contract, reports, query or [], (near, interval), outputs, as_json=as_json, strict=strict)
+        if cell is not None:
+            raise InvalidParameterError("--cell is for reports of one group; these counts are of several.")
+        asked = (form, near, interval)
+        _diagnose_groups(contract, reports, queries, asked, outputs, as_json=as_json, strict=strict)
         return
-    gathered = None if reports is None else _gather(reports, contract, column, rejects)
+    gathered = None if reports is None else _gather(reports, asked_by, column, rejects)
+    gathered = None if gathered is None else count_on_cells(gathered, asked_by, contract)
     if gathered is not None and contract.alphabet.is_finite and contract.alphabet.size > LONG:
         size = f"{contract.alphabet.size:,} values"
         say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
-        diagnosis = _diagnose(contract, gathered, near, interval)
-        answers = [diagnosis.query(one, contract.name) for one in query or []]
+        diagnosis = _diagnose(contract, gathered, form, near, interval)
+        answers = [diagnosis.query(one, contract.name) for one in queries]
         # All are rendered before the first is written, so that a missing package leaves none behind.
         contents = [_render(path, contract, gathered, diagnosis, answers) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
@@ -149,18 +168,19 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     if as_json:
         show_json(_record(contract, gathered, diagnosis, answers))
         note_poor_fit(diagnosis.fit, as_json=True)
+        note_poor_fit(diagnosis.shape_fit, as_json=True)
     else:
         _show_in_words(contract, gathered, diagnosis, answers)
         for path in outputs:
             say_exactly(f"Wrote {path}")
-    end_strictly(diagnosis.fit, strict=strict)
+    end_strictly(diagnosis.fit, diagnosis.shape_fit, strict=strict)
 
 
 def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     survey: Survey,
     path: Path,
-    queries: list[str],
-    asked: tuple[float, float],
+    queries: list[Query],
+    asked: tuple[Shape | None, float, float],
     outputs: list[Path],
     *,
     as_json: bool,
@@ -200,7 +220,7 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
         show_group_reports(seen, counts)
         for output in outputs:
             say_exactly(f"Wrote {output}")
-    end_strictly(diagnosis.fit, seen.fits, strict=strict)
+    end_strictly(diagnosis.fit, diagnosis.shape_fit, seen.fits, strict=strict)
 
 
 def _groups_page(
@@ -221,11 +241,13 @@ def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path 
     return take_reports(path, survey, column or [], rejects)
 
 
-def _diagnose(survey: Survey, gathered: ReportInput | None, error: float, level: float) -> Diagnosis:
+def _diagnose(
+    survey: Survey, gathered: ReportInput | None, shape: Shape | None, error: float, level: float
+) -> Diagnosis:
     from confide.diagnosis import diagnose as ask
 
     counts = None if gathered is None else gathered.counts
-    return ask(counts, survey.mechanism, name=survey.name, error=error, level=level)
+    return ask(counts, survey.mechanism, name=survey.name, error=error, level=level, shape=shape)
 
 
 def _record(
@@ -254,6 +276,7 @@ def _show_in_words(
 
     say(survey.title, style="bold")
     note_poor_fit(diagnosis.fit)
+    note_poor_fit(diagnosis.shape_fit)
     told = told_in_words(diagnosis)
     if told:
         say()

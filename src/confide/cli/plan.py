@@ -166,9 +166,9 @@ def plan(  # noqa: PLR0913 - one argument an option
     Of --people, --epsilon and a target give two, and the third is solved for; the survey's own epsilon counts as given.
     The whole survey is simulated again and again with people drawn from the guess, so the plan is as good as the guess.
     Without one it is made over several unlike shapes: the range is given, and a target is met for the worst of them.
-    Every number comes with the simulation's own error. Pairs and categories are measured in total variation, all else
-    in the earth mover's distance (EMD). A target that cannot be reached ends with exit code 5. Simulated numbers are
-    kept in your cache folder, or in the one that CONFIDE_CACHE names.
+    Every number comes with the simulation's own error. Attributes and categories are measured in total variation, all
+    else in the earth mover's distance (EMD). A target that cannot be reached ends with exit code 5. Simulated numbers
+    are kept in your cache folder, or in the one that CONFIDE_CACHE names.
     """
     outputs = output or []
     check_formats(outputs, FORMATS)

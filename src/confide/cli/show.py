@@ -7,6 +7,7 @@ from typing import Any
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.cli.usage import AsJson, SurveyPath
 from confide.files import alphabet_record
+from confide.shapes import Shape
 from confide.surveys import Survey, load_survey
 
 EXAMPLES = ("confide show survey.toml",)
@@ -39,6 +40,9 @@ def survey_record(survey: Survey) -> dict[str, Any]:
             "epsilon": getattr(mechanism.guarantee, "epsilon", None),
             "description": repr(mechanism),
         },
+        "shape": None
+        if survey.shape is None
+        else {"words": list(survey.shape.words), "condition": survey.shape.condition},
         "reports": alphabet_record(mechanism.report_alphabet),
         "guarantee": str(mechanism.guarantee),
         "limits": None if survey.most_reports is None else {"reports": survey.most_reports},
@@ -47,6 +51,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         else str(mechanism.guarantee.times(survey.most_reports)),
         "repetition": describe_repetition(survey),
         "examples": explain_guarantee(survey),
+        "fine_print": list(survey.alphabet.fine_print),
         "survey": survey.record(),
     }
 
@@ -60,11 +65,17 @@ def _show_in_words(survey: Survey) -> None:
         ("Into a report", _describe_reports(survey)),
         ("Promise", str(survey.mechanism.guarantee)),
         *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
+        *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.alphabet.fine_print)),
         ("Repetition", describe_repetition(survey)),
+        *([] if survey.shape is None else [("Declared shape", _describe_shape(survey.shape))]),
     ]
     say(survey.title, style="bold")
     say()
     show_pairs(pairs)
+
+
+def _describe_shape(shape: Shape) -> str:
+    return f"{shape}. Answers and intervals will take for granted that {shape.condition}; reports hardly object if not."
 
 
 def _describe_reports(survey: Survey) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid, Integers
 from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
@@ -24,7 +24,6 @@ from confide.theory.fit import Fit, GroupFits
 from confide.theory.shapes import AFTERWARDS, ShapeFit
 from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
-from confide.wording import label_value
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -262,7 +261,7 @@ def show_distribution(  # noqa: PLR0913 - all that may be shown of it
     ends = None if band is None else _ends_of(band)
     if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
         console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
-    if isinstance(alphabet, Pairs) and not everything and alphabet.size > SMALL:
+    if isinstance(alphabet, Attributes) and not everything and alphabet.size > SMALL:
         notes = _show_margins(console, alphabet, distribution, truth)
     elif windows is not None and not everything and (band is None or alphabet.size > SMALL):
         bars, note = window_bars(windows, truth)
@@ -297,15 +296,15 @@ def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], 
     return bars, f"{some}{windows.headline} --all shows all {windows.alphabet.size:,} values."
 
 
-def _show_margins(console: Console, pairs: Pairs, distribution: FloatArray, truth: FloatArray | None) -> list[str]:
-    """Print each part of many pairs on its own, and return what is to be said about it."""
-    for part, name, axis in ((pairs.first, "first", 1), (pairs.second, "second", 0)):
-        shape = pairs.first.size, pairs.second.size
-        shares = distribution.reshape(shape).sum(axis=axis)
-        known = None if truth is None else truth.reshape(shape).sum(axis=axis)
-        bars, _ = choose_bars(part, shares, known)
+def _show_margins(
+    console: Console, attributes: Attributes, distribution: FloatArray, truth: FloatArray | None
+) -> list[str]:
+    """Print each attribute of many combinations on its own, and return what is to be said about it."""
+    for part, name in zip(attributes.alphabets, attributes.names, strict=True):
+        known = None if truth is None else attributes.margin(truth, name)
+        bars, _ = choose_bars(part, attributes.margin(distribution, name), known)
         console.print(_table(console, name, bars))
-    return [f"Each part on its own; --all shows all {pairs.size:,} pairs."]
+    return [f"Each attribute on its own; --all shows all {attributes.size:,} combinations."]
 
 
 def choose_bars(
@@ -332,9 +331,8 @@ def choose_bars(
 def _lines(
     alphabet: Alphabet, chosen: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None, ends: Ends | None
 ) -> list[Bar]:
-    labels = [label_value(value) for value in alphabet.decode(chosen).tolist()]
     places = [np.array([index]) for index in chosen]
-    return [_bar(label, one, shares, truth, ends) for label, one in zip(labels, places, strict=True)]
+    return [_bar(label, one, shares, truth, ends) for label, one in zip(alphabet.labels(chosen), places, strict=True)]
 
 
 def _bar(label: str, places: NDArray[np.int64], shares: FloatArray, truth: FloatArray | None, ends: Ends | None) -> Bar:
@@ -353,7 +351,7 @@ def _ranges(
     for group in np.unique(groups):
         inside = np.flatnonzero(groups == group)
         low, high = max(lowest, group * width), min(highest, group * width + width - 1)
-        label = str(low) if low == high else f"{low}-{high}" if low >= 0 else f"{low} to {high}"
+        label = alphabet.label_range(low, high).replace("\N{EN DASH}", "-")  # which every terminal can show
         bars.append(_bar(label, inside, shares, truth, ends))
     return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from confide.alphabets import Alphabet, Grid, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
 from confide.files.rows import Field, Reason, fields_of
 from confide.files.sheets import REPORT_COLUMN
@@ -153,30 +153,40 @@ class Query:
         parts = list(zip(self.fields, self.kinds, range(len(self.fields)), strict=True))
         inside = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for place, field in enumerate(self.fields)]
         counts = f"CASE WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
+        holes = [clause for alphabet, start, _ in self._attributes() for clause in _no_hole(alphabet, start)]
         missing = " OR ".join(_is_missing(kind, f"part{place}") for _, kind, place in parts)
         cases = [
             *self._broken(),
-            f"WHEN {' AND '.join([*inside, *self._no_hole()])} THEN {counts}",
+            f"WHEN {' AND '.join([*inside, *holes])} THEN {counts}",
             f"WHEN {missing} THEN '{Reason.MISSING}'",
         ]
-        if isinstance(self.alphabet, Pairs):
-            cases += [f"WHEN NOT ({inside[0]}) THEN {_fault(parts[:1])}", f"ELSE {_fault(parts[1:])}"]
-        else:
-            cases += [f"ELSE {_fault(parts)}"]
+        each = list(self._attributes())
+        for alphabet, start, end in each[:-1]:  # the reason is that of the first attribute at fault
+            is_value = " AND ".join([*inside[start:end], *_no_hole(alphabet, start)])
+            cases += [f"WHEN NOT ({is_value}) THEN {_fault(parts[start:end])}"]
+        cases += [f"ELSE {_fault(parts[each[-1][1] :])}"]
         return "CASE " + "\n    ".join(cases) + " END"
 
     def _broken(self) -> list[str]:
         """Lines that are no JSON, which only texts can be."""
         return [f"WHEN part0 = {BROKEN_SQL} THEN '{Reason.NOT_JSON}'"] if self.kinds[0] == "text" else []
 
-    def _no_hole(self) -> list[str]:
-        """Cells of a grid that are none, by their number in the box around all cells."""
-        grid = self.alphabet
-        if not isinstance(grid, Grid) or not grid.holes:
-            return []
-        numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
-        place = f"(value0 - {grid.first_row}) * {grid.columns} + value1 - {grid.first_column}"
-        return [f"{place} NOT IN ({', '.join(map(str, numbers))})"]
+    def _attributes(self) -> Iterator[tuple[Alphabet, int, int]]:
+        """Return each attribute's alphabet with the places of its parts: the one that there is, or several."""
+        start = 0
+        for alphabet in self.alphabet.alphabets if isinstance(self.alphabet, Attributes) else (self.alphabet,):
+            end = start + len(fields_of(alphabet))
+            yield alphabet, start, end
+            start = end
+
+
+def _no_hole(grid: Alphabet, start: int) -> list[str]:
+    """Cells of a grid that are none, by their number in the box around all cells, from the value at `start` on."""
+    if not isinstance(grid, Grid) or not grid.holes:
+        return []
+    numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
+    place = f"(value{start} - {grid.first_row}) * {grid.columns} + value{start + 1} - {grid.first_column}"
+    return [f"{place} NOT IN ({', '.join(map(str, numbers))})"]
 
 
 def shown_text(texts: Sequence[object], reason: Reason) -> str:

@@ -15,7 +15,7 @@ from confide.errors import ConfideError, DataFileError
 from confide.files.rows import Reason
 from confide.files.sheets import (
     COLUMN_CURE,
-    Places,
+    ColumnPlaces,
     Request,
     explained,
     open_sheet,
@@ -116,7 +116,7 @@ def csv_relation(shards: Sequence[Shard]) -> Relation:
     return text_relation(source, places, str, f"ROW_NUMBER() OVER () + {first.lines_above}")
 
 
-def text_relation(source: str, places: Places, shown: Callable[[str], str], line: str) -> Relation:
+def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str) -> Relation:
     """Return columns that hold nothing but text."""
     header = places.header
     by = tuple(shown(header[place]) for place in places.by)
@@ -126,7 +126,7 @@ def text_relation(source: str, places: Places, shown: Callable[[str], str], line
     return Relation(source, by, parts, count, tuple(kinds), line)
 
 
-def json_relation(source: str, places: Places, line: str) -> Relation:
+def json_relation(source: str, places: ColumnPlaces, line: str) -> Relation:
     """Return lines that hold one JSON object each.
 
     A line that is no JSON is a mark in every part, by which it is rejected; what it says is not kept.
@@ -147,7 +147,7 @@ def parquet_relation(shards: Sequence[Shard], describe: Callable[[str], dict[str
 
 
 def typed_relation(
-    source: str, name: str, places: Places, types: Mapping[str, str], line: str, dialect: Dialect = DUCK
+    source: str, name: str, places: ColumnPlaces, types: Mapping[str, str], line: str, dialect: Dialect = DUCK
 ) -> Relation:
     """Return a table whose columns have types."""
     header = places.header
@@ -271,7 +271,7 @@ class CsvStream(Stream):
         """See :attr:`Stream.relation`."""
         by, parts = len(self._request.by), len(self._request.alphabet.field_names)
         count = by + parts if self._is_counted else None
-        places = Places(tuple(self._names), tuple(range(by, by + parts)), tuple(range(by)), count)
+        places = ColumnPlaces(tuple(self._names), tuple(range(by, by + parts)), tuple(range(by)), count)
         return text_relation(self.name, places, str, "NULL")
 
     @property

@@ -27,7 +27,7 @@ from confide.files.sheets import (
     JSON_LINES,
     PARQUET,
     STANDARD_STREAM,
-    Places,
+    ColumnPlaces,
     Request,
     explained,
     open_sheet,
@@ -278,7 +278,7 @@ class Shard:
 
     path: str
     format: Format
-    places: Places
+    places: ColumnPlaces
     name: str
     rows: int | None = None
     delimiter: str = ","
@@ -360,7 +360,7 @@ def note_empty(paths: Sequence[str], shards: Sequence[Shard]) -> list[str]:
     )
 
 
-def _json_places(path: str, request: Request, name: str) -> Places:
+def _json_places(path: str, request: Request, name: str) -> ColumnPlaces:
     """Take the names of the first object for a header; where that cannot be read, the names that it should have."""
     with explained(name), opened(path) as stream:
         first = next((line for line in iter(stream.readline, "") if line.strip()), "")

@@ -21,7 +21,7 @@ from confide.errors import DataFileError, InvalidParameterError
 from confide.files.metadata import Metadata, Traces
 from confide.files.reading import find_fault
 from confide.files.rows import Account, Reason, Reject
-from confide.files.sheets import Places, Request, describe_misfit, require
+from confide.files.sheets import ColumnPlaces, Request, describe_misfit, require
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey
 
@@ -191,7 +191,7 @@ class SparkLedger:
         sound = self._view(rows.where(f"NOT {is_odd}"))
         return text_relation(sound, places, _csv_field(header, delimiter), "NULL")
 
-    def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: Places, paths: Sequence[str]) -> None:
+    def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: ColumnPlaces, paths: Sequence[str]) -> None:
         quotes, heads, files = (
             lines.selectExpr("value", "_metadata.file_path AS file")
             .selectExpr(
@@ -210,7 +210,7 @@ class SparkLedger:
             raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
         # A header that stands in the middle of a file again is a row like any other, and cannot be used.
         names = [places.header[place] for place in (*places.parts, *places.counts)]
-        reason = find_fault(self._request.alphabet, places.names)
+        reason = find_fault(self._request, places.names)
         self._strays += [(",".join(names), reason)] * (heads - files)
 
     def _set_aside(self, rows: Any, paths: Sequence[str], delimiter: str, width: int) -> None:
@@ -222,7 +222,7 @@ class SparkLedger:
             (describe_misfit(text.count(delimiter) + 1, width), Reason.MISSHAPEN) for text in texts if text
         ]
 
-    def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> Places:
+    def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         places = self._request.choose(name, header, has_lines=has_lines)
         if self.report_names not in ((), places.names):
             raise DataFileError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.mechanisms.facts import Bound
+from confide.theory.shapes import AFTERWARDS
 from confide.theory.verdicts import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from confide.theory.maximum_set import MaximumSet
 
 _UNRESOLVED = "Which windows of values they tell is not known. "
+
+WITHOUT_SHAPE = "This is said of all distributions, whether they have the shape or not."
 
 NEAR = 0.1
 """A Euclidean distance between distributions that is small, for an example."""
@@ -35,7 +38,16 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
     windows = [] if diagnosis.windows is None else [diagnosis.windows.headline]
     told = [_UNRESOLVED + diagnosis.why_unresolved] if resolution is None else [*windows, *resolution.sentences]
-    return [str(fit), *doubt, *told, *_of_reports(diagnosis)]
+    return [str(fit), *doubt, *_of_shape(diagnosis), *told, *_of_reports(diagnosis)]
+
+
+def _of_shape(diagnosis: Diagnosis) -> list[str]:
+    """Return what the sentences that follow take for granted of the distribution, and whether the reports object."""
+    shape, found = diagnosis.shape, diagnosis.shape_fit
+    if shape is None or found is None:
+        return []
+    said = "as the survey declared" if shape.is_declared else AFTERWARDS
+    return [f"What follows takes for granted that {shape.condition}, {said}.", str(found)]
 
 
 def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
@@ -46,12 +58,14 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
     'This mechanism can reveal the distribution: no two distributions give the same reports.'
     """
     before = _before_reports(diagnosis) if diagnosis.counts is None else []
+    declared = [] if diagnosis.shape is None else [WITHOUT_SHAPE]
     return [
         _can_reveal(diagnosis),
         *_classes(diagnosis),
         _converges(diagnosis),
         *before,
         *_of_inversion(diagnosis),
+        *declared,
     ]
 
 

@@ -14,7 +14,7 @@ from confide.errors import InvalidDistributionError
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
 from confide.intervals import Interval, Windows
-from confide.wording import label_value, plural, with_unit
+from confide.wording import plural, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +28,8 @@ LONGEST_LABEL = 22
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
+# Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
+MOST_TICKS, LETTERS_AN_INCH = 10, 9
 # Part of the axis that the label of a window takes.
 LABEL_HEIGHT = 0.17
 
@@ -78,7 +80,10 @@ class LineScene(AxesScene):
         axes.set_xlim(edges[0] - air, edges[-1] + air)
         axes.set_ylim(*self._limits(panel))
         axes.grid(visible=False, axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+        if self.alphabet.has_labels:
+            label_values(axes, self.alphabet)
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
@@ -187,6 +192,16 @@ class LineScene(AxesScene):
         elif unit and plural(unit) not in self.name:
             label += f" ({plural(unit)})"
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
+
+
+def label_values(axes: Axes, alphabet: Integers, most: int = MOST_TICKS) -> None:
+    """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
+    step = -(-alphabet.size // most)
+    chosen = np.arange(0, alphabet.size, step)
+    labels = [_shorten(one) for one in alphabet.labels(chosen)]
+    is_slanted = max(map(len, labels)) * len(labels) > LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    settings: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_slanted else {}
+    axes.set_xticks(chosen + alphabet.span[0], labels, **settings)
 
 
 def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
@@ -345,8 +360,7 @@ class BarScene(AxesScene):
 
     @cached_property
     def _labels(self) -> list[str]:
-        values = self.alphabet.decode(np.array(self._shown)).tolist()
-        shown = [_shorten(label_value(value)) for value in values]
+        shown = [_shorten(one) for one in self.alphabet.labels(self._shown)]
         others = self.alphabet.size - len(shown)
         return [*shown, f"{others:,} others"] if others else shown
 
@@ -405,7 +419,7 @@ def _draw_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatAr
     axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.BLUE, linewidth=0)
     for place, left, right in zip(places, low, high, strict=True):
         axes.annotate(_words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
-    axes.set_yticks(places, [label_value(value) for value in alphabet.decode(shown).tolist()])
+    axes.set_yticks(places, alphabet.labels(shown))
     axes.set_ylim(low.size - 0.4, -0.6)
     axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
     axes.tick_params(axis="y", length=0, labelcolor=style.INK)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Pairs, Values
+from confide.alphabets import Alphabet, Attributes, Values
 from confide.alphabets.numerals import parse_real
 from confide.counts import Counts, merge, tally
 from confide.errors import DataFileError, InvalidCountsError
@@ -21,6 +21,7 @@ from confide.intervals.together import Question
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
 from confide.origins import Origin
+from confide.queries import Query, describe_query
 from confide.surveys import Survey
 from confide.wording import counted
 
@@ -139,7 +140,7 @@ def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
     arrays = [_as_array(column) for column in columns]
     if len(arrays) == 1:
         return arrays[0]
-    if isinstance(alphabet, Pairs) and len({array.dtype.kind for array in arrays}) > 1:
+    if isinstance(alphabet, Attributes) and len({array.dtype.kind for array in arrays}) > 1:
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
 
@@ -251,7 +252,7 @@ def estimate_file(
 
 def ask_groups(
     groups: SurveyGroups,
-    queries: Sequence[str],
+    queries: Sequence[Query],
     level: float,
     *,
     quantiles: Sequence[float] = (),
@@ -265,6 +266,8 @@ def ask_groups(
             name = "median" if share == 0.5 else f"quantile {share:g}"
             questions[name] = partial(Inference.seek_quantile, share=share, level=level, basis=None)
     for query in queries:
-        questions[query] = partial(Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None)
+        questions[describe_query(query)] = partial(
+            Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None
+        )
     answers = groups.answer(list(questions.values()), progress=progress)
     return dict(zip(questions, answers, strict=True))

@@ -141,7 +141,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
                 continue  # only to count: nothing of it will be kept
             groups.add(rows)
             for part, *kept in _parts(rows):
-                take((survey.mechanism.privatize(part, rng=generator), *kept))
+                take((survey.mechanism.privatize(part, rng=generator, taken=True), *kept))
         account.require_rows()
         if set_aside is None:
             account.require_usable(cure)

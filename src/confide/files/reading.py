@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, time
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Line, Pairs, Plane, Values
+from confide.alphabets import Alphabet, Attributes, Indices, Line, Plane, Values
 from confide.alphabets.numerals import looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
@@ -24,8 +25,8 @@ from confide.files.sheets import (
     KEEP_CURE,
     PARQUET,
     Chunk,
+    ColumnPlaces,
     CsvSheet,
-    Places,
     Request,
     name_of,
     open_sheet,
@@ -165,26 +166,26 @@ def csv_batches(path: str, request: Request) -> Iterator[Rows]:
     with open_sheet(path) as sheet:
         places = _choose(sheet, path, request)
         for chunk in sheet.chunks(_ordered(places), places.kept):
-            yield _judge(_scan([chunk]), request.alphabet, places, name_of(path))
+            yield _judge(_scan([chunk]), request, places, name_of(path))
 
 
 def _values_of(survey: Survey, columns: Sequence[str], keep: Sequence[str] = ()) -> Request:
-    return Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep))
+    return Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
 
 
 def _read(path: str, request: Request) -> Rows:
     with open_sheet(path) as sheet:
         places = _choose(sheet, path, request)
-        rows = _judge(_scan(sheet.chunks(_ordered(places))), request.alphabet, places, name_of(path))
+        rows = _judge(_scan(sheet.chunks(_ordered(places))), request, places, name_of(path))
     rows.account.require_rows()
     return rows
 
 
-def _choose(sheet: CsvSheet, path: str, request: Request) -> Places:
+def _choose(sheet: CsvSheet, path: str, request: Request) -> ColumnPlaces:
     return request.choose(name_of(path), sheet.header)
 
 
-def _ordered(places: Places) -> tuple[int, ...]:
+def _ordered(places: ColumnPlaces) -> tuple[int, ...]:
     """Return the parts of a value, and behind them the count: the last text of an entry."""
     return (*places.parts, *places.counts)
 
@@ -243,16 +244,16 @@ def _as_texts(column: list[str]) -> NDArray[np.object_]:
     return np.array(list(map(known.setdefault, column, column)), dtype=object)
 
 
-def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
-    is_counted = places.count is not None
+def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
+    alphabet, is_counted = request.alphabet, places.count is not None
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
-    parsed = [alphabet.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+    parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
     distinct, is_good = _select(alphabet, parsed)
     # One place past the end stands for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
-    rejected = _reject(scan, np.flatnonzero(~usable).tolist(), alphabet, fields, source)
+    rejected = _reject(scan, np.flatnonzero(~usable).tolist(), request, fields, source)
     weights = counts[chosen] if is_counted else None
     account = Account(
         accepted=chosen.size,
@@ -262,15 +263,28 @@ def _judge(scan: Scan, alphabet: Alphabet, places: Places, source: str) -> Rows:
         columns=places.names,
         people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
         is_counted=is_counted,
+        remarks=_remarks(request, fields, scan.codes[usable]),
     )
     accepted = np.flatnonzero(usable) if scan.kept else _NO_ROWS
     kept = tuple(column.take(accepted) for column in scan.kept)
     return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
 
 
-def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry], source: str) -> tuple[Reject, ...]:
+def _remarks(request: Request, fields: list[Entry], codes: Indices) -> dict[str, int]:
+    """Count what was done to the texts of accepted rows on the way to a value."""
+    if not request.is_raw:
+        return {}
+    rows, remarks = np.bincount(codes, minlength=len(fields)).tolist(), Counter[str]()
+    for entry, number in zip(fields, rows, strict=True):
+        if number and (remark := request.alphabet.remark(entry)):
+            remarks[remark] += number
+    return dict(remarks)
+
+
+def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
-    faults = {code: find_fault(alphabet, values[code]) for code in codes}
+    faults = {code: find_fault(request, values[code]) for code in codes}
+    hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
     rejects = []
     for row in rows:
         line, stray = int(scan.lines[row]), scan.strays.get(row)
@@ -278,28 +292,31 @@ def _reject(scan: Scan, rows: list[int], alphabet: Alphabet, values: list[Entry]
             rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
         else:
             code = int(scan.codes[row])
-            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code]))
+            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code], hints.get(code, "")))
     return tuple(rejects)
 
 
-def find_fault(alphabet: Alphabet, fields: Entry) -> Reason:
-    """Return why the texts of a row are no value of the alphabet; or, if they are one, that its count is none."""
-    if _is_value(alphabet, fields):
+def find_fault(request: Request, fields: Entry) -> Reason:
+    """Return why the texts of a row are no value or report; or, if they are one, that its count is none."""
+    alphabet = request.alphabet
+    if _is_value(request, fields):
         return Reason.BAD_COUNT
     if not all(text.strip() for text in fields):
         return Reason.MISSING
-    if isinstance(alphabet, Pairs):
-        parts = zip((alphabet.first, alphabet.second), fields, strict=True)
-        return next(find_fault(part, (text,)) for part, text in parts if not _is_value(part, (text,)))
-    if alphabet.parse(fields) is not None:
+    if isinstance(alphabet, Attributes):
+        each = alphabet.fields(fields, is_raw=request.is_raw)
+        parts = [(replace(request, alphabet=part, columns=()), texts) for part, texts in each]
+        return next(find_fault(part, texts) for part, texts in parts if not _is_value(part, texts))
+    if request.is_raw and (fault := alphabet.fault(fields)):
+        return Reason(fault)
+    if request.parse(fields) is not None:
         return Reason.OUTSIDE
-    if isinstance(alphabet, Line | Plane):
-        return Reason.NOT_A_NUMBER
-    return Reason.NOT_WHOLE if all(map(looks_like_a_number, fields)) else Reason.NOT_A_NUMBER
+    is_meant_whole = not isinstance(alphabet, Line | Plane) and all(map(looks_like_a_number, fields))
+    return Reason.NOT_WHOLE if is_meant_whole else Reason.NOT_A_NUMBER
 
 
-def _is_value(alphabet: Alphabet, fields: Entry) -> bool:
-    return bool(_select(alphabet, [alphabet.parse(fields)])[1][0])
+def _is_value(request: Request, fields: Entry) -> bool:
+    return bool(_select(request.alphabet, [request.parse(fields)])[1][0])
 
 
 def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
@@ -315,13 +332,14 @@ def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.b
 
 
 def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
-    """Return parsed values as numpy best holds them: a number and a category in one pair as objects."""
+    """Return parsed values as numpy best holds them: a number and a category of one person as objects."""
     first = values[0]
     is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
     array: Values = np.array(values, dtype=object if is_mixed else None)
     if isinstance(alphabet, Line | Plane):
         with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
-            array = np.rint(array * alphabet.RESOLUTION) / alphabet.RESOLUTION
+            resolutions = np.array(alphabet.resolutions)
+            array = np.rint(array * resolutions) / resolutions
     return array
 
 
@@ -329,6 +347,8 @@ def _fits(value: Any) -> bool:
     """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
+    if isinstance(value, str):
+        return not value.endswith("\0")  # which numpy would cut off
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
@@ -347,9 +367,10 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
         places = request.choose(path, header, has_lines=False)
         names, read = [header[place] for place in _ordered(places)], 0
         for batch in file.iter_batches(PARQUET_ROWS, columns=[*names, *request.keep]):
-            columns = [_as_entries(batch.column(name), name, path) for name in names]
+            times = request.is_raw and request.alphabet.reads_times
+            columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
             kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
-            yield _judge(replace(_combine(columns, read), kept=kept), request.alphabet, places, path)
+            yield _judge(replace(_combine(columns, read), kept=kept), request, places, path)
             read += batch.num_rows
 
 
@@ -364,8 +385,11 @@ def _as_kept(column: Any, name: str, path: str) -> Any:
     return plain
 
 
-def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
+def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
     """Return the distinct texts of a column, and which of them each row holds."""
+    types = require("pyarrow").types
+    if types.is_timestamp(column.type) or types.is_time(column.type):
+        column = _without_fractions(column)
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
     except (TypeError, NotImplementedError):
@@ -373,12 +397,25 @@ def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         ) from None
     values = encoded.dictionary.to_pylist()
-    strange = next((value for value in values if not isinstance(value, str | int | float | Decimal | None)), None)
+    known = str | int | float | Decimal | (date | time if reads_times else None) | None
+    strange = next((value for value in values if not isinstance(value, known)), None)
     if strange is not None:
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         )
     return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _without_fractions(column: Any) -> Any:
+    """Return times to the second, rounded down: of nanoseconds Python's own times know nothing."""
+    arrow = require("pyarrow")
+    if arrow.types.is_timestamp(column.type):
+        return (
+            require("pyarrow.compute")
+            .floor_temporal(column, unit="second")
+            .cast(arrow.timestamp("s", column.type.tz), safe=False)
+        )
+    return column.cast(arrow.time64("us"), safe=False) if arrow.types.is_time64(column.type) else column
 
 
 def _as_text(value: Any) -> str:
@@ -387,6 +424,8 @@ def _as_text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, date | time):
+        return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return str(int(value))
     return str(value)

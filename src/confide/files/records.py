@@ -17,7 +17,7 @@ from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
 from confide.explanations import describe_repetition
-from confide.files.groups import GroupAnswers, Key, SurveyGroups
+from confide.files.groups import GroupAnswers, Key, SurveyGroups, label_group
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
 from confide.intervals import Band, Interval, Resolution, Windows
@@ -30,10 +30,13 @@ from confide.theory.maximum_set import MaximumSet
 from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 
+LABEL_COLUMN = "label"
+"""Column beside a value that says what people call it, where that is another text."""
+
 
 def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
     """Return an estimate as CSV: each value, its probability and, with a band, its low and high end."""
-    values = _shown_values(estimate.alphabet)
+    values = shown_values(estimate.alphabet)
     columns = {"probability": estimate.distribution} | ({} if band is None else {"low": band.low, "high": band.high})
     header = (*value_columns(survey, ("low", "high")), *columns)
     numbers = np.column_stack(list(columns.values())).tolist()
@@ -41,10 +44,13 @@ def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -
 
 
 def value_columns(survey: Survey, taken: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return what the columns of a value are called beside its probability and other columns."""
-    return column_names(
-        survey.alphabet, survey.name if survey.name not in ("probability", "reports", *taken) else "value"
-    )
+    """Return what the columns of a value are called beside its probability and other columns.
+
+    Where people read another text than the value, it stands in a column of its own.
+    """
+    label = (LABEL_COLUMN,) if survey.alphabet.has_labels else ()
+    others = ("probability", "reports", *label, *taken)
+    return (*column_names(survey.alphabet, survey.name if survey.name not in others else "value"), *label)
 
 
 def estimate_record(
@@ -60,8 +66,7 @@ def estimate_record(
     return {
         "uniformity": None if answer.uniformity is None else uniformity_record(answer.uniformity),
         "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(answer.alphabet)
-        | {"values": answer.alphabet.decode(np.arange(answer.alphabet.size)).tolist()},
+        "alphabet": alphabet_record(answer.alphabet) | listed_values(answer.alphabet),
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": _guarantee(survey, counts.origin),
         "reports": counts.total,
@@ -79,13 +84,14 @@ def estimate_record(
         "fit": fit_record(answer.fit),
         "shape": None if answer.shape is None else _shape_record(answer),
         "emd": outcome.emd,
+        "emd_unit": answer.alphabet.unit or None,
         "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
         "interval": None if band is None else _band_record(band),
-        "queries": [_answer_record(one) for one in answers if one.is_share],
-        "statistics": [_answer_record(one) for one in answers if not one.is_share],
+        "queries": [answer_record(one) for one in answers if one.is_share],
+        "statistics": [answer_record(one) for one in answers if not one.is_share],
         "windows": None if windows is None else windows_record(windows),
     }
 
@@ -99,7 +105,7 @@ def windows_record(windows: Windows) -> dict[str, Any]:
         "level": windows.level,
         "windows": [
             {"label": label, "values": windows.alphabet.decode(members).tolist(), "is_told": is_told}
-            | _answer_record(answer)
+            | answer_record(answer)
             for label, members, is_told, answer in found
         ],
     }
@@ -122,13 +128,16 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def uniformity_record(found: Uniformity) -> dict[str, Any]:
     """Return whether the reports tell their people from a uniform population, ready for :func:`to_json`."""
+    return {"words": str(found)} | _short_uniformity(found) | {"epsilon": found.epsilon}
+
+
+def _short_uniformity(found: Uniformity) -> dict[str, Any]:
+    """Return the same without the epsilon that would do, which takes a search: for each of many groups."""
     return {
-        "words": str(found),
         "is_rejected": found.is_rejected,
         "is_weak": found.is_weak,
         "p_value": found.p_value,
         "people": found.people if math.isfinite(found.people) else None,
-        "epsilon": found.epsilon,
     }
 
 
@@ -157,7 +166,8 @@ def _band_record(band: Band) -> dict[str, Any]:
     }
 
 
-def _answer_record(answer: Interval) -> dict[str, Any]:
+def answer_record(answer: Interval) -> dict[str, Any]:
+    """Return an answer with its interval, ready for :func:`to_json`."""
     return {
         "query": answer.question,
         "estimate": answer.estimate,
@@ -167,7 +177,9 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "rests_on": answer.rests_on,
         "together": answer.together,
         "prospect": answer.prospect or None,
+        "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+        **({"labels": list(answer.labels)} if answer.labels else {}),
     }
 
 
@@ -216,7 +228,7 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
 
 def _group_rows(groups: SurveyGroups, answers: GroupAnswers) -> Iterator[tuple[Any, ...]]:
     for key, one in groups.estimates.items():
-        values, band = _shown_values(one.alphabet), answers.bands.get(key)
+        values, band = shown_values(one.alphabet), answers.bands.get(key)
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
         found = [by_group[key] for by_group in answers.questions.values()]
         asked = [number for each in found for number in (each.estimate, each.low, each.high)]
@@ -231,20 +243,28 @@ def _is_different(groups: SurveyGroups, key: Key) -> bool | None:
     return groups.differences[key].is_different if len(groups.estimates) > 1 else None
 
 
-def _shown_values(alphabet: Alphabet) -> list[list[Any]]:
-    """Return all values for a spreadsheet; numbers need no second look."""
+def shown_values(alphabet: Alphabet) -> list[list[Any]]:
+    """Return all values for a spreadsheet, each with its label where it has one; numbers need no second look."""
     values = as_lists(alphabet.decode(np.arange(alphabet.size)))
+    if alphabet.has_labels:
+        values = [[*value, label] for value, label in zip(values, alphabet.labels(), strict=True)]
     has_texts = bool(values) and any(isinstance(part, str) for part in values[0])
     return [list(map(as_shown, value)) for value in values] if has_texts else values
+
+
+def listed_values(alphabet: Alphabet) -> dict[str, Any]:
+    """Return all values as JSON has them, and beside them their labels where these are other texts."""
+    values = {"values": alphabet.decode(np.arange(alphabet.size)).tolist()}
+    return values | ({"labels": alphabet.labels()} if alphabet.has_labels else {})
 
 
 def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> dict[str, Any]:
     """Return everything that is known about the estimates, ready for :func:`confide.files.to_json`."""
     survey, first = groups.survey, groups.first
-    values = first.alphabet.decode(np.arange(first.alphabet.size)).tolist() if survey.alphabet.is_finite else None
+    values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
         "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet) | {"values": values},
+        "alphabet": alphabet_record(survey.alphabet) | values,
         "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
         "guarantee": _guarantee(survey, groups.origin),
         "reports": groups.total,
@@ -252,6 +272,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
+        "uniform": {"words": groups.describe_untold(label_group), "groups": len(groups.untold)},
         "fit": fit_record(groups.fits.together),
         "differences": {
             "false_discovery_rate": groups.differences.level,
@@ -264,13 +285,13 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
 
 def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupAnswers) -> dict[str, Any]:
     difference, band = groups.differences[key], answers.bands.get(key)
-    values = one.alphabet.decode(np.arange(one.alphabet.size)).tolist()
     return {
         "group": dict(zip(groups.by, key, strict=True)),
         "reports": groups.reports[key],
         "status": str(one.status),
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
+        "uniformity": None if one.uniformity is None else _short_uniformity(one.uniformity),
         "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
         "difference": {
             "is_different": _is_different(groups, key),
@@ -281,8 +302,8 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate if one.method.seeks_maximum else None,
-        "answers": [_answer_record(by_group[key]) for by_group in answers.questions.values()],
-        **({} if groups.survey.alphabet.is_finite else {"values": values}),
+        "answers": [answer_record(by_group[key]) for by_group in answers.questions.values()],
+        **({} if groups.survey.alphabet.is_finite else listed_values(one.alphabet)),
         "distribution": one.distribution.tolist(),
         **({} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}),
     }
@@ -320,6 +341,7 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
         "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
+        "shape": None if diagnosis.shape_fit is None else _shape_record(diagnosis.estimate),
         "resolution": None if diagnosis.resolution is None else _resolution(diagnosis.resolution),
         "windows": None if diagnosis.windows is None else windows_record(diagnosis.windows),
         "identification": _finding(diagnosis.identification),
@@ -366,8 +388,7 @@ def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
 
 
 def _bounds(best: MaximumSet) -> dict[str, Any]:
-    values = best.alphabet.decode(np.arange(best.alphabet.size)).tolist()
-    return {"values": values, "lowest": best.lowest.tolist(), "highest": best.highest.tolist()}
+    return listed_values(best.alphabet) | {"lowest": best.lowest.tolist(), "highest": best.highest.tolist()}
 
 
 def _inversion(error: InversionError) -> dict[str, Any]:
@@ -396,12 +417,12 @@ def _resolution(found: Resolution) -> dict[str, Any]:
         "error": found.error,
         "level": found.level,
         "within": found.within,
-    } | {name: None if one is None else _answer_record(one) for name, one in answers.items()}
+    } | {name: None if one is None else answer_record(one) for name, one in answers.items()}
 
 
 def _answer(answer: QueryAnswer) -> dict[str, Any]:
     found = answer.interval
-    return ({} if found is None else _answer_record(found)) | {
+    return ({} if found is None else answer_record(found)) | {
         "query": answer.query,
         "identification": _finding(answer.identification),
         "lowest": answer.lowest,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, BitVectors, Categories, Grid, Integers, Lattice, Line, Pairs, Plane
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
@@ -28,6 +28,16 @@ class Reason(StrEnum):
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
+    NOT_FINITE = "not a finite number"
+    SEPARATED = "separators in a number"
+    SIGNED = "a sign or unit beside a number"
+    NOT_A_DATE = "not a date"
+    NO_SUCH_DATE = "no such date"
+    NOT_A_TIME = "not a time"
+    NO_SUCH_TIME = "no such time"
+    NOT_DEGREES = "not decimal degrees"
+    NOT_ON_EARTH = "no latitude and longitude"
+    SWAPPED = "latitude and longitude swapped"
 
 
 @dataclass(frozen=True)
@@ -44,16 +54,19 @@ class Reject:
         What it says in the columns that were read.
     reason
         What is wrong with it.
+    hint
+        Which setting of the survey would take it, where one would.
     """
 
     file: str
     line: int | None
     text: str
     reason: Reason
+    hint: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
-        return f"{place}: {self.text!r} ({self.reason})"
+        return f"{place}: {self.text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,8 @@ class Account:
         How many people stand behind the accepted rows: more than rows where a row has a count.
     is_counted
         Whether the rows have counts.
+    remarks
+        How many accepted rows were changed on the way to a value, by what was done: "folded", "counted as other".
     """
 
     accepted: int = 0
@@ -86,6 +101,7 @@ class Account:
     columns: tuple[str, ...] = field(default=(), compare=False)
     people: int = field(default=0, compare=False)
     is_counted: bool = field(default=False, compare=False)
+    remarks: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def read(self) -> int:
@@ -115,7 +131,14 @@ class Account:
         """Account of the rows in words: their source and what became of them."""
         often = ", each as often as its count says" if self.is_counted else ""
         outcome = str(self) if self.total_rejected else f"{counted(self.read, 'row')}, all accepted"
-        return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}"
+        changed = f"; {self.changes}" if self.remarks else ""
+        return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}{changed}"
+
+    @property
+    def changes(self) -> str:
+        """What was done to accepted rows, in words, the most frequent first; nothing where nothing was."""
+        ordered = sorted(self.remarks.items(), key=lambda one: (-one[1], one[0]))
+        return ", ".join(f"{number:,} {remark}" for remark, number in ordered)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -127,6 +150,7 @@ class Account:
             "read": self.read,
             "accepted": self.accepted,
             "rejected": self.total_rejected,
+            **({"remarks": dict(self.remarks)} if self.remarks else {}),
         }
 
     def require_rows(self) -> None:
@@ -160,6 +184,7 @@ class Account:
             other.columns or self.columns,
             self.people + other.people,
             self.is_counted or other.is_counted,
+            dict(Counter(self.remarks) + Counter(other.remarks)),
         )
 
     def __str__(self) -> str:
@@ -212,10 +237,12 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
     >>> fields_of(Grid(2, 3))[1].high
     2
     """
-    if isinstance(alphabet, Pairs):
-        return fields_of(alphabet.first) + fields_of(alphabet.second)
+    if isinstance(alphabet, Attributes):
+        return tuple(field for one in alphabet.alphabets for field in fields_of(one))
     if isinstance(alphabet, Grid):
         return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
+    if isinstance(alphabet, Line | Plane):
+        return tuple(Field("real", resolution=one) for one in alphabet.resolutions)
     if isinstance(alphabet, BitVectors):
         lengths = (min(63, alphabet.length - start) for start in range(0, alphabet.length, 63))
         return tuple(_span(0, 2**length) for length in lengths)
@@ -226,10 +253,10 @@ def _field_of(alphabet: Alphabet) -> Field:
     """Return what every part of a report is, where all are alike."""
     if isinstance(alphabet, Integers) and alphabet.is_finite:
         return Field("whole", *alphabet.span)
+    if isinstance(alphabet, Circle):
+        return Field("whole", 0, alphabet.size - 1)
     if isinstance(alphabet, Integers | Lattice):
         return Field("whole")
-    if isinstance(alphabet, Line | Plane):
-        return Field("real", resolution=alphabet.RESOLUTION)
     if isinstance(alphabet, Categories):
         members: Any = alphabet.values
         return Field("text" if isinstance(members[0], str) else "whole", members=members)

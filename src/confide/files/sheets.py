@@ -21,6 +21,7 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Indices
 from confide.errors import DataFileError, MissingExtraError
+from confide.metrics import Value
 from confide.wording import counted
 
 REPORT_COLUMN = "report"
@@ -76,6 +77,8 @@ class Request:
         What the column is called if nobody named one.
     keep
         The columns to carry along, as they are.
+    is_raw
+        Whether people's own values are read, which the alphabet may turn into coarser ones, rather than reports.
     """
 
     alphabet: Alphabet
@@ -83,9 +86,19 @@ class Request:
     by: tuple[str, ...] = ()
     name: str = REPORT_COLUMN
     keep: tuple[str, ...] = ()
+    is_raw: bool = False
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """Names that the columns may have, the usual ones first."""
+        return self.alphabet.raw_names if self.is_raw else (self.alphabet.field_names,)
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """Read one value or report from its texts, or None where they cannot be read."""
+        return self.alphabet.read(fields) if self.is_raw else self.alphabet.parse(fields)
 
     def __post_init__(self) -> None:
-        parts = self.alphabet.field_names
+        parts = self.names[0]
         if self.columns and len(self.columns) != len(parts):
             raise DataFileError(
                 f"A value of {self.alphabet!r} stands in {counted(len(parts), 'column')}, {' and '.join(parts)}; got "
@@ -97,10 +110,9 @@ class Request:
         """The columns to try, one after the other."""
         if self.columns:
             return [self.columns]
-        parts = self.alphabet.field_names
-        return [(self.name,), parts] if len(parts) == 1 else [parts]
+        return [(self.name,), *self.names] if len(self.names[0]) == 1 else list(self.names)
 
-    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> Places:
+    def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         """Find the columns in a header, or say which there are instead."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by = tuple(_find(source, name, header, BY_CURE) for name in self.by)
@@ -112,7 +124,7 @@ class Request:
                 f"Column {header[place]!r} of {source} says {what}: kept, it would stand beside every report, not "
                 f"blurred. Leave it out of the columns to keep."
             )
-        return Places(tuple(header), parts, by, counts[0] if counts else None, kept)
+        return ColumnPlaces(tuple(header), parts, by, counts[0] if counts else None, kept)
 
     def _choose_parts(self, source: str, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
         for names in self.candidates:
@@ -121,7 +133,7 @@ class Request:
         if has_lines:
             self._refuse_headless(source, header)
         others = [place for place, one in enumerate(header) if one != COUNT_COLUMN]
-        if self.columns or len(others) != 1 or len(self.alphabet.field_names) > 1:
+        if self.columns or len(others) != 1 or len(self.names[0]) > 1:
             raise DataFileError(_no_column(source, header, self.candidates))
         return (others[0],)
 
@@ -139,14 +151,14 @@ class Request:
             return True
         with contextlib.suppress(ValueError):
             return float(text) is not None
-        if len(self.alphabet.field_names) > 1:
+        if len(self.names[0]) > 1:
             return False
-        value = self.alphabet.parse((text,))
+        value = self.parse((text,))
         return value is not None and bool(self.alphabet.contains(np.array([value])).all())
 
 
 @dataclass(frozen=True)
-class Places:
+class ColumnPlaces:
     """Places of columns in a header: of a value's parts, its group's names, its count, and what is carried along."""
 
     header: tuple[str, ...]

@@ -32,7 +32,7 @@ from confide.intervals.surroundings import Surroundings
 from confide.intervals.unbiased import Unbiased
 from confide.intervals.undetermined import DIFFERENT, OPEN_SHARES, bounded_shares, explain_open, is_plainly_unique
 from confide.methods import MLE, Method, Solution
-from confide.queries import Query, as_weights, describe_query, weigh
+from confide.queries import Query, as_weights, describe_query, remark_on_cells, weigh
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
 ROUGHLY = MLE(tolerance=0.01)
@@ -214,7 +214,7 @@ class Inference:
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
         answer = yield from considered._answer(describe_query(query), considered.lift(weights), limits, level, chosen)
-        return replace(answer, is_share=_is_choice(weights))
+        return replace(answer, is_share=_is_choice(weights), remark=remark_on_cells(query, self.alphabet, name))
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
@@ -248,7 +248,8 @@ class Inference:
             words = f"{words}; {explain_open(self.channel, below, undetermined)}"
         low, high = min(low, now), max(high, now)
         question = "median" if share == MEDIAN else f"quantile {share:g}"
-        return Interval(question, now, low, high, level, words, undetermined, is_share=False)
+        names = self.alphabet._name(np.array([now, low, high]).astype(np.int64)) if self.alphabet.has_labels else ()
+        return Interval(question, now, low, high, level, words, undetermined, is_share=False, labels=tuple(names))
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
@@ -271,7 +272,7 @@ class Inference:
         for on a long line each question takes a second.
         """
         values = np.sort(self.numbers)
-        near = int(np.searchsorted(values, self.quantile_of(self.spread(self.distribution), share)))
+        near = int(np.searchsorted(values, self.quantile_of(self.distribution, share)))
         low = yield from self._first(can_be_high, 0, near)
         high = yield from self._first(cannot_be_low, low, max(low, near))
         return float(values[low]), float(values[high])

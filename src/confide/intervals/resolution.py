@@ -184,7 +184,8 @@ class _WindowSearch:
     def _extremes(self) -> tuple[Interval, Interval]:
         """Return the questions known best and worst, of a few of each kind that vary least and most."""
         found = []
-        for kind in [self.windows.of(1), *self.windows.broad()]:
+        for every in [self.windows.of(1), *self.windows.broad()]:
+            kind = [one for one in every if self.inference.lift(one.weights).any()]  # by a shape some may be nobody's
             if kind:
                 order = np.argsort(self._spreads(kind), kind="stable").tolist()
                 found += [self._ask(kind[place]) for place in dict.fromkeys([*order[:LEAST], *order[-MOST:]])]

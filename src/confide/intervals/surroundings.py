@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -94,8 +94,8 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
 def _around_range(likely: Integers, wanted: int) -> Surroundings:
     low, high = likely.span
     steps = min(wanted, max(0, LONGEST_LINE - likely.size) // 2, LARGEST_INTEGER - max(-low, high))
-    wide = replace(likely, low=low - steps, high=high + steps)
-    far = tuple(replace(likely, low=end, high=end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    wide = likely.between(low - steps, high + steps)
+    far = tuple(likely.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, np.arange(steps, steps + likely.size), far, steps, wanted)
 
 
@@ -111,22 +111,16 @@ def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:
 
 
 def _widened(box: Grid, steps: int) -> Grid:
-    return replace(
-        box,
-        rows=box.rows + 2 * steps,
-        columns=box.columns + 2 * steps,
-        holes=(),
-        first_row=box.first_row - steps,
-        first_column=box.first_column - steps,
-    )
+    shape = box.rows + 2 * steps, box.columns + 2 * steps
+    return box.window(box.first_row - steps, box.first_column - steps, *shape)
 
 
 def _far_cells(box: Grid) -> tuple[Alphabet, ...]:
     """Return cells far out to all eight sides: of every row and every column of the box, and beyond its corners."""
-    ends, box = (1 - LARGEST_LATTICE, LARGEST_LATTICE - 1), box.box
-    beside = [replace(box, columns=1, first_column=end) for end in ends]
-    above = [replace(box, rows=1, first_row=end) for end in ends]
-    corners = [replace(one, rows=1, first_row=end) for one in beside for end in ends]
+    ends = (1 - LARGEST_LATTICE, LARGEST_LATTICE - 1)
+    beside = [box.window(box.first_row, end, box.rows, 1) for end in ends]
+    above = [box.window(end, box.first_column, 1, box.columns) for end in ends]
+    corners = [box.window(row, column, 1, 1) for column in ends for row in ends]
     return (*beside, *above, *corners)
 
 
@@ -137,7 +131,7 @@ def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
     steps = min(wanted, max(0, LONGEST_LINE // likely.size - 1) // 2)
     near = np.add.outer(likely.values, np.arange(-steps, steps + 1)).reshape(-1)
     wide = Selection(likely.whole, np.unique(np.clip(near, -LARGEST_INTEGER, LARGEST_INTEGER)))
-    far = tuple(replace(likely.whole, low=end, high=end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    far = tuple(likely.whole.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, wide.encode(likely.values), far, steps, wanted)
 
 

@@ -153,7 +153,7 @@ class Unbiased:
         upper = 1 - self._end(high, 1 - mean, variance / unit)
         return np.minimum(lower, upper), np.maximum(lower, upper)
 
-    def _bound(self, queries: FloatArray) -> _Statistic:
+    def _bound(self, queries: FloatArray) -> _LowerBound:
         """Return what bounds each answer from below, with its error."""
         guess, slope = self._guess
         keep, other = self._alike
@@ -168,9 +168,9 @@ class Unbiased:
         slopes = np.where(chosen < queries, steepness * (sizes / aim)[:, None], 0.0)
         value = chosen @ self._shares - CHANCE * (slopes @ self._variances)
         error = np.sqrt(_spread(chosen, self._variances) + slopes**2 @ self._variances**2)
-        return _Statistic(chosen, value, error)
+        return _LowerBound(chosen, value, error)
 
-    def _lean(self, queries: FloatArray, low: _Statistic, high: _Statistic) -> tuple[FloatArray, FloatArray]:
+    def _lean(self, queries: FloatArray, low: _LowerBound, high: _LowerBound) -> tuple[FloatArray, FloatArray]:
         """Return what the guess says of each answer without the chance in its ends, and how far it may be off."""
         guess, slope = self._guess
         between = (low.coefficients + 1 - high.coefficients) / 2
@@ -207,7 +207,7 @@ class Unbiased:
         record: FloatArray = (weights * off).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
         return record
 
-    def _end(self, statistic: _Statistic, mean: FloatArray, width: FloatArray) -> FloatArray:
+    def _end(self, statistic: _LowerBound, mean: FloatArray, width: FloatArray) -> FloatArray:
         """Return the lowest answer that its test does not reject.
 
         Each w is the one of some v, which falls as w grows; so does what the statistic less its quantile leaves to v.
@@ -272,7 +272,7 @@ class Unbiased:
 
 
 @dataclass(frozen=True, eq=False)
-class _Statistic:
+class _LowerBound:
     """Statistics that bound answers from below: coefficients, values and standard errors, one row a query."""
 
     coefficients: FloatArray

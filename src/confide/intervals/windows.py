@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers, Selection
 from confide.channels.base import FloatArray
-from confide.wording import counted, label_value, plural, with_unit
+from confide.wording import counted, plural, with_unit
 
 Start = TypeVar("Start")
 
@@ -108,6 +108,7 @@ class _LineWindows:
 
     def __init__(self, alphabet: Integers | Selection, name: str) -> None:
         self.alphabet, self.name = alphabet, name
+        self.whole: Integers = alphabet.whole if isinstance(alphabet, Selection) else alphabet  # type: ignore[assignment]
         self.places = alphabet.coordinates[:, 0].astype(np.int64)
         self.low, self.high = int(self.places.min()), int(self.places.max())
         self.longest = max(1, (self.high - self.low + 1) // 2)
@@ -119,14 +120,17 @@ class _LineWindows:
     def broad(self) -> list[list[Window]]:
         ends = np.linspace(self.low, self.high + 1, TENTHS + 1).astype(np.int64).tolist()
         pairs = [(low, high - 1) for low, high in pairwise(ends) if high > low + 1]
-        tails = [Window(f"{self.name} >= {low}", (self.places >= low).astype(np.float64)) for low in ends[1:-1]]
+        starts = [low for low in dict.fromkeys(ends) if self.low < low <= self.high]  # of all values everyone has one
+        asked = ((self.whole.question(self.name, low), self.places >= low) for low in starts)
+        tails = [Window(question, inside.astype(np.float64)) for question, inside in asked]
         return [
             [one for one in kind if one.weights.any()] for kind in ([self._between(*pair) for pair in pairs], tails)
         ]
 
     def describe(self, width: int) -> str:
-        whole = self.alphabet.whole if isinstance(self.alphabet, Selection) else self.alphabet
-        unit, spacing = (whole.unit, whole.spacing) if isinstance(whole, Integers) else ("", 1.0)
+        unit, spacing = self.whole.unit, self.whole.spacing
+        if self.whole.positions is not None:
+            unit = ""  # windows of as many values are not alike in width
         if width == 1:
             return f"single {plural(unit) if unit and spacing == 1 else 'values'}"
         if spacing == 1 and unit:
@@ -143,12 +147,11 @@ class _LineWindows:
         return self._between(int(self.places[places].min()), int(self.places[places].max()))
 
     def label(self, places: Indices) -> str:
-        low, high = int(self.places[places].min()), int(self.places[places].max())
-        return f"{low}" if low == high else f"{low}\N{EN DASH}{high}" if low >= 0 else f"{low} to {high}"
+        return self.whole.label_range(int(self.places[places].min()), int(self.places[places].max()))
 
     def _between(self, low: int, high: int) -> Window:
         weights = ((self.places >= low) & (self.places <= high)).astype(np.float64)
-        return Window(f"{self.name} == {low}" if low == high else f"{self.name} in {low}..{high}", weights)
+        return Window(self.whole.question(self.name, low, high), weights)
 
 
 class _CellWindows:
@@ -202,7 +205,7 @@ class _CellWindows:
 
     def label(self, places: Indices) -> str:
         if places.size == 1:
-            return label_value((int(self.rows[places[0]]), int(self.columns[places[0]])))
+            return self.grid.labels(places)[0]
         return self._name(places)
 
     def _name(self, places: Indices) -> str:
@@ -254,7 +257,7 @@ class _SingleValues:
     def label(self, places: Indices) -> str:
         if places.size > 1:
             return f"{counted(places.size, 'other')} together"
-        return label_value(self.alphabet.decode(places).tolist()[0])
+        return self.alphabet.labels(places)[0]
 
 
 def _quarters(low: int, high: int) -> list[int]:

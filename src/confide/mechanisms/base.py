@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Indices
+from confide.alphabets import Alphabet, Attributes, BitVectors, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError
@@ -78,6 +78,25 @@ class Mechanism(ABC):
         """Declared facts, which theory reads; none unless the mechanism says otherwise."""
         return Facts()
 
+    def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
+        """Return the mechanism of some attributes alone: what it reports is what this one reports of them.
+
+        None where a report of these depends on the other attributes too.
+        """
+        return None
+
+    def reports_of(self, counts: Counts, *names: str) -> Counts:
+        """Return counts of reports of several attributes as counts of what they say of some of these."""
+        self.refuse_strays(counts)
+        whole = self.report_alphabet
+        if not isinstance(whole, Attributes):
+            raise InvalidParameterError(f"Reports of {self!r} have no attributes; got the names {', '.join(names)}.")
+        part, numbers = whole.part(*names), whole.split(whole.locate(whole.as_array(counts.reports)))
+        chosen = [numbers[whole.axis(name)] for name in names]
+        own = part.join(chosen) if isinstance(part, Attributes) else chosen[0]
+        seen, places = np.unique(own, return_inverse=True)
+        return tally(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
+
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """Return places that hold the peaks of all reports between them, one row a place.
 
@@ -86,16 +105,18 @@ class Mechanism(ABC):
         self.refuse_strays(counts)
         return counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
 
-    def privatize(self, values: ArrayLike, *, rng: Any = None) -> Any:
+    def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
         """Blur values, each on its own.
 
         Parameters
         ----------
         values
-            One value, or a sequence of values of the alphabet.
+            One value, or a sequence of values, as people have them: amounts where the alphabet has bins of them.
         rng
             None draws from the operating system's cryptographic generator, as a deployment must. A seed or a
             :class:`numpy.random.Generator` gives reproducible reports for simulation, from the same exact sampler.
+        taken
+            Whether these are values of the alphabet already, such as bins, as ``alphabet.take`` returns them.
 
         Returns
         -------
@@ -104,9 +125,9 @@ class Mechanism(ABC):
         """
         if self.alphabet.is_single(values):
             single: Any = [values]
-            report = self._privatize(single, as_bits(rng))[0].tolist()
+            report = self._privatize(single, as_bits(rng), taken=taken)[0].tolist()
             return tuple(report) if isinstance(report, list) else report
-        reports = self._privatize(values, as_bits(rng))
+        reports = self._privatize(values, as_bits(rng), taken=taken)
         mark(reports, Noise.SECURE if rng is None else Noise.SEEDED)
         return reports
 
@@ -192,8 +213,8 @@ class Mechanism(ABC):
         """Return the kin whose reports are moved to the nearest of some outputs, or None where there is none."""
         return None
 
-    def _privatize(self, values: ArrayLike, bits: Bits) -> NDArray[Any]:
-        return self._report(self.alphabet.encode(values), bits)
+    def _privatize(self, values: ArrayLike, bits: Bits, *, taken: bool) -> NDArray[Any]:
+        return self._report(self.alphabet.encode(values if taken else self.alphabet.take(values)), bits)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
         """Draw one report for each value number; mechanisms with unbounded outputs add their noise here."""
@@ -228,7 +249,7 @@ class Mechanism(ABC):
         reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
         impossible = np.flatnonzero((per_output > 0) & ~reachable)
         if impossible.size:
-            first = self.report_alphabet.labels()[impossible[0]]
+            first = self.report_alphabet.labels(impossible[:1])[0]
             raise ImpossibleReportError(
                 f"Report {first} was seen {per_output[impossible[0]]:,.10g} times, but no value can produce it under "
                 f"{self!r}. Were the reports made with another survey?"

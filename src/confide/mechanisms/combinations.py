@@ -1,7 +1,9 @@
-"""Mechanisms made of others: two side by side on the parts of a pair, and any post-processing of reports."""
+"""Mechanisms made of others: one for each of several attributes, and any post-processing of reports."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid, Indices, Integers
+from confide.alphabets.attributes import check_names
 from confide.channels import Embedded, Kronecker
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, ProductGuarantee
@@ -20,60 +23,84 @@ from confide.mechanisms.planar import hull, nearest_cells
 from confide.sampling import Bits
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Product(Mechanism):
-    """Blur the two parts of a pair independently; what each part promises adds up.
+    """Blur each attribute by a mechanism of its own, independently; what they promise adds up.
 
     >>> from confide import Categories, Integers, RandomizedResponse, TruncatedGeometric
     >>> age = TruncatedGeometric(Integers(0, 99), epsilon=0.05)
     >>> sex = RandomizedResponse(Categories(["f", "m"]), epsilon=1.0)
-    >>> round(Product(age, sex).guarantee.bound((30, "f"), (40, "m")), 6)
+    >>> round(Product(age=age, sex=sex).guarantee.bound((30, "f"), (40, "m")), 6)
     1.5
     """
 
     kind: ClassVar[str] = "product"
-    first: Mechanism
-    second: Mechanism
+    names: tuple[str, ...]
+    mechanisms: tuple[Mechanism, ...]
 
-    def __post_init__(self) -> None:
-        for name, part in (("first", self.first), ("second", self.second)):
+    def __init__(self, /, **mechanisms: Mechanism) -> None:
+        check_names("Product", tuple(mechanisms))
+        for name, part in mechanisms.items():
             require_mechanism(name, part)
             require_finite(part.alphabet, "Product")
             require_finite(part.report_alphabet, "Product")
+        object.__setattr__(self, "names", tuple(mechanisms))
+        object.__setattr__(self, "mechanisms", tuple(mechanisms.values()))
+        self.alphabet, self.report_alphabet  # noqa: B018 (fails now rather than at the first report)
 
     @cached_property
-    def alphabet(self) -> Pairs:  # type: ignore[override]
-        """The pairs of values."""
-        return Pairs(self.first.alphabet, self.second.alphabet)
+    def alphabet(self) -> Attributes:  # type: ignore[override]
+        """The attributes' values together."""
+        return Attributes(**{name: part.alphabet for name, part in zip(self.names, self.mechanisms, strict=True)})
 
     @cached_property
-    def report_alphabet(self) -> Pairs:
+    def report_alphabet(self) -> Attributes:
         """See :attr:`Mechanism.report_alphabet`."""
-        return Pairs(self.first.report_alphabet, self.second.report_alphabet)
+        return Attributes(**{name: one.report_alphabet for name, one in zip(self.names, self.mechanisms, strict=True)})
 
     @property
     def guarantee(self) -> ProductGuarantee:
         """See :attr:`Mechanism.guarantee`."""
-        return ProductGuarantee(self.first.guarantee, self.second.guarantee)
+        parts = tuple(part.guarantee for part in self.mechanisms)
+        return ProductGuarantee(self.names, parts, self.alphabet.widths)
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; all that is known follows from the two parts."""
-        return Facts(parts=(self.first, self.second))
+        """See :attr:`Mechanism.facts`; all that is known follows from the parts."""
+        return Facts(parts=dict(zip(self.names, self.mechanisms, strict=True)))
+
+    def part(self, *names: str) -> Mechanism:
+        """See :meth:`Mechanism.part`.
+
+        >>> from confide import Categories, RandomizedResponse
+        >>> one = RandomizedResponse(Categories(["yes", "no"]), 1.0)
+        >>> Product(vote=one, car=one, dog=one).part("car") == one
+        True
+        """
+        self.alphabet.part(*names)  # refuses names that are not there, or come twice
+        chosen = {name: self.mechanisms[self.alphabet.axis(name)] for name in names}
+        return chosen[names[0]] if len(names) == 1 else Product(**chosen)
 
     @cached_property
     def channel(self) -> Kronecker:
         """See :attr:`Mechanism.channel`."""
-        return Kronecker(self.first.channel, self.second.channel)
+        if not self.has_channel:
+            raise self._no_matrix()
+        return Kronecker(tuple(part.channel for part in self.mechanisms))
 
     def weights(self, index: int) -> Sequence[int]:
         """See :meth:`Mechanism.weights`."""
-        left, right = divmod(index, self.second.alphabet.size)
-        return [one * other for one in self.first.weights(left) for other in self.second.weights(right)]
+        each = zip(self.mechanisms, self.alphabet.split(index), strict=True)
+        return [math.prod(chosen) for chosen in itertools.product(*(part.weights(own) for part, own in each))]
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        left, right = np.divmod(indices, self.second.alphabet.size)
-        return self.first._draw(left, bits) * self.second.report_alphabet.size + self.second._draw(right, bits)
+        each = zip(self.mechanisms, self.alphabet.split(indices), strict=True)
+        drawn: Indices = self.report_alphabet.join([part._draw(own, bits) for part, own in each])
+        return drawn
+
+    def __repr__(self) -> str:
+        named = zip(self.names, self.mechanisms, strict=True)
+        return f"Product({', '.join(f'{name}={part!r}' for name, part in named)})"
 
 
 @dataclass(frozen=True, repr=False)

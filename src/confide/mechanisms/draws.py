@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import BitVectors, Indices
+from confide.alphabets import Attributes, BitVectors, Indices, Plane
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import LatticeNoise
@@ -88,7 +88,7 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     people = mechanism.alphabet.decode(np.tile(values, each))
     found: list[tuple[float, int]] = []
     for rng in (SEED, None):
-        drawn = np.asarray(mechanism.privatize(people, rng=rng))
+        drawn = np.asarray(mechanism.privatize(people, rng=rng, taken=True))
         for place, value in enumerate(values.tolist()):
             found += [(p_value, value) for p_value in _p_values(mechanism, value, drawn[place :: values.size])]
     if not found:  # only values from which the ends of a huge alphabet are near
@@ -104,12 +104,12 @@ def _p_values(mechanism: Mechanism, value: int, reports: Reports) -> list[float]
         return [0.0]
     if facts.bits is not None and isinstance(outputs, BitVectors):
         return _test_bits(outputs.unpack(reports), value, *map(float, facts.bits))
-    if facts.parts is not None:
-        split = divmod(value, facts.parts[1].alphabet.size)
-        columns = (np.array(reports[:, part].tolist()) for part in (0, 1))
-        return [p for one in zip(facts.parts, split, columns, strict=True) for p in _p_values(*one)]
+    if facts.parts is not None and isinstance(mechanism.alphabet, Attributes) and isinstance(outputs, Attributes):
+        each = zip(facts.parts.values(), mechanism.alphabet.split(value), outputs.columns(reports), strict=True)
+        return [p for one in each for p in _p_values(*one)]
     if facts.noise is not None and not mechanism.has_channel:
-        moves = reports.reshape(len(reports), -1) - mechanism.alphabet.points([value])
+        places = outputs.steps(reports) if isinstance(outputs, Plane) else reports.reshape(len(reports), -1)
+        moves = places - mechanism.alphabet.points([value])
         is_plain = not (facts.noise.is_clamped or facts.noise.is_redrawn) or _is_inside(mechanism, value, facts.noise)
         return _test_noise(facts.noise, np.rint(moves * facts.noise.resolution)) if is_plain else []
     return [chi_square(np.bincount(outputs.locate(reports), minlength=outputs.size), _row(mechanism, value))]

@@ -121,6 +121,8 @@ class LatticeNoise:
         The probability of no displacement, where it is not (1 - ratio) / (1 + ratio), as of geometric noise.
     resolution
         Lattice points a step of the alphabet.
+    points
+        Lattice points from the first value to the last, where they are more than values; 0 elsewhere.
     is_clamped
         Whether the sum is moved to some outputs afterwards, by a map that does not know the value.
     is_redrawn
@@ -131,6 +133,7 @@ class LatticeNoise:
     rate: Fraction | None = None
     stay: Fraction | None = None
     resolution: int = 1
+    points: int = 0
     is_clamped: bool = False
     is_redrawn: bool = False
 
@@ -168,7 +171,7 @@ class Facts:
         P(bit x is 1 | x) and P(bit x is 1 | another value), where a report is one bit for each value, each drawn
         independently.
     parts
-        Two mechanisms, where the value is a pair whose parts go through one of them each, independently.
+        Mechanisms by the names of attributes, where each attribute of a value goes through its own, independently.
     origin
         A mechanism, and for each of its outputs the number of the report, where reports are made from its outputs.
     """
@@ -184,5 +187,5 @@ class Facts:
     is_rounded: bool = False
     noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
-    parts: tuple[Mechanism, Mechanism] | None = None
+    parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None

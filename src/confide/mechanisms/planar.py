@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
+from confide.alphabets import Alphabet, Coordinates, Grid, Indices, Lattice, Plane, Selection, unbounded
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -36,6 +36,8 @@ class PlaneMechanism(Mechanism):
     alphabet: Grid | Lattice
     epsilon: float
 
+    _takes_coordinates: ClassVar[bool] = False
+
     @property
     def guarantee(self) -> MetricPrivacy:
         """See :attr:`Mechanism.guarantee`."""
@@ -52,6 +54,11 @@ class PlaneMechanism(Mechanism):
 
     def _check(self) -> None:
         require_plane(self.alphabet, type(self).__name__)
+        if isinstance(self.alphabet, Coordinates) and not self._takes_coordinates:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs cells, and coordinates have none. Use PlanarLaplace, or Places with a "
+                f"cell size."
+            )
         if self.alphabet.is_finite and self.alphabet.size < 2:
             raise InvalidParameterError(
                 f"{type(self).__name__} needs at least two cells; got {self.alphabet!r}. Add some."
@@ -183,7 +190,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         first = np.maximum(np.minimum(cells.min(axis=0), corner) - 1, start)
         last = np.minimum(np.maximum(cells.max(axis=0), corner + part.shape - 1) + 1, start + box.shape - 1)
         rows, columns = (last - first + 1).tolist()
-        return replace(box, rows=rows, columns=columns, first_row=int(first[0]), first_column=int(first[1]))
+        return box.window(int(first[0]), int(first[1]), rows, columns)
 
     @property
     def _is_plain(self) -> bool:
@@ -326,15 +333,13 @@ def nearest_cells(box: Grid, outputs: Grid) -> Indices:
 
 def hull(*parts: Grid) -> Grid:
     """Return the smallest grid without holes that holds all of these."""
-    row, column = min(part.first_row for part in parts), min(part.first_column for part in parts)
-    return replace(
-        parts[0],
-        rows=max(part.first_row + part.rows for part in parts) - row,
-        columns=max(part.first_column + part.columns for part in parts) - column,
-        holes=(),
-        first_row=row,
-        first_column=column,
-    )
+    first = min(part.first_row for part in parts), min(part.first_column for part in parts)
+    rows = max(part.first_row + part.rows for part in parts) - first[0]
+    columns = max(part.first_column + part.columns for part in parts) - first[1]
+    one = parts[0]
+    if (one.first_row, one.first_column, *one.shape) == (*first, rows, columns):
+        return one.box  # of the same class: cells on the Earth stay what they are
+    return one.window(*first, rows, columns)
 
 
 def require_plane(alphabet: Alphabet, name: str) -> None:

@@ -87,7 +87,7 @@ class Taxicab(UnboundedPlaneMechanism):
         """Take each coordinate as a line of the rows, or of the columns, that occur."""
         axes = [_Axis.of(places, reports) for places, reports in zip(part.values.T, counts.reports.T, strict=True)]
         (down, along), log_peak = axes, 2 * math.log(float((1 - self._ratio) / (1 + self._ratio)))
-        channel = Kronecker(down.channel(self.decay), along.channel(self.decay))
+        channel = Kronecker((down.channel(self.decay), along.channel(self.decay)))
         remap = np.full(channel.shape[1], -1, dtype=np.int64)
         remap[down.report * along.reports.size + along.report] = np.arange(counts.counts.size)
         places = Embedded(channel, down.value * along.values.size + along.value, remap, counts.counts.size)
@@ -190,7 +190,7 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
 
     def _box_channel(self, shape: tuple[int, int]) -> Kronecker:
         rows, columns = shape
-        return Kronecker(clamped_channel(self._ratio, rows), clamped_channel(self._ratio, columns))
+        return Kronecker((clamped_channel(self._ratio, rows), clamped_channel(self._ratio, columns)))
 
     def _box_weights(self, row: int, column: int) -> list[int]:
         down = clamped_weights(self._ratio, row, self._box.rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from confide.pages.markup import (
     table,
     text,
     warn_poor_fit,
+    warn_wrong_shape,
     wide_figure,
 )
 from confide.pages.pictures import arrange, picture_windows, show_key
@@ -114,6 +114,7 @@ def diagnosis_page(
             [
                 mark_simulated(_origin(diagnosis)),
                 warn_poor_fit(diagnosis.fit),
+                warn_wrong_shape(diagnosis.shape_fit),
                 *parts,
             ]
         ),
@@ -144,6 +145,7 @@ def _facts(diagnosis: Diagnosis) -> str:
         "Reports": f"{diagnosis.counts.total:,.10g}",
         "Noise": diagnosis.counts.origin.in_short,
         "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
+        **({} if diagnosis.shape is None else {"Shape taken for granted": str(diagnosis.shape)}),
         f"Told within {points(within)}": told,
         "One best explanation": SHORT[diagnosis.uniqueness.verdict],
     }
@@ -179,7 +181,7 @@ def _one_value(survey: Survey) -> str:
     mechanism, alphabet = survey.mechanism, survey.alphabet
     place = alphabet.size // 2 if alphabet.is_finite else 0
     drawn = min(SIMULATED, max(100, MOST_BITS // (alphabet.size if alphabet.is_finite else 1)))
-    counts = tally(mechanism.privatize(alphabet.decode([place] * drawn), rng=0))
+    counts = tally(mechanism.privatize(alphabet.decode([place] * drawn), rng=0, taken=True))
     sent = summarise_reports(survey, counts, considered=_around(alphabet, counts))
     if sent is None:
         return ""
@@ -195,7 +197,7 @@ def _around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
         return None
     middle = np.percentile(np.rint(counts.reports.astype(float)), [1, 99], axis=0).astype(int)
     if isinstance(alphabet, Integers):
-        return replace(alphabet, low=int(middle[0]), high=int(middle[1]))
+        return alphabet.between(int(middle[0]), int(middle[1]))
     (top, left), (bottom, right) = middle.tolist()
     return Grid(bottom - top + 1, right - left + 1, first_row=top, first_column=left)
 

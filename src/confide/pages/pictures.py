@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Alphabet, Grid, Integers, Pairs
+from confide.alphabets import Alphabet, Attributes, Grid, Integers
 from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, draw_windows, style, to_svg
 from confide.figures.panels import FloatArray, choose_colors
 from confide.figures.shares import MOST_BARS
@@ -37,7 +37,8 @@ def show_windows(story: Story) -> str:
         return ""
     noisy = story.noisy.shares if story.is_comparable and story.noisy is not None else None
     curve = story.outcomes[0].estimate.distribution
-    shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy)
+    behind = story.background
+    shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy, background=behind)
     return section("What these reports tell apart", paragraph(story.windows.headline), shown)
 
 
@@ -48,12 +49,18 @@ def picture_windows(
     *,
     truth: FloatArray | None = None,
     noisy: FloatArray | None = None,
+    background: tuple[FloatArray, ...] = (),
 ) -> str:
     """Return windows in a picture, for a screen and for a telephone, and in numbers, folded away."""
     described = f"Shares of {counted(len(windows), 'window')} with their intervals"
     is_drawn_twice = isinstance(windows.alphabet, Integers | Grid)  # bars can be read at any size
     roomy, *tight = (
-        to_svg(draw_windows(windows, curve, name=name, truth=truth, noisy=noisy, is_narrow=is_narrow), described)
+        to_svg(
+            draw_windows(
+                windows, curve, name=name, truth=truth, noisy=noisy, background=background, is_narrow=is_narrow
+            ),
+            described,
+        )
         for is_narrow in ((False, True) if is_drawn_twice else (True,))
     )
     rows = [
@@ -84,21 +91,19 @@ def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> st
 
 
 def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
-    """Return panels side by side; of many pairs, each part on its own."""
-    if not isinstance(alphabet, Pairs) or alphabet.size <= MOST_BARS:
+    """Return panels side by side; of many combinations, each attribute on its own."""
+    if not isinstance(alphabet, Attributes) or alphabet.size <= MOST_BARS:
         return arrange(alphabet, panels, story.survey.name if alphabet == story.alphabet else "report")
-    parts = ((alphabet.first, "first", 1), (alphabet.second, "second", 0))
-    shape = alphabet.first.size, alphabet.second.size
     return "\n".join(
-        paragraph(f"The {name} part on its own:") + arrange(part, [_margin(one, shape, axis) for one in panels], name)
-        for part, name, axis in parts
+        paragraph(f"{name}, on its own:") + arrange(part, [_margin(one, alphabet, name) for one in panels], name)
+        for part, name in zip(alphabet.alphabets, alphabet.names, strict=True)
     )
 
 
-def _margin(panel: Panel, shape: tuple[int, int], axis: int) -> Panel:
-    """Return the same panel with one part of the pairs summed away."""
-    reference = None if panel.reference is None else panel.reference.reshape(shape).sum(axis=axis)
-    shares = panel.distribution.reshape(shape).sum(axis=axis)
+def _margin(panel: Panel, attributes: Attributes, name: str) -> Panel:
+    """Return the same panel with all other attributes summed away."""
+    reference = None if panel.reference is None else attributes.margin(panel.reference, name)
+    shares = attributes.margin(panel.distribution, name)
     return replace(panel, distribution=shares, reference=reference, band=None)  # ends do not add up
 
 
@@ -140,6 +145,7 @@ def _estimate_panels(story: Story) -> list[Panel]:
             describe_accuracy(story, outcome),
             story.truth,
             band=None if place else ends,
+            background=story.background,
         )
         for place, (name, outcome) in enumerate(zip(story.names, story.outcomes, strict=True))
     ]
@@ -151,8 +157,8 @@ def _show_ends(story: Story) -> list[str]:
         return []
     level, name = percent(story.band.level), story.names[0]
     panels = [
-        Panel(f"{name}, low", story.band.low, f"Lower ends at {level}"),
-        Panel(f"{name}, high", story.band.high, f"Upper ends at {level}"),
+        Panel(f"{name}, low", story.band.low, f"Lower ends at {level}", background=story.background),
+        Panel(f"{name}, high", story.band.high, f"Upper ends at {level}", background=story.background),
     ]
     words_of_it = f"The intervals of {name} at {level}, each cell by itself, in a colour scale of their own:"
     return [paragraph(words_of_it), _show(story.alphabet, panels, story)]
@@ -173,7 +179,7 @@ def _legend(story: Story) -> str:
 
 
 def _band_words(story: Story) -> str:
-    if story.band is None or (isinstance(story.alphabet, Pairs) and story.alphabet.size > MOST_BARS):
+    if story.band is None or (isinstance(story.alphabet, Attributes) and story.alphabet.size > MOST_BARS):
         return ""
     level, name = percent(story.band.level), story.names[0]
     if not isinstance(story.alphabet, Integers):

@@ -198,16 +198,16 @@ def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path 
     """Return a past estimate from its file, or the shares of a file of values."""
     alphabet = mechanism.alphabet
     if path.suffix.lower() == ".json":
-        values, shares = _read_json(path)
+        found = _read_json(path)
     elif path.suffix.lower() != PARQUET and _holds_estimate(path, alphabet, name):
         if rejects is not None:
             raise InvalidParameterError(
                 f"rejects is for a file of values; {path} is an estimate, of which every row is needed. Leave it out."
             )
-        values, shares = _read_csv(path, alphabet)
+        found = _read_csv(path, alphabet)
     else:
         return _from_values(path, Survey(mechanism, name), rejects)
-    return Guess(path.name, alphabet, _lay_out(path, values, shares, alphabet))
+    return Guess(path.name, alphabet, _lay_out(path, *found, alphabet))
 
 
 def _from_values(path: Path, survey: Survey, rejects: str | Path | None) -> Guess:
@@ -233,12 +233,11 @@ def _from_values(path: Path, survey: Survey, rejects: str | Path | None) -> Gues
     return Guess(path.name, survey.alphabet, people / people.sum(), account)
 
 
-def _read_json(path: Path) -> tuple[list[Any], list[Any]]:
+def _read_json(path: Path) -> tuple[list[Any], list[Any], list[str]]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return [tuple(one) if isinstance(one, list) else one for one in record["alphabet"]["values"]], list(
-            record["distribution"]
-        )
+        values = [tuple(one) if isinstance(one, list) else one for one in record["alphabet"]["values"]]
+        return values, list(record["distribution"]), list(record["alphabet"].get("labels", ()))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataFileError(f"{path} is no estimate that confide wrote: {type(error).__name__}, {error}.") from None
 
@@ -252,43 +251,54 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
-    if tuple(header[alphabet.parts :]) in ESTIMATE_COLUMNS:
+    if tuple(header[_value_width(alphabet) :]) in ESTIMATE_COLUMNS:
         return True
     if PROBABILITY in header and name != PROBABILITY:
         raise DataFileError(
             f"{path} has a column {PROBABILITY} among {', '.join(header)}, but is no estimate over {alphabet!r}. "
-            f"Such a file has {counted(alphabet.parts, 'column')} for the value, then {PROBABILITY}, then low and "
-            f"high or nothing; a file of values has no {PROBABILITY}."
+            f"Such a file has {counted(_value_width(alphabet), 'column')} for the value, then {PROBABILITY}, then low "
+            f"and high or nothing; a file of values has no {PROBABILITY}."
         )
     return False
 
 
-def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any]]:
-    """Return the values and the probabilities of an estimate."""
+def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any], list[str]]:
+    """Return the values and the probabilities of an estimate, and the labels where it has them."""
     from confide.files.sheets import open_sheet
     from confide.files.writing import as_meant
 
-    values, shares = list[Any](), list[Any]()
+    values, shares, labels, parts = list[Any](), list[Any](), list[str](), alphabet.parts
     with open_sheet(str(path)) as sheet:
-        for chunk in sheet.chunks(range(alphabet.parts + 1)):
+        for chunk in sheet.chunks(range(_value_width(alphabet) + 1)):
             for place, row in enumerate(chunk.keys):
-                value = None if place in chunk.strays else alphabet.parse([as_meant(part) for part in row[:-1]])
+                value = None if place in chunk.strays else alphabet.parse([as_meant(part) for part in row[:parts]])
                 if value is None:
                     raise DataFileError(
                         f"{path} has the row {','.join(row)!r} in line {chunk.lines[place]}, which is no value of "
                         f"{alphabet!r} and its probability. Write the estimate again."
                     )
                 values.append(value)
+                labels += map(as_meant, row[parts:-1])
                 shares.append(row[-1])
-    return values, shares
+    return values, shares, labels
 
 
-def _lay_out(path: Path, values: list[Any], shares: list[Any], alphabet: Alphabet) -> FloatArray:
+def _value_width(alphabet: Alphabet) -> int:
+    """Return in how many columns of an estimate a value stands: its parts, and its label where it has one."""
+    return alphabet.parts + alphabet.has_labels
+
+
+def _lay_out(path: Path, values: list[Any], shares: list[Any], labels: list[str], alphabet: Alphabet) -> FloatArray:
     try:
         places = alphabet.encode(values)
         probabilities = np.array(shares, dtype=np.float64)
     except (InvalidInputError, TypeError, ValueError) as error:
         raise InvalidDistributionError(f"The guess {path} does not fit this survey: {error}") from None
+    if labels and labels != (own := alphabet.labels(places)):  # an estimate over other bins, whose numbers are the same
+        other = next(((one, two) for one, two in zip(labels, own, strict=False) if one != two), (len(labels), len(own)))
+        raise InvalidDistributionError(
+            f"The guess {path} does not fit this survey: it has {other[0]!r} where {alphabet!r} has {other[1]!r}."
+        )
     if places.size != alphabet.size or np.unique(places).size != alphabet.size:
         raise InvalidDistributionError(
             f"The guess {path} holds {np.unique(places).size:,} of the {alphabet.size:,} values of {alphabet!r} in "

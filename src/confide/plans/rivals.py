@@ -199,7 +199,7 @@ def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
     if isinstance(alphabet, Lattice):
         known = Grid(*span, spacing=alphabet.spacing, unit=alphabet.unit)
     else:
-        known = replace(alphabet, low=span[0], high=span[1])
+        known = alphabet.between(*span)
     changed: Mechanism = replace(mechanism, alphabet=known)  # type: ignore[type-var]  # all are dataclasses
     return changed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Pairs
+from confide.alphabets import Alphabet, Attributes
 from confide.channels.base import FloatArray
 from confide.metrics import Discrete
 
@@ -47,10 +47,13 @@ def family(alphabet: Alphabet) -> dict[str, FloatArray]:
 def draw_shape(name: str, alphabet: Alphabet) -> FloatArray:
     """Return one shape of the family over an alphabet: by places where there are some, else by rank.
 
-    The two parts of pairs are independent, and each has the shape.
+    Several attributes are independent, and each has the shape.
     """
-    if isinstance(alphabet, Pairs):
-        return _as_shares(np.kron(draw_shape(name, alphabet.first), draw_shape(name, alphabet.second)))
+    if isinstance(alphabet, Attributes):
+        shares: FloatArray = np.ones(1)
+        for one in alphabet.alphabets:
+            shares = np.multiply.outer(shares, draw_shape(name, one)).reshape(-1)
+        return _as_shares(shares)
     has_places = alphabet.metric != Discrete()
     weights = _by_place(name, alphabet.coordinates) if has_places else _by_rank(name, alphabet.size)
     return _as_shares(weights)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Pairs
+from confide.alphabets import Alphabet, Attributes
 from confide.channels.base import Channel, FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms.base import Mechanism
@@ -76,7 +76,7 @@ def is_positive(mechanism: Mechanism) -> bool | None:
     if facts.is_positive is not None:
         return facts.is_positive
     if facts.parts is not None:
-        parts = [is_positive(part) for part in facts.parts]
+        parts = [is_positive(part) for part in facts.parts.values()]
         return False if False in parts else None if None in parts else True
     if facts.origin is not None and is_positive(facts.origin[0]):
         return True
@@ -119,7 +119,7 @@ def log_smallest(mechanism: Mechanism) -> float:
     if facts.log_smallest is not None:
         return facts.log_smallest
     if facts.parts is not None:
-        return sum(log_smallest(part) for part in facts.parts)
+        return sum(log_smallest(part) for part in facts.parts.values())
     ends = column_ends(mechanism.channel)
     if ends is not None:
         least = float(ends[0][ends[1] > 0].min())
@@ -132,13 +132,13 @@ def _log_smallest_by_promise(mechanism: Mechanism) -> float:
     """Return a lower bound from the promise: no probability is less than e^-bound times the mean of its column."""
     size = mechanism.alphabet.size
     means: FloatArray = mechanism.channel.push(np.full(size, 1 / size))
-    return math.log(float(means[means > 0].min())) - _largest_bound(mechanism.guarantee, mechanism.alphabet)
+    return math.log(float(means[means > 0].min())) - largest_bound(mechanism.guarantee, mechanism.alphabet)
 
 
-def _largest_bound(guarantee: Guarantee, alphabet: Alphabet) -> float:
+def largest_bound(guarantee: Guarantee, alphabet: Alphabet) -> float:
     """Return a log-ratio that the promise exceeds for no two values: that of the corners of the box around them."""
-    if isinstance(guarantee, ProductGuarantee) and isinstance(alphabet, Pairs):
-        return _largest_bound(guarantee.first, alphabet.first) + _largest_bound(guarantee.second, alphabet.second)
+    if isinstance(guarantee, ProductGuarantee) and isinstance(alphabet, Attributes):
+        return sum(map(largest_bound, guarantee.parts, alphabet.alphabets))
     if isinstance(guarantee, MetricPrivacy):
         points = alphabet.coordinates
         return guarantee.epsilon * float(guarantee.metric.between(points.min(axis=0), points.max(axis=0)))

@@ -20,7 +20,7 @@ orthogonal to all such w: it must lie in the span of the columns of M (beyond th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -112,7 +112,7 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
         proof = facts.independence
         return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
     if facts.parts is not None:
-        return _product(*facts.parts, judge or identification)
+        return _product(facts.parts, judge or identification)
     if facts.origin is not None:
         return _remapped(*facts.origin, judge)
     return None
@@ -167,11 +167,11 @@ def keeps_most(channel: Channel) -> bool:
     return True
 
 
-def _product(first: Mechanism, second: Mechanism, judge: Judge) -> Finding:
-    """Return what the two parts say: the rank of a Kronecker product is the product of the ranks."""
-    parts = judge(first), judge(second)
+def _product(mechanisms: Mapping[str, Mechanism], judge: Judge) -> Finding:
+    """Return what the parts say: the rank of a Kronecker product is the product of the ranks."""
+    parts = [judge(part) for part in mechanisms.values()]
     verdict = all_of(*(part.verdict for part in parts))
-    reason = f"First part: {parts[0].reason} Second part: {parts[1].reason}"
+    reason = " ".join(f"For {name}: {part.reason}" for name, part in zip(mechanisms, parts, strict=True))
     sources = " and ".join(dict.fromkeys(part.source for part in parts))
     return Finding(verdict, reason, f"rank of a Kronecker product; {sources}")
 

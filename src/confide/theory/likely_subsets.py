@@ -10,7 +10,7 @@ facts that a mechanism declares decide which proof fits, never its class.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,7 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
         return _on_plane(whole, seen, premises)
     parts = next(iter(seen)).facts.parts
     if len(seen) == 1 and parts is not None:
-        return _of_pairs(*next(iter(seen.items())), *parts)
+        return _of_parts(*next(iter(seen.items())), parts)
     return _pruned(whole, seen)
 
 
@@ -184,18 +184,22 @@ def _reported(whole: Alphabet, groups: Groups) -> LikelySubset:
     return _kept(whole, places, "likelykrr", reason)
 
 
-def _of_pairs(mechanism: Mechanism, counts: Counts, first: Mechanism, second: Mechanism) -> LikelySubset:
-    """Keep pairs of kept parts: what rules out a part rules out every pair that has it."""
+def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanism]) -> LikelySubset:
+    """Keep combinations of kept parts: what rules out a part rules out every combination that has it."""
     mechanism.refuse_strays(counts)
-    left, right = np.divmod(mechanism.report_alphabet.locate(counts.reports), second.report_alphabet.size)
+    mechanisms = list(named.values())
+    sizes = [part.report_alphabet.size for part in mechanisms]
+    numbers = np.unravel_index(mechanism.report_alphabet.locate(counts.reports), sizes)
     parts = [
         likely_subset(tally(part.report_alphabet.decode(places), counts.counts), part)
-        for part, places in ((first, left), (second, right))
+        for part, places in zip(mechanisms, numbers, strict=True)
     ]
-    pairs = np.add.outer(parts[0].places * second.alphabet.size, parts[1].places).reshape(-1)
+    kept = np.meshgrid(*(part.places for part in parts), indexing="ij")
+    places = np.ravel_multi_index([axis.reshape(-1) for axis in kept], [part.alphabet.size for part in mechanisms])
     proofs = " and ".join(dict.fromkeys(part.proof for part in parts if part.proof))
-    reason = f"pairs of likely parts; first, {parts[0].reason}; second, {parts[1].reason}"
-    return _kept(mechanism.alphabet, pairs, proofs, reason)
+    told = "; ".join(f"for {name}, {part.reason}" for name, part in zip(named, parts, strict=True))
+    reason = f"combinations of likely values; {told}"
+    return _kept(mechanism.alphabet, places.astype(np.int64), proofs, reason)
 
 
 def _pruned(whole: Alphabet, groups: Groups) -> LikelySubset:
@@ -235,14 +239,13 @@ def _on_line(whole: Integers, peaks: NDArray[np.float64], *, is_exponential: boo
         )
         return LikelySubset(whole, Selection(whole, near), "likelylinear and convexity", reason)
     low, high = _two_values(whole, first, last)
-    part = replace(whole, low=low, high=high)
-    if part == whole:
+    if whole.is_finite and (low, high) == whole.span:
         return LikelySubset(whole, whole, "", "the reports reach from one end of the alphabet to the other")
     reason = (
         f"values {low} to {high}, the range of the reports: those beyond explain each report less well "
         f"(proposition likelylinear)"
     )
-    return LikelySubset(whole, part, "likelylinear", reason)
+    return LikelySubset(whole, whole.between(low, high), "likelylinear", reason)
 
 
 def _is_too_long(length: int, near: int) -> bool:

@@ -133,7 +133,7 @@ def _trivial(mechanism: Mechanism, known: Identification) -> Partition:
 
 
 def _label(alphabet: Alphabet, members: Indices) -> str:
-    values = [str(tuple(value) if isinstance(value, list) else value) for value in alphabet.decode(members).tolist()]
+    values = alphabet.labels(members)
     if len(values) == 1:
         return values[0]
     more = f", and {len(values) - LONGEST_LABEL:,} more" if len(values) > LONGEST_LABEL else ""

@@ -28,6 +28,7 @@ from confide.shapes import Shape
 from confide.theory.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Sight, listed, rarity
 from confide.theory.fit.bits import has_bits
 from confide.theory.fit.cells import CellTable
+from confide.wording import label_value
 
 SHAPE_IN_DOUBT = "These answers hold only as far as the distribution has the shape, and the reports speak against it."
 """Remark beside intervals under a shape that the reports speak against."""
@@ -131,12 +132,10 @@ class ShapeFit:
             return (worse, *chance, SHAPE_IN_DOUBT)
         if self.obstacle:
             return (self.obstacle,)
-        words = []
-        for is_seen, verb in ((True, "would have shown"), (False, "would not show")):
-            named = [one.alternative for one in self.sights if one.is_seen is is_seen]
-            if named:
-                words.append(f"{listed(named)} {verb}.".capitalize())
-        return tuple(words)
+        if not self.sights:
+            return ()
+        told = listed([f"in {one.power:.0%} of surveys with {one.alternative}" for one in self.sights])
+        return (f"That the shape is wrong would show {told}.",)
 
     def __str__(self) -> str:
         return " ".join([self.headline, *self.details])
@@ -261,12 +260,12 @@ class ShapeExamination:
         """Return how probably plain breaks would show: people who stand on one value, against the shape."""
         loud = float(np.quantile(falls, 1 - LEVEL, method="higher"))
         place, sights = self._break_at(theta), []
+        label = label_value(self.alphabet.decode(np.array([place])).tolist()[0])
         for share in HEAPS:
             heaped = (1 - share) * theta
             heaped[place] += share
             drawn = self.draw(heaped, DRAWN if self._is_small else FEW_DRAWN, generator)
             power = float((self.falls(drawn) > loud).mean())
-            label = self.alphabet.decode(np.array([place]))[0]
             sights.append(Sight(f"{share:.0%} of all people on {label} alone", power))
         return tuple(sights)
 

@@ -15,7 +15,6 @@ from confide.channels.base import FloatArray, Indices
 from confide.counts import Counts, tally
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism, truncated
-from confide.wording import label_value
 
 STEP = 0.05
 """The relative change of epsilon by which the score is differenced."""
@@ -187,7 +186,7 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     margin = max(1, math.ceil(2 / (guarantee.epsilon * getattr(alphabet, "spacing", 1.0))))
     if isinstance(alphabet, Integers):
         low, high = alphabet.span
-        outputs: Integers | Grid = replace(alphabet, low=low - margin, high=high + margin)
+        outputs: Integers | Grid = alphabet.between(low - margin, high + margin)
         rounded = np.clip(np.rint(counts.reports), low - margin, high + margin).astype(np.int64)
     elif isinstance(alphabet, Grid):
         outputs = replace(
@@ -215,7 +214,7 @@ def _box(values: Alphabet) -> Alphabet:
     whole, places = values.whole, values.coordinates  # type: ignore[attr-defined]
     low, high = places.min(axis=0).astype(int).tolist(), places.max(axis=0).astype(int).tolist()
     if isinstance(whole, Integers):
-        return replace(whole, low=low[0], high=high[0])
+        return whole.between(low[0], high[0])
     rows, columns = high[0] - low[0] + 1, high[1] - low[1] + 1
     return Grid(rows, columns, whole.spacing, whole.unit, first_row=low[0], first_column=low[1])
 
@@ -245,5 +244,4 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
 
 def name_of(alphabet: Alphabet, number: int) -> str:
     """Return what a value is called."""
-    value = alphabet.decode([number])[0]
-    return label_value(value.tolist() if isinstance(value, np.ndarray) else value)
+    return alphabet.labels([number])[0]

@@ -1,0 +1,345 @@
+"""Several attributes of one person, each with values of its own."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets.base import Alphabet, Indices, Values, plain_array
+from confide.checks import refuse_masked
+from confide.errors import InvalidParameterError, TooLargeError
+from confide.metrics import Metric, SumMetric, Value, cut
+
+FloatArray = NDArray[np.float64]
+
+TAKEN_NAMES = ("and", "or", "not", "in", "kind", "count", "report")
+"""Names that no attribute may have: words of a query, the key of a survey's table, columns that mean something else."""
+
+
+@dataclass(frozen=True, init=False)
+class Attributes(Alphabet):
+    """All combinations of a value of each attribute, the last one running fastest.
+
+    A value is the tuple of the attributes' values in order; a cell of a grid takes two places of it. The names of
+    the attributes are their columns in files and their names in queries.
+
+    >>> from confide import Categories, Grid, Integers
+    >>> people = Attributes(age=Integers(0, 9), sex=Categories(["f", "m"]), home=Grid(2, 2))
+    >>> people.size, people.field_names
+    (80, ('age', 'sex', 'home_row', 'home_column'))
+    >>> people.encode([(3, "m", 0, 1)])
+    array([29])
+    """
+
+    names: tuple[str, ...]
+    alphabets: tuple[Alphabet, ...]
+
+    def __init__(self, /, **attributes: Alphabet) -> None:
+        object.__setattr__(self, "names", tuple(attributes))
+        object.__setattr__(self, "alphabets", tuple(attributes.values()))
+        check_names("Attributes", self.names)
+        for name, alphabet in attributes.items():
+            given: object = alphabet
+            if not isinstance(given, Alphabet) or isinstance(given, Attributes):
+                raise InvalidParameterError(
+                    f"The attribute {name!r} needs an alphabet such as Integers(0, 99), and no further attributes; got "
+                    f"{alphabet!r}."
+                )
+        fields = [name.lower() for name in self.field_names]
+        if len(set(fields)) < len(fields):
+            again = next(name for name in fields if fields.count(name) > 1)
+            raise InvalidParameterError(f"Two columns would be called {again!r}. Rename one of the attributes.")
+        if self.is_finite and self.size >= 2**63:
+            raise TooLargeError(
+                f"{self!r} has about 2^{self.size.bit_length() - 1} combinations of values, too many to number. Use "
+                f"fewer attributes or coarser values."
+            )
+
+    @property
+    def parts(self) -> int:
+        """See :attr:`Alphabet.parts`."""
+        return sum(self.widths)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of parts of each attribute's values."""
+        return tuple(alphabet.parts for alphabet in self.alphabets)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each attribute."""
+        return tuple(alphabet.size for alphabet in self.alphabets)
+
+    @property
+    def is_finite(self) -> bool:
+        """See :attr:`Alphabet.is_finite`."""
+        return all(alphabet.is_finite for alphabet in self.alphabets)
+
+    @property
+    def size(self) -> int:
+        """See :attr:`Alphabet.size`."""
+        return math.prod(self.shape)
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """Names of the parts in files: those of the attributes, and of a cell's row and column behind them."""
+        named = zip(self.names, self.alphabets, strict=True)
+        return tuple(field for name, one in named for field in _columns(name, one.field_names))
+
+    @property
+    def raw_names(self) -> tuple[tuple[str, ...], ...]:
+        """See :attr:`Alphabet.raw_names`; a place's own names, such as latitude, where there is one place alone."""
+        raw = [alphabet.raw_names for alphabet in self.alphabets]
+        is_alone = sum(len(names[0]) > 1 for names in raw) == 1
+        choices = []
+        for name, known in zip(self.names, raw, strict=True):
+            own = [_columns(name, columns) for columns in known]
+            choices.append(own[:1] if len(known[0]) == 1 else [*own, *(known if is_alone else ())])
+        return tuple(tuple(itertools.chain(*chosen)) for chosen in itertools.product(*choices))
+
+    @property
+    def metric(self) -> Metric:
+        """See :attr:`Alphabet.metric`."""
+        return SumMetric(tuple(alphabet.metric for alphabet in self.alphabets), self.widths)
+
+    @property
+    def coordinates(self) -> FloatArray:
+        """See :attr:`Alphabet.coordinates`."""
+        self.require_listable()
+        return self.points(np.arange(self.size))
+
+    def points(self, indices: ArrayLike) -> FloatArray:
+        """See :meth:`Alphabet.points`."""
+        numbers = self.split(np.asarray(indices, dtype=np.int64).reshape(-1))
+        return np.hstack([one.points(each) for one, each in zip(self.alphabets, numbers, strict=True)])
+
+    def distance(self, left: Value, right: Value) -> float:
+        """See :meth:`Alphabet.distance`."""
+        self.encode(np.array([left, right], dtype=object))
+        ends = zip(self.alphabets, cut(left, self.widths), cut(right, self.widths), strict=True)
+        return sum(alphabet.distance(one, other) for alphabet, one, other in ends)
+
+    def is_single(self, values: ArrayLike) -> bool:
+        """See :meth:`Alphabet.is_single`; also of one value by the names of its attributes."""
+        if isinstance(values, Mapping):
+            return all(np.ndim(part) == 0 for part in values.values())
+        return super().is_single(values)
+
+    def as_array(self, values: ArrayLike) -> Values:
+        """See :meth:`Alphabet.as_array`; parts of different types are kept as they are."""
+        return self._as_rows(values, self.parts, "parts", self.field_names)
+
+    def take(self, raw: ArrayLike) -> Values:
+        """See :meth:`Alphabet.take`; rows, or columns by their names, as a dictionary or a data frame has them."""
+        widths = [len(alphabet.raw_names[0]) for alphabet in self.alphabets]
+        rows = self._as_rows(_by_name(raw, self.raw_names), sum(widths), "columns", self.raw_names[0])
+        pairs = zip(self.alphabets, columns_of(rows, widths), strict=True)
+        return _stacked([alphabet.take(column) for alphabet, column in pairs])
+
+    def locate(self, values: Values) -> Indices:
+        """See :meth:`Alphabet.locate`."""
+        found = [one.locate(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
+        is_inside = np.logical_and.reduce([numbers >= 0 for numbers in found])
+        return np.where(is_inside, self.join(found), -1)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        numbers = np.asarray(indices, dtype=np.int64)
+        each = zip(self.alphabets, self.split(numbers.reshape(-1)), strict=True)
+        return _stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
+
+    @property
+    def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
+        """See :attr:`Alphabet.reads_times`."""
+        return any(alphabet.reads_times for alphabet in self.alphabets)
+
+    @property
+    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
+        """See :attr:`Alphabet.has_labels`."""
+        return any(alphabet.has_labels for alphabet in self.alphabets)
+
+    def _name(self, values: Values) -> list[str]:
+        each = [one._name(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
+        return [f"({', '.join(names)})" for names in zip(*each, strict=True)]
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`; with the name of the attribute."""
+        named = zip(self.names, self.alphabets, strict=True)
+        return tuple(f"{name}: {sentence}" for name, one in named for sentence in one.fine_print)
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.parse`."""
+        found = [alphabet.parse(own) for alphabet, own in self.fields(fields)]
+        return None if None in found else _flat(found)
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`."""
+        found = [alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)]
+        return None if None in found else _flat(found)
+
+    def remark(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.remark`; with the name of the attribute whose text was changed."""
+        own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
+        told = [f"{name} {remark}" for name, (alphabet, texts) in own if (remark := alphabet.remark(texts))]
+        return " and ".join(told)
+
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`; with the name of the attribute."""
+        own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
+        return ", ".join(f"{name}: {hint}" for name, (alphabet, texts) in own if (hint := alphabet.hint(texts)))
+
+    def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
+        """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""
+        start = 0
+        for alphabet in self.alphabets:
+            end = start + (len(alphabet.raw_names[0]) if is_raw else alphabet.parts)
+            yield alphabet, tuple(texts[start:end])
+            start = end
+
+    def columns(self, values: Values) -> list[Values]:
+        """Return the values of each attribute out of rows of all of them."""
+        return columns_of(values, self.widths)
+
+    def split(self, indices: Any) -> tuple[Any, ...]:
+        """Return the number of each attribute's value in combinations given by their numbers; see :meth:`join`.
+
+        >>> from confide import Integers
+        >>> Attributes(age=Integers(0, 9), size=Integers(0, 4)).split(12)
+        (2, 2)
+        """
+        each = []
+        for size in reversed(self.shape[1:]):
+            indices, own = divmod(indices, size)
+            each.append(own)
+        return (indices, *reversed(each))
+
+    def join(self, numbers: Sequence[Any]) -> Any:
+        """Return the numbers of combinations whose attributes have values of these numbers."""
+        whole = numbers[0]
+        for size, own in zip(self.shape[1:], numbers[1:], strict=True):
+            whole = whole * size + own
+        return whole
+
+    def axis(self, name: str) -> int:
+        """Return the place of an attribute, or say which there are."""
+        if name not in self.names:
+            close = difflib.get_close_matches(str(name), self.names, n=1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            raise InvalidParameterError(f"There is no attribute {name!r}{meant}; known: {', '.join(self.names)}.")
+        return self.names.index(name)
+
+    def part(self, *names: str) -> Alphabet:
+        """Return the alphabet of some of the attributes: of one its own."""
+        chosen = {name: self.alphabets[self.axis(name)] for name in names}
+        if not names or len(chosen) < len(names):
+            raise InvalidParameterError(f"Name attributes, each once, of {', '.join(self.names)}; got {names!r}.")
+        return chosen[names[0]] if len(names) == 1 else Attributes(**chosen)
+
+    def margin(self, vectors: FloatArray, *names: str) -> FloatArray:
+        """Sum vectors over all values, on the last axis, to vectors over some attributes, in the order of these.
+
+        >>> from confide import Integers
+        >>> Attributes(a=Integers(0, 1), b=Integers(0, 1)).margin(np.array([0.1, 0.2, 0.3, 0.4]), "b")
+        array([0.4, 0.6])
+        """
+        lead = vectors.shape[:-1]
+        table = vectors.reshape(*lead, *self.shape)
+        axes = [self.axis(name) + len(lead) for name in names]
+        others = tuple(axis for axis in range(len(lead), table.ndim) if axis not in axes)
+        kept = sorted(axes)
+        order = [*range(len(lead)), *(len(lead) + kept.index(axis) for axis in axes)]
+        summed: FloatArray = table.sum(axis=others).transpose(order).reshape(*lead, -1)
+        return summed
+
+    def spread(self, weights: NDArray[Any], *names: str) -> NDArray[Any]:
+        """Give every value the weight of its combination of some attributes: what :meth:`margin` sums, asked back.
+
+        >>> from confide import Integers
+        >>> Attributes(a=Integers(0, 1), b=Integers(0, 2)).spread(np.array([5, 7]), "a")
+        array([5, 5, 5, 7, 7, 7])
+        """
+        axes, lead = [self.axis(name) for name in names], weights.shape[:-1]
+        table = weights.reshape(*lead, *(self.shape[axis] for axis in axes))
+        table = table.transpose(*range(len(lead)), *(len(lead) + np.argsort(axes)))
+        own = [self.shape[axis] if axis in axes else 1 for axis in range(len(self.shape))]
+        whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
+        return whole
+
+    def _as_rows(self, values: ArrayLike, width: int, what: str, names: Sequence[str]) -> Values:
+        refuse_masked(f"entries for {self!r}", values, InvalidParameterError)
+        array = np.array(values, dtype=object) if not isinstance(values, np.ndarray) else values
+        rows = plain_array(array) if array.dtype.kind in "uf" else array
+        if rows.size == 0:
+            return rows.reshape(0, width)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise InvalidParameterError(
+                f"{self!r} takes a sequence of rows of {width} {what}, {', '.join(names)}; got an array of shape "
+                f"{rows.shape}."
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        named = zip(self.names, self.alphabets, strict=True)
+        return f"Attributes({', '.join(f'{name}={alphabet!r}' for name, alphabet in named)})"
+
+
+def check_names(what: str, names: Sequence[str]) -> None:
+    """Refuse fewer than two names, and those that cannot stand in a survey, a file and a query."""
+    if len(names) < 2:
+        raise InvalidParameterError(
+            f"{what} is for two attributes or more, such as {what}(age=..., sex=...); got {', '.join(names) or 'none'}."
+        )
+    for name in names:
+        if re.fullmatch(r"[^\W\d]\w*", name) is None or name.lower() in TAKEN_NAMES:
+            raise InvalidParameterError(
+                f"An attribute's name is a word such as age, and none of {', '.join(TAKEN_NAMES)}; got {name!r}. "
+                f"Columns of files may have other names: --column says which."
+            )
+
+
+def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
+    """Return the columns of each attribute, each with one type of its own where rows hold several."""
+    ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
+    own = [rows[:, start:end] if end - start > 1 else rows[:, start] for start, end in ends]
+    return [np.array(column.tolist()) if column.dtype.kind == "O" else column for column in own]
+
+
+def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
+    return (name,) if len(fields) == 1 else tuple(f"{name}_{field}" for field in fields)
+
+
+def _by_name(raw: Any, known: Sequence[tuple[str, ...]]) -> Any:
+    """Return columns that have names, as a dictionary or a data frame has them, as rows; anything else as it is."""
+    if not hasattr(raw, "keys"):
+        return raw
+    names = [str(name) for name in raw.keys()]  # noqa: SIM118 (iterating a mapping and a frame differ)
+    chosen = next((wanted for wanted in known if set(wanted) <= set(names)), None)
+    if chosen is None:
+        raise InvalidParameterError(
+            f"Columns called {', '.join(known[0])} are needed; got {', '.join(names)}. Rename them."
+        )
+    return _stacked([np.atleast_1d(np.asarray(raw[name])) for name in chosen])
+
+
+def _stacked(columns: list[Values]) -> Values:
+    """Return columns as rows; a number beside a category stays a number."""
+    if len({len(column) for column in columns}) > 1:
+        raise InvalidParameterError(f"Columns must have one length; got {', '.join(str(len(c)) for c in columns)}.")
+    if len({column.dtype.kind for column in columns}) > 1:
+        columns = [column.astype(object) for column in columns]
+    # By a new axis, for reshape cannot tell the width of no rows at all.
+    return np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
+
+
+def _flat(values: Sequence[Any]) -> Value:
+    flat: Value = tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+    return flat
