@@ -17,6 +17,7 @@ from confide.alphabets import (
     Integers,
     Lattice,
     Places,
+    Scale,
     Weekdays,
 )
 from confide.channels import Channel, Dense
@@ -179,6 +180,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Resolution",
+    "Scale",
     "Shape",
     "ShapeFit",
     "SimulatedReportsWarning",

@@ -196,11 +196,9 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     >>> describe_alphabet(Integers(0, 99, unit="year"))
     '100 whole numbers, 0 to 99, neighbours 1 year apart'
     """
+    read = f"; {alphabet.reading}" if alphabet.reading else ""
     if isinstance(alphabet, Categories):
-        listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
-        about = f"; {alphabet.spelling.description}" if alphabet.spelling.description else ""
-        more = ", ..." if alphabet.size > LONGEST_LIST else ""
-        return f"{counted(alphabet.size, 'category')}: {listed}{more}{about}"
+        return f"{counted(alphabet.size, 'category')}: {_list_labels(alphabet)}{read}"
     if isinstance(alphabet, BitVectors):
         packed = counted(alphabet.parts, "whole number")
         return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"
@@ -210,8 +208,16 @@ def describe_alphabet(alphabet: Alphabet) -> str:
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
         return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
-        return _describe_places(alphabet)
+        return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)
+
+
+def _list_labels(alphabet: Alphabet) -> str:
+    """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
+    if alphabet.size <= LONGEST_LIST:
+        return ", ".join(alphabet.labels())
+    last = "" if isinstance(alphabet, Categories) else f", {alphabet.labels([alphabet.size - 1])[0]}"
+    return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
 
 
 def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
@@ -229,6 +235,8 @@ def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
         shape = f"{counted(alphabet.rows, 'row')} by {counted(alphabet.columns, 'column')}"
         return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
     if isinstance(alphabet, Integers) and alphabet.is_finite:
+        if alphabet.has_labels:
+            return f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
         first, last = alphabet.span
         return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
     return "any whole number" if isinstance(alphabet, Integers) else "any cell of an unbounded plane"
@@ -250,7 +258,12 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
             return f"the cell at {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
-    return f"{name} {quote_value(_value(alphabet, index))}"
+    return f"{name} {_quoted(alphabet, index)}"
+
+
+def _quoted(alphabet: Alphabet, index: int) -> str:
+    """Return a value in a sentence: its label in quotation marks where it has one."""
+    return quote_value(alphabet.labels([index])[0] if alphabet.has_labels else _value(alphabet, index))
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:
@@ -266,7 +279,7 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
             f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
         )
     places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
-    values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
+    values = [_quoted(mechanism.alphabet, place) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
 
 
@@ -446,7 +459,7 @@ def _ruled_out(survey: Survey) -> str:
         return "No factor is promised between any two values."
     output = int(telling[0])
     can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
-    report = quote_value(_value(survey.mechanism.report_alphabet, output))
+    report = _quoted(survey.mechanism.report_alphabet, output)
     return (
         f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
         f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."

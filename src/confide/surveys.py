@@ -40,6 +40,7 @@ from confide.alphabets import (
     Integers,
     Lattice,
     Places,
+    Scale,
     Weekdays,
 )
 from confide.checks import check_count
@@ -53,6 +54,7 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "scale": Scale,
     "places": Places,
     "bins": Bins,
     "dates": Dates,

@@ -26,6 +26,7 @@ from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
+from confide.alphabets.scales import Scale
 
 __all__ = [
     "Alphabet",
@@ -45,6 +46,7 @@ __all__ = [
     "Places",
     "Plane",
     "PlaneAlphabet",
+    "Scale",
     "Selection",
     "Values",
     "Weekdays",

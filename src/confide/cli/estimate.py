@@ -73,7 +73,9 @@ from confide.files import (
     Heading,
     Rows,
     cross_csv,
+    describe_left_out,
     estimate_csv,
+    estimate_geojson,
     estimate_record,
     is_counts_file,
     margin_csv,
@@ -83,6 +85,7 @@ from confide.files import (
     to_json,
     write_text,
 )
+from confide.geojson import read_lines
 from confide.intervals import Band, Interval, Windows, check_level, level_of_each
 from confide.methods import IBU, MLE, Method
 from confide.queries import Query
@@ -112,7 +115,7 @@ EXAMPLES = (
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
 
-FORMATS = (".csv", ".json", ".html")
+FORMATS = (".csv", ".json", ".html", ".geojson")
 
 
 def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
@@ -167,6 +170,14 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         ),
     ] = None,
     within: Within = None,
+    background: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="LINES",
+            help="Draw the lines of a GeoJSON file, such as a coast or streets, on the maps of the page.",
+            show_default=False,
+        ),
+    ] = None,
     mean: Mean = False,
     median: Median = False,
     quantile: Quantiles = None,
@@ -206,7 +217,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             show_default=False,
         ),
     ] = None,
-    output: Annotated[list[Path] | None, outputs_option("the estimate as .csv, .json or a .html page")] = None,
+    output: Annotated[
+        list[Path] | None, outputs_option("the estimate as .csv, .json, a .html page, or .geojson of places")
+    ] = None,
     column: Columns = None,
     rejects: Rejects = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not ranges or the likeliest.")] = False,
@@ -228,7 +241,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     level = USUAL_LEVEL if interval is None else interval
     check_level("--interval", level)
     check_formats(outputs, FORMATS)
-    check_outputs([*outputs, rejects], [survey, reports, truth, *(within or ())])
+    check_outputs([*outputs, rejects], [survey, reports, truth, background, *(within or ())])
     contract, queries = load_survey(survey), gather_queries(query, within)
     form = choose_shape(contract, shape or [])
     names, crosses = choose_tables(contract, marginal or [], cross or [])
@@ -236,12 +249,14 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
         check_queries(contract, queries)
+    lines = _take_background(contract, outputs, background)
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(contract, reports)
         if counted.heading.by:
             alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--marginal": marginal, "--cross": cross}
-            _refuse_for_groups(alone | {"--joint": joint or None, "--prospect": prospect or None})
+            alone |= {"--joint": joint or None, "--prospect": prospect or None}
+            _refuse_for_groups(alone | {"--background": background, "-o .geojson": _maps(outputs) or None})
             _warn_of_groups(contract)
             wanted = Wanted(queries, statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
@@ -261,6 +276,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         found = _ask(contract, outcome, questions, level, has_band=interval is not None)
         tables = tabulate(outcome.estimate, names, crosses, level, joint=joint)
         found = replace(found, truth=None if true_rows is None else true_rows.account, tables=tables)
+        found = replace(found, background=tuple(lines))
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
     beside = {} if not marginal and not crosses else _tables_beside(outputs, found.tables)
@@ -276,12 +292,30 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in [*outputs, *beside]:
             say_exactly(f"Wrote {path}")
+        _say_what_is_left_out(outcome.estimate, outputs)
     _warn_of_ending(outcome.estimate, as_json=as_json)
     warn_over_limit(_heading(contract, gathered))
     if as_json:
         note_poor_fit(fit, as_json=True)
         note_poor_fit(shape_fit, as_json=True)
     end_strictly(fit, shape_fit, strict=strict)
+
+
+def _maps(outputs: list[Path]) -> list[Path]:
+    return [path for path in outputs if path.suffix.lower() == ".geojson"]
+
+
+def _take_background(survey: Survey, outputs: list[Path], background: Path | None) -> list[NDArray[np.float64]]:
+    """Read the lines for maps; refuse maps of what lies nowhere on the Earth before any work is done."""
+    if background is not None or _maps(outputs):
+        survey.alphabet.corners([0])
+    return [] if background is None else read_lines(background)
+
+
+def _say_what_is_left_out(answer: Estimate, outputs: list[Path]) -> None:
+    note = describe_left_out(answer.alphabet) if _maps(outputs) else ""
+    if note:
+        say(note)
 
 
 def _heading(survey: Survey, gathered: ReportInput) -> Heading:
@@ -300,7 +334,8 @@ def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
 class Asked:
     """Answers beyond the distribution of an estimate: queries, means and quantiles, windows, a band over all values.
 
-    `undivided` says why there are no windows; the truth is the account of the rows that the distance is measured from.
+    `undivided` says why there are no windows; the truth is the account of the rows that the distance is measured from;
+    the background are lines for the maps of a page.
     """
 
     answers: list[Interval]
@@ -309,6 +344,7 @@ class Asked:
     band: Band | None
     truth: Account | None = None
     tables: Tables = field(default_factory=Tables)
+    background: tuple[NDArray[np.float64], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -419,6 +455,8 @@ def _render(
     counts = gathered.counts
     if path.suffix.lower() == ".csv":
         return estimate_csv(survey, outcome.estimate, asked.band)
+    if path.suffix.lower() == ".geojson":
+        return estimate_geojson(survey, outcome, asked.band, asked.answers, asked.windows)
     if path.suffix.lower() == ".json":
         record = estimate_record(survey, counts, outcome, asked.band, asked.answers, asked.windows)
         record |= tables_record(asked.tables.marginals, asked.tables.crosses)
@@ -438,6 +476,7 @@ def _render(
         windows=asked.windows,
         marginals=asked.tables.marginals,
         crosses=asked.tables.crosses,
+        background=asked.background,
         notes=gathered.notes,
         files=_heading(survey, gathered).files,
     )

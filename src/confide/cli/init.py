@@ -55,6 +55,7 @@ class AlphabetKind(StrEnum):
     GRID = "grid"
     LATTICE = "lattice"
     PLACES = "places"
+    SCALE = "scale"
     ATTRIBUTES = "attributes"
 
 
@@ -166,6 +167,22 @@ cell = "500 m"         # the size of a cell; or rows and columns into which the 
         "km on the ground",
         1.0,
     ),
+    AlphabetKind.SCALE: AlphabetExample(
+        "answer",
+        "How often do you cycle to work?",
+        """\
+[alphabet]
+kind = "scale"         # words in an order; neighbours are nearer than others, and reports hold their numbers, from 0
+values = ["never", "rarely", "sometimes", "often", "always"]
+unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { always = ["daily", "every day"] }   # other names that people have for a word
+""",
+        "step",
+        1.0,
+        is_single=True,
+    ),
     AlphabetKind.ATTRIBUTES: AlphabetExample(
         "person",
         "Age, visits and region of each person",
@@ -193,7 +210,7 @@ values = ["north", "south", "east", "west"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, ATTRIBUTES = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, SCALE, ATTRIBUTES = AlphabetKind
 
 
 @dataclass(frozen=True)
@@ -272,20 +289,20 @@ unit = "km"
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
         "the truth, or with some probability any other value alike",
-        (CATEGORIES, INTEGERS, GRID, PLACES, ATTRIBUTES),
+        (CATEGORIES, INTEGERS, SCALE, GRID, PLACES, ATTRIBUTES),
         is_per_person=True,
     ),
     "rappor": MechanismExample(
         "a bit for each value, set for the true one, then each flipped at random",
-        (CATEGORIES, INTEGERS, GRID, PLACES, ATTRIBUTES),
+        (CATEGORIES, INTEGERS, SCALE, GRID, PLACES, ATTRIBUTES),
         is_per_person=True,
     ),
-    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS,)),
-    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS,)),
-    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", (INTEGERS,)),
-    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS,)),
+    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS, SCALE)),
+    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE)),
+    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", (INTEGERS, SCALE)),
+    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, SCALE)),
     "exponential": MechanismExample(
-        "any value, a near one more likely than a far one", (INTEGERS, GRID, PLACES, CATEGORIES)
+        "any value, a near one more likely than a far one", (INTEGERS, SCALE, GRID, PLACES, CATEGORIES)
     ),
     "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID, PLACES)),
     "taxicab": MechanismExample(
@@ -323,6 +340,7 @@ USUAL = {
     GRID: "truncated-planar-laplace",
     LATTICE: "planar-geometric",
     PLACES: "truncated-planar-laplace",
+    SCALE: "truncated-geometric",
     ATTRIBUTES: "product",
 }
 """The mechanism to begin with, for each alphabet."""

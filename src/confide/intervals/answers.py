@@ -40,6 +40,8 @@ class Interval:
         How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
     prospect
         What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
+    labels
+        What people call the answer and its ends, where it is a value that has a label; empty elsewhere.
     remark
         What else is to be said of the question: of an area, how many cells count and how many its border cuts.
     """
@@ -54,6 +56,7 @@ class Interval:
     is_share: bool = True
     together: int = 1
     prospect: str = ""
+    labels: tuple[str, ...] = ()
     remark: str = ""
 
     @property
@@ -67,14 +70,29 @@ class Interval:
 
     def hull(self, others: Sequence[Interval], remark: str) -> Interval:
         """Return the same answer with ends that hold those of others, and a remark on what these are."""
-        low, high = min(one.low for one in (self, *others)), max(one.high for one in (self, *others))
-        return replace(self, low=low, high=high, rests_on=f"{self.rests_on}; {remark}")
+        lowest, highest = min((self, *others), key=lambda one: one.low), max((self, *others), key=lambda one: one.high)
+        labels = (self.labels[0], lowest.labels[1], highest.labels[2]) if self.labels else ()
+        words = f"{self.rests_on}; {remark}"
+        return replace(self, low=lowest.low, high=highest.high, rests_on=words, labels=labels)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        return f"{self.estimate:.4g}, between {self.low:.4g} and {self.high:.4g} at {self.shown_level}"
+        now, low, high = self.texts()
+        return f"{now}, between {low} and {high} at {self.shown_level}"
+
+    def texts(self, decimals: int | None = None) -> tuple[str, str, str]:
+        """Return answer, low and high end as people read them: labels, a share in percent, or a number.
+
+        >>> Interval("age >= 65", 0.1234, 0.1, 0.15, 0.95, "").texts(1)
+        ('12.3%', '10.0%', '15.0%')
+        """
+        if self.labels:
+            now, low, high = self.labels
+            return now, low, high
+        form = ".4g" if decimals is None or not self.is_share else f".{decimals}%"
+        return f"{self.estimate:{form}}", f"{self.low:{form}}", f"{self.high:{form}}"
 
     @property
     def shown_level(self) -> str:

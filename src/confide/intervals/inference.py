@@ -275,7 +275,8 @@ class Inference:
             words = f"{words}; {self._explain_open(below, undetermined)}"
         low, high = min(low, now), max(high, now)
         question = "median" if share == MEDIAN else f"quantile {share:g}"
-        return Interval(question, now, low, high, level, words, undetermined, is_share=False)
+        names = self.alphabet._name(np.array([now, low, high]).astype(np.int64)) if self.alphabet.has_labels else ()
+        return Interval(question, now, low, high, level, words, undetermined, is_share=False, labels=tuple(names))
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
