@@ -209,6 +209,8 @@ def describe_alphabet(alphabet: Alphabet) -> str:
         each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
         return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
+    if alphabet.summary:
+        return alphabet.summary
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
         return _describe_places(alphabet)
     return repr(alphabet)
@@ -250,6 +252,8 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
             return f"the cell at {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
+    if alphabet.has_labels and alphabet.parts == 1:
+        return f"{name} {alphabet.labels([index])[0]}"
     return f"{name} {quote_value(_value(alphabet, index))}"
 
 

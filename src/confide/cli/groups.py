@@ -233,9 +233,7 @@ def _cells(found: SurveyGroups, key: Key, answers: GroupAnswers) -> list[str]:
 
 def _in_words(found: Interval) -> str:
     """Return an answer with its ends, as shares in percent."""
-    low, now, high = (
-        f"{one:.1%}" if found.is_share else f"{one:.4g}" for one in (found.low, found.estimate, found.high)
-    )
+    low, now, high = (found.in_words(one, digits=1) for one in (found.low, found.estimate, found.high))
     return f"{now} ({low} to {high})"
 
 

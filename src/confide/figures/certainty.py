@@ -10,7 +10,7 @@ from confide.alphabets import Alphabet, Grid, Integers
 from confide.figures import style
 from confide.figures.maps import MapScene
 from confide.figures.panels import FloatArray, Panel
-from confide.figures.shares import LineScene, label_windows
+from confide.figures.shares import LineScene, label_ticks, label_windows
 from confide.intervals import Windows
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def _window_line(
     LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
     highest = curve if truth is None else np.maximum(curve, truth)
     label_windows(axes, windows, highest, 0.15 if is_narrow else 0.08)
-    each = alphabet.unit if alphabet.unit and alphabet.spacing == 1 else "value"
-    axes.set_ylabel(f"share of people, per {each}")
+    axes.set_ylabel(f"share of people, per {alphabet.step_name}")
     return figure
 
 
@@ -150,6 +149,7 @@ def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: s
     axes.set_ylim(-reach, reach)
     axes.grid(visible=False, axis="x")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
+    label_ticks(axes, outputs, 8)
     axes.set_xlabel(name)
     axes.set_ylabel("standard errors")
 

@@ -79,6 +79,7 @@ class LineScene(AxesScene):
         axes.set_ylim(*self._limits(panel))
         axes.grid(visible=False, axis="x")
         axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+        label_ticks(axes, self.alphabet, 4)
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
@@ -182,11 +183,22 @@ class LineScene(AxesScene):
     def _value_label(self) -> str:
         unit, spacing = self.alphabet.unit, self.alphabet.spacing
         label = self.name
-        if spacing != 1:
+        if self.alphabet.has_labels and self.alphabet.step_name == unit:  # as days are: each is labelled
+            return label
+        if self.alphabet.has_labels:
+            label += f" ({plural(unit)})" if unit else ""
+        elif spacing != 1:
             label += f" (in steps of {with_unit(spacing, unit)})"
         elif unit and plural(unit) not in self.name:
             label += f" ({plural(unit)})"
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
+
+
+def label_ticks(axes: Axes, alphabet: Integers, most: int) -> None:
+    """Put people's own words on an axis of numbers, where values have such: edges of bins, dates."""
+    ticks = alphabet.ticks(most)
+    if ticks:
+        axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
 
 
 def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:

@@ -168,6 +168,7 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "estimate": answer.estimate,
         "low": answer.low,
         "high": answer.high,
+        **({} if answer.name is None or answer.is_share else {"labels": _named_ends(answer)}),
         "level": answer.level,
         "rests_on": answer.rests_on,
         "together": answer.together,
@@ -175,6 +176,11 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
     }
+
+
+def _named_ends(answer: Interval) -> dict[str, str]:
+    """Return what an answer and its ends are called."""
+    return {end: answer.in_words(getattr(answer, end)) for end in ("estimate", "low", "high")}
 
 
 def _considered_record(subset: LikelySubset) -> dict[str, Any]:

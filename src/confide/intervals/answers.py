@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Interval:
         What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
     remark
         What else is to be said of the question: of an area, how many cells count and how many its border cuts.
+    name
+        What an answer that is no share is called: of amounts a bin, of dates a date; None where it is a plain number.
     """
 
     question: str
@@ -55,6 +57,17 @@ class Interval:
     together: int = 1
     prospect: str = ""
     remark: str = ""
+    name: Callable[[float], str] | None = field(default=None, compare=False, repr=False)
+
+    def in_words(self, number: float, digits: int = 2) -> str:
+        """Return an answer as people write it: a share in percent with so many digits, a value by its name.
+
+        >>> Interval("x", 0.1, 0.0, 0.2, 0.95, "").in_words(0.1)
+        '10.00%'
+        """
+        if self.is_share:
+            return f"{number:.{digits}%}"
+        return f"{number:.4g}" if self.name is None else self.name(number)
 
     @property
     def width(self) -> float:
@@ -74,7 +87,10 @@ class Interval:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        return f"{self.estimate:.4g}, between {self.low:.4g} and {self.high:.4g} at {self.shown_level}"
+        now, low, high = (
+            f"{one:.4g}" if self.is_share else self.in_words(one) for one in (self.estimate, self.low, self.high)
+        )
+        return f"{now}, between {low} and {high} at {self.shown_level}"
 
     @property
     def shown_level(self) -> str:

@@ -251,10 +251,11 @@ class Inference:
         """Do as :meth:`mean`, by a search that runs beside others."""
         chosen = check_basis(basis, Likelihood())
         considered = self.seen_by(chosen)
-        weights = considered.numbers
+        weights, named = considered.alphabet.amounts, self.alphabet
         answer = yield from considered._answer("mean", considered.lift(weights), _range(weights), level, chosen)
         words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
-        return replace(answer, is_share=False, rests_on=words)
+        name = named.name_mean if named.has_labels else None
+        return replace(answer, is_share=False, rests_on=words, name=name, remark=named.mean_remark)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
@@ -275,7 +276,8 @@ class Inference:
             words = f"{words}; {self._explain_open(below, undetermined)}"
         low, high = min(low, now), max(high, now)
         question = "median" if share == MEDIAN else f"quantile {share:g}"
-        return Interval(question, now, low, high, level, words, undetermined, is_share=False)
+        name = self.alphabet.name_quantile if self.alphabet.has_labels else None
+        return Interval(question, now, low, high, level, words, undetermined, is_share=False, name=name)
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
@@ -357,18 +359,14 @@ class Inference:
     @cached_property
     def has_numbers(self) -> bool:
         """Whether the values are numbers."""
-        return self.alphabet.parts == 1 and self.alphabet.decode(np.arange(1)).dtype.kind in "iuf"
+        return self.alphabet.has_numbers
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The values as numbers; an error where they are none."""
-        values = self.alphabet.decode(np.arange(self.alphabet.size))
         if not self.has_numbers:
-            raise InvalidParameterError(
-                f"The values of {self.alphabet!r} are no numbers, so they have no mean and no quantiles. Ask a query "
-                f"instead, with one weight for each value or a function of a value."
-            )
-        return values.astype(np.float64)
+            raise InvalidParameterError(self.alphabet._no_mean)
+        return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
 
     def quantile_of(self, theta: FloatArray, share: float) -> float:
         """Return a quantile of a distribution."""

@@ -222,7 +222,7 @@ def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, 
 
 def in_words(found: Interval, number: float) -> str:
     """Return an answer as people write it: a share in percent, a value with its digits."""
-    return f"{number:.1%}" if found.is_share else f"{number:.4g}"
+    return found.in_words(number, digits=1)
 
 
 @dataclass(frozen=True)

@@ -314,7 +314,7 @@ def describe_question(answer: Interval) -> str:
 
 def describe_ends(answer: Interval) -> list[str]:
     """Return the answer and its two ends, in percent where they are shares."""
-    return [f"{one:.2%}" if answer.is_share else f"{one:.4g}" for one in (answer.estimate, answer.low, answer.high)]
+    return [answer.in_words(one) for one in (answer.estimate, answer.low, answer.high)]
 
 
 def describe_bases(band: Band | None, answers: Sequence[Interval]) -> list[str]:
