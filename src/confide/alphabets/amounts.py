@@ -313,7 +313,7 @@ rooms < 2 THEN 1 END
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
         """See :meth:`Integers.ticks`: edges, which lie between two bins."""
-        step = -(-len(self.edges) // most)
+        step = -(-len(self.edges) // (2 * most))  # numbers are short
         first = self.span[0] + self.below - 0.5
         return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
 
