@@ -214,6 +214,7 @@ def test_words_beside_other_attributes(tmp_path: Path) -> None:
     assert 'city: it is "Paris" under fold = true' in str(strict.rejected[0])
 
 
+@pytest.mark.slow
 def test_reports_are_read_letter_by_letter_in_python_and_in_sql(tmp_path: Path) -> None:
     """A report is written by a program: folding there would hide a broken one. A NUL at its end was once cut off."""
     path = tmp_path / "reports.csv"
@@ -228,6 +229,7 @@ def test_reports_are_read_letter_by_letter_in_python_and_in_sql(tmp_path: Path) 
     assert count(path, survey).rows.rejected == rows.account.rejected
 
 
+@pytest.mark.slow
 def test_the_terminal_and_json_tell(call: Call, folder: Path) -> None:  # noqa: F811
     (folder / "cities.toml").write_text(SURVEY)
     (folder / "people.csv").write_text("city\nparis\nLYON \nNice\nMars\nParis\nPaname\n")

@@ -346,7 +346,7 @@ class _Reader:
         if asked is not None:
             return asked
         values = self._values(part)
-        if isinstance(literal, str):
+        if not isinstance(literal, tuple):
             literal = self._named(literal)
         if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
             raise self._error(f"{part!r} cannot be compared with {literal!r}")
@@ -355,17 +355,20 @@ class _Reader:
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
 
+    def _named(self, literal: int | float | str) -> Literal:
+        """Return the value that a literal names; the literal itself where it names none."""
+        try:
+            found = self.alphabet.named(str(literal))
+        except InvalidParameterError as error:
+            raise self._error(str(error)) from None
+        return found if isinstance(found, str | int) else literal
+
     def _ask(self, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
         """Ask the alphabet, in people's own terms; None where values compare as they are."""
         try:
             return ask(self.alphabet)
         except InvalidParameterError as error:
             raise self._error(str(error)) from None
-
-    def _named(self, word: str) -> Literal:
-        """Return the value that a word names; the word itself where it names none."""
-        found = self.alphabet.named(word)
-        return found if isinstance(found, str | int) else word
 
     def _compare_cells(self, sign: str, literal: Literal) -> Chosen:
         if not isinstance(literal, tuple):

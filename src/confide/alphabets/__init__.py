@@ -21,11 +21,13 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.coordinates import Coordinates, Degrees
 from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
+from confide.alphabets.scales import Scale
 
 __all__ = [
     "Alphabet",
@@ -34,7 +36,9 @@ __all__ = [
     "BitVectors",
     "Categories",
     "Circle",
+    "Coordinates",
     "Dates",
+    "Degrees",
     "Grid",
     "Hours",
     "Indices",
@@ -45,6 +49,7 @@ __all__ = [
     "Places",
     "Plane",
     "PlaneAlphabet",
+    "Scale",
     "Selection",
     "Values",
     "Weekdays",

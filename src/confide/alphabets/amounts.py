@@ -313,7 +313,7 @@ rooms < 2 THEN 1 END
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
         """See :meth:`Integers.ticks`: edges, which lie between two bins."""
-        step = -(-len(self.edges) // (2 * most))  # numbers are short
+        step = -(-len(self.edges) // most)
         first = self.span[0] + self.below - 0.5
         return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
 
@@ -364,10 +364,6 @@ rooms < 2 THEN 1 END
     def name_mean(self, mean: float) -> str:
         """See :meth:`Alphabet.name_mean`."""
         return f"{mean:.4g} {plural(self.unit)}".rstrip()
-
-    def name_quantile(self, number: float) -> str:
-        """See :meth:`Alphabet.name_quantile`: a bin."""
-        return self.label_range(int(number), int(number))
 
     @property
     def mean_remark(self) -> str:

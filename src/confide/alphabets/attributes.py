@@ -336,7 +336,8 @@ def _stacked(columns: list[Values]) -> Values:
         raise InvalidParameterError(f"Columns must have one length; got {', '.join(str(len(c)) for c in columns)}.")
     if len({column.dtype.kind for column in columns}) > 1:
         columns = [column.astype(object) for column in columns]
-    return np.concatenate([column.reshape(len(column), -1) for column in columns], axis=1)
+    # By a new axis, for reshape cannot tell the width of no rows at all.
+    return np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
 
 
 def _flat(values: Sequence[Any]) -> Value:

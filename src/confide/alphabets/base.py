@@ -143,6 +143,11 @@ class Alphabet(ABC):
         """
         return ""
 
+    @property
+    def reading(self) -> str:
+        """Rule by which people's own texts become values, in words; nothing where they are the values."""
+        return ""
+
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
         """Return for which values a comparison with a person's own value holds; None where values themselves compare.
 
@@ -201,16 +206,18 @@ class Alphabet(ABC):
         """Return a mean as people write it."""
         return f"{mean:.4g}"
 
-    def name_quantile(self, number: float) -> str:
-        """Return a quantile as people write it: a value by its label."""
-        return f"{number:.4g}"
-
     def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
         """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
         return ""
 
     def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
-        """Return the value that a word in a query names; None where values are no words."""
+        """Return the value that a word in a query names; None where values are no words.
+
+        Raises
+        ------
+        InvalidParameterError
+            If people know values by words alone, and this is none of them.
+        """
         return None
 
     @property

@@ -15,7 +15,6 @@ from confide.alphabets.numerals import parse_integer
 from confide.alphabets.words import Aliases, Spelling, as_aliases
 from confide.errors import InvalidParameterError
 from confide.metrics import Discrete, Metric, Value
-from confide.wording import counted
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,8 @@ class Categories(Alphabet):
     @property
     def declared(self) -> dict[str, Any] | None:
         """See :attr:`Alphabet.declared`."""
-        fold = {"fold": True} if self.fold else {}
-        aliases = {"aliases": dict(self.aliases)} if self.aliases else {}
-        return {"values": self.values} | fold | ({} if self.other is None else {"other": self.other}) | aliases
+        other = {} if self.other is None else {"other": self.other}
+        return {"values": self.values} | self.spelling.declared | other
 
     def _check(self) -> None:
         if not self.values:
@@ -165,6 +163,11 @@ class Categories(Alphabet):
         """See :meth:`Alphabet.remark`."""
         return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
 
+    @property
+    def reading(self) -> str:
+        """See :attr:`Alphabet.reading`."""
+        return self.spelling.description
+
     def hint(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.hint`."""
         return self.spelling.hint(fields[0])
@@ -184,10 +187,7 @@ class Categories(Alphabet):
 
     def __repr__(self) -> str:
         shown, more = ", ".join(map(repr, self.values[:4])), ", ..." if self.size > 4 else ""
-        aliases = sum(len(names) for _, names in self.aliases)
-        settings = ("fold=True" if self.fold else "", counted(aliases, "alias") if aliases else "")
-        other = "" if self.other is None else f"other={self.other!r}"
-        return f"Categories({joined(f'[{shown}{more}]', *settings, other)})"
+        return f"Categories({joined(f'[{shown}{more}]', *self.spelling.settings)})"
 
 
 def _type_names(kinds: set[type]) -> str:

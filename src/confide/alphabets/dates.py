@@ -251,12 +251,6 @@ class Dates(_Timed, Integers):
     def _name(self, values: Values) -> list[str]:
         return [_label_step(self.origin + number, self.every) for number in values.tolist()]
 
-    def ticks(self, most: int) -> list[tuple[float, str]]:
-        """See :meth:`Integers.ticks`."""
-        low, high = self.span
-        numbers = np.arange(low, high + 1, -(-self.size // most))
-        return list(zip(numbers.tolist(), self._name(numbers), strict=True))
-
     def question(self, name: str, low: int, high: int | None = None) -> str:
         """See :meth:`Integers.question`.
 
@@ -297,10 +291,6 @@ class Dates(_Timed, Integers):
     def name_mean(self, mean: float) -> str:
         """See :meth:`Alphabet.name_mean`: the nearest day, or step."""
         return _label_step(self.origin + math.floor(mean + 0.5), self.every)
-
-    def name_quantile(self, number: float) -> str:
-        """See :meth:`Alphabet.name_quantile`."""
-        return self.name_mean(number)
 
     def sql(self, column: str = "value") -> str:
         """Return an SQL expression for the value of a column of dates or timestamps; null where there is none.

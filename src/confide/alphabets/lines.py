@@ -104,7 +104,7 @@ class Integers(LineAlphabet):
     @property
     def step_name(self) -> str:
         """What one value is called where values are counted."""
-        return self.unit if self.unit and self.spacing == 1 else "value"
+        return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
 
     def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
         """Return some places along the values, and what stands there on an axis; none where they are plain numbers."""
@@ -167,6 +167,11 @@ class Line(UnboundedAlphabet, LineAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiple of which fraction of one a number is."""
+        return (self.RESOLUTION,)
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from confide.alphabets.numerals import BLANK
 from confide.errors import InvalidParameterError
@@ -110,6 +111,20 @@ class Spelling:
         return f"it is {quote_value(near[0])} under fold = true" if len(set(near)) == 1 else ""
 
     @property
+    def declared(self) -> dict[str, Any]:
+        """Settings as a survey states them; nothing where words alone are taken."""
+        fold = {"fold": True} if self.fold else {}
+        other = {} if self.other is None else {"other": self.other}
+        return fold | other | ({"aliases": dict(self.aliases)} if self.aliases else {})
+
+    @property
+    def settings(self) -> tuple[str, str, str]:
+        """Settings as the repr of an alphabet has them."""
+        number = sum(len(names) for _, names in self.aliases)
+        other = "" if self.other is None else f"other={self.other!r}"
+        return "fold=True" if self.fold else "", counted(number, "alias") if number else "", other
+
+    @property
     def description(self) -> str:
         """Settings in words; nothing where words alone are taken.
 
@@ -155,6 +170,24 @@ def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
                 f"{name!r}{how} stands for two values, {found[name]!r} and {word!r}. Let every name stand for one."
             )
     return found
+
+
+def check_words(name: str, values: object) -> tuple[str, ...]:
+    """Return the words of an alphabet, refusing what is no list of different texts."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
+    words = tuple(str(word) if isinstance(word, str) else word for word in values)
+    wrong = next((word for word in words if not isinstance(word, str) or not _BLANKS.sub("", word)), None)
+    if not words or wrong is not None:
+        got = "none" if not words else repr(wrong)
+        raise InvalidParameterError(f"{name} needs a list of words; got {got}. Whole numbers are Integers(low, high).")
+    cut = next((word for word in words if word.endswith("\0")), None)
+    if cut is not None:
+        raise InvalidParameterError(f"{name} must have no word that ends with a NUL character; got {cut!r}. Strip it.")
+    if len(set(words)) < len(words):
+        repeated = next(word for word in words if words.count(word) > 1)
+        raise InvalidParameterError(f"The words of {name} must differ; {repeated!r} stands more than once.")
+    return words
 
 
 def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]) -> Aliases:

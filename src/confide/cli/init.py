@@ -55,6 +55,8 @@ class AlphabetKind(StrEnum):
     GRID = "grid"
     LATTICE = "lattice"
     PLACES = "places"
+    COORDINATES = "coordinates"
+    SCALE = "scale"
     BINS = "bins"
     DATES = "dates"
     HOURS = "hours"
@@ -164,12 +166,46 @@ north = 40.7942
 east = -73.9374
 # centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
 # radius = "5 km"
-cell = "500 m"         # the size of a cell; or rows and columns into which the box is cut
+cell = "1 km"          # the size of a cell; or rows and columns into which the box is cut
 # unit = "km"          # what distances are counted in, km or m
 # holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
 """,
         "km on the ground",
         1.0,
+    ),
+    AlphabetKind.COORDINATES: AlphabetExample(
+        "home",
+        "Where people live",
+        """\
+[alphabet]
+kind = "coordinates"   # latitude and longitude without cells; these are chosen at the estimate, with --cell "500 m"
+south = 40.7044        # the box in which people are (WGS 84); reports may lie outside
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# unit = "km"          # what distances are counted in, km or m
+""",
+        "km on the ground",
+        1.0,
+    ),
+    AlphabetKind.SCALE: AlphabetExample(
+        "answer",
+        "How often do you cycle to work?",
+        """\
+[alphabet]
+kind = "scale"         # words in an order; neighbours are nearer than others, and reports hold their numbers, from 0
+values = ["never", "rarely", "sometimes", "often", "always"]
+unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { always = ["daily", "every day"] }   # other names that people have for a word
+""",
+        "step",
+        1.0,
+        is_single=True,
     ),
     AlphabetKind.BINS: AlphabetExample(
         "salary",
@@ -262,10 +298,11 @@ values = ["north", "south", "east", "west"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, BINS, DATES, HOURS, WEEKDAYS, CIRCLE, ATTRIBUTES = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, COORDINATES, SCALE, *OTHERS = AlphabetKind
+BINS, DATES, HOURS, WEEKDAYS, CIRCLE, ATTRIBUTES = OTHERS
 CIRCLES = HOURS, WEEKDAYS, CIRCLE
-LINES = INTEGERS, BINS, DATES
-SINGLE = CATEGORIES, INTEGERS, GRID, PLACES, BINS, DATES, *CIRCLES
+LINES = INTEGERS, SCALE, BINS, DATES
+SINGLE = CATEGORIES, INTEGERS, SCALE, GRID, PLACES, BINS, DATES, *CIRCLES
 
 
 @dataclass(frozen=True)
@@ -352,16 +389,12 @@ MECHANISMS: dict[str, MechanismExample] = {
         (*SINGLE, ATTRIBUTES),
         is_per_person=True,
     ),
-    "truncated-geometric": MechanismExample(
-        "noise is added, and the sum clamped to the alphabet", (INTEGERS, BINS, DATES)
-    ),
-    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, DATES)),
-    "truncated-laplace": MechanismExample(
-        "continuous noise is added, then rounded and clamped", (INTEGERS, BINS, DATES)
-    ),
-    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, DATES)),
+    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", LINES),
+    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE, DATES)),
+    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", LINES),
+    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, SCALE, DATES)),
     "exponential": MechanismExample(
-        "any value, a near one more likely than a far one", (INTEGERS, GRID, PLACES, CATEGORIES, BINS, DATES, *CIRCLES)
+        "any value, a near one more likely than a far one", (*LINES, GRID, PLACES, CATEGORIES, *CIRCLES)
     ),
     "wrapped-geometric": MechanismExample("noise is added, and goes around the circle", CIRCLES),
     "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID, PLACES)),
@@ -378,7 +411,8 @@ MECHANISMS: dict[str, MechanismExample] = {
         "continuous noise alike in all directions, then the nearest cell", (GRID, PLACES)
     ),
     "planar-laplace": MechanismExample(
-        "continuous noise alike in all directions; reports are real rows and columns", (GRID, LATTICE, PLACES)
+        "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
+        (GRID, LATTICE, PLACES, COORDINATES),
     ),
     "matrix": MechanismExample(
         "your own probabilities; the guarantee is computed from them", (CATEGORIES,), settings={CATEGORIES: MATRIX}
@@ -400,6 +434,8 @@ USUAL = {
     GRID: "truncated-planar-laplace",
     LATTICE: "planar-geometric",
     PLACES: "truncated-planar-laplace",
+    COORDINATES: "planar-laplace",
+    SCALE: "truncated-geometric",
     BINS: "truncated-geometric",
     DATES: "truncated-geometric",
     **dict.fromkeys(CIRCLES, "wrapped-geometric"),
@@ -508,6 +544,8 @@ epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more 
 def _others(alphabet: AlphabetKind, chosen: str) -> str:
     """Return the other mechanisms that fit, a line each."""
     fitting = {kind: one for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen}
+    if not fitting:
+        return "# No other mechanism fits these values.\n"
     width = max(len(kind) for kind in fitting) + 2
     heading = f"# Others that fit these values; for an example: confide init --alphabet {alphabet} --mechanism KIND\n"
     return heading + "".join(f"#   {kind:{width}}{one.about}\n" for kind, one in fitting.items())

@@ -28,6 +28,8 @@ LONGEST_LABEL = 22
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
+# Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
+MOST_TICKS, LETTERS_AN_INCH = 10, 9
 # Part of the axis that the label of a window takes.
 LABEL_HEIGHT = 0.17
 
@@ -78,8 +80,10 @@ class LineScene(AxesScene):
         axes.set_xlim(edges[0] - air, edges[-1] + air)
         axes.set_ylim(*self._limits(panel))
         axes.grid(visible=False, axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
-        label_ticks(axes, self.alphabet, 4)
+        if self.alphabet.has_labels:
+            label_values(axes, self.alphabet)
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
@@ -183,22 +187,26 @@ class LineScene(AxesScene):
     def _value_label(self) -> str:
         unit, spacing = self.alphabet.unit, self.alphabet.spacing
         label = self.name
-        if self.alphabet.has_labels and self.alphabet.step_name == unit:  # as days are: each is labelled
-            return label
-        if self.alphabet.has_labels:
-            label += f" ({plural(unit)})" if unit else ""
-        elif spacing != 1:
+        if self.alphabet.reads_times:  # labels say what is counted
+            unit = ""
+        if spacing != 1 and not self.alphabet.ticks(MOST_TICKS):
             label += f" (in steps of {with_unit(spacing, unit)})"
         elif unit and plural(unit) not in self.name:
             label += f" ({plural(unit)})"
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
 
 
-def label_ticks(axes: Axes, alphabet: Integers, most: int) -> None:
-    """Put people's own words on an axis of numbers, where values have such: edges of bins, dates."""
-    ticks = alphabet.ticks(most)
-    if ticks:
+def label_values(axes: Axes, alphabet: Integers, most: int = MOST_TICKS) -> None:
+    """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
+    if ticks := alphabet.ticks(most):
         axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
+        return
+    step = -(-alphabet.size // most)
+    chosen = np.arange(0, alphabet.size, step)
+    labels = [_shorten(one) for one in alphabet.labels(chosen)]
+    is_slanted = max(map(len, labels)) * len(labels) > LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    settings: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_slanted else {}
+    axes.set_xticks(chosen + alphabet.span[0], labels, **settings)
 
 
 def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,10 +40,10 @@ class Interval:
         How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
     prospect
         What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
+    labels
+        What people call the answer and its ends, where it is a value that has a label; empty elsewhere.
     remark
         What else is to be said of the question: of an area, how many cells count and how many its border cuts.
-    name
-        What an answer that is no share is called: of amounts a bin, of dates a date; None where it is a plain number.
     """
 
     question: str
@@ -56,18 +56,8 @@ class Interval:
     is_share: bool = True
     together: int = 1
     prospect: str = ""
+    labels: tuple[str, ...] = ()
     remark: str = ""
-    name: Callable[[float], str] | None = field(default=None, compare=False, repr=False)
-
-    def in_words(self, number: float, digits: int = 2) -> str:
-        """Return an answer as people write it: a share in percent with so many digits, a value by its name.
-
-        >>> Interval("x", 0.1, 0.0, 0.2, 0.95, "").in_words(0.1)
-        '10.00%'
-        """
-        if self.is_share:
-            return f"{number:.{digits}%}"
-        return f"{number:.4g}" if self.name is None else self.name(number)
 
     @property
     def width(self) -> float:
@@ -80,17 +70,29 @@ class Interval:
 
     def hull(self, others: Sequence[Interval], remark: str) -> Interval:
         """Return the same answer with ends that hold those of others, and a remark on what these are."""
-        low, high = min(one.low for one in (self, *others)), max(one.high for one in (self, *others))
-        return replace(self, low=low, high=high, rests_on=f"{self.rests_on}; {remark}")
+        lowest, highest = min((self, *others), key=lambda one: one.low), max((self, *others), key=lambda one: one.high)
+        labels = (self.labels[0], lowest.labels[1], highest.labels[2]) if self.labels else ()
+        words = f"{self.rests_on}; {remark}"
+        return replace(self, low=lowest.low, high=highest.high, rests_on=words, labels=labels)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        now, low, high = (
-            f"{one:.4g}" if self.is_share else self.in_words(one) for one in (self.estimate, self.low, self.high)
-        )
+        now, low, high = self.texts()
         return f"{now}, between {low} and {high} at {self.shown_level}"
+
+    def texts(self, decimals: int | None = None) -> tuple[str, str, str]:
+        """Return answer, low and high end as people read them: labels, a share in percent, or a number.
+
+        >>> Interval("age >= 65", 0.1234, 0.1, 0.15, 0.95, "").texts(1)
+        ('12.3%', '10.0%', '15.0%')
+        """
+        if self.labels:
+            now, low, high = self.labels
+            return now, low, high
+        form = ".4g" if decimals is None or not self.is_share else f".{decimals}%"
+        return f"{self.estimate:{form}}", f"{self.low:{form}}", f"{self.high:{form}}"
 
     @property
     def shown_level(self) -> str:

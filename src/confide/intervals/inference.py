@@ -254,8 +254,9 @@ class Inference:
         weights, named = considered.alphabet.amounts, self.alphabet
         answer = yield from considered._answer("mean", considered.lift(weights), _range(weights), level, chosen)
         words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
-        name = named.name_mean if named.has_labels else None
-        return replace(answer, is_share=False, rests_on=words, name=name, remark=named.mean_remark)
+        ends = answer.estimate, answer.low, answer.high
+        labels = tuple(named.name_mean(one) for one in ends) if named.has_labels else ()
+        return replace(answer, is_share=False, rests_on=words, labels=labels, remark=named.mean_remark)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
@@ -276,8 +277,8 @@ class Inference:
             words = f"{words}; {self._explain_open(below, undetermined)}"
         low, high = min(low, now), max(high, now)
         question = "median" if share == MEDIAN else f"quantile {share:g}"
-        name = self.alphabet.name_quantile if self.alphabet.has_labels else None
-        return Interval(question, now, low, high, level, words, undetermined, is_share=False, name=name)
+        names = self.alphabet._name(np.array([now, low, high]).astype(np.int64)) if self.alphabet.has_labels else ()
+        return Interval(question, now, low, high, level, words, undetermined, is_share=False, labels=tuple(names))
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
