@@ -36,6 +36,7 @@ from confide.cli.usage import (
     DEFAULT,
     USUAL_LEVEL,
     AsJson,
+    Cell,
     Columns,
     Mean,
     Median,
@@ -51,9 +52,11 @@ from confide.cli.usage import (
     check_formats,
     check_outputs,
     check_queries,
+    choose_cells,
     choose_method,
     choose_shape,
     choose_statistics,
+    count_on_cells,
     end_strictly,
     gather_queries,
     outputs_option,
@@ -165,6 +168,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         ),
     ] = None,
     within: Within = None,
+    cell: Cell = None,
     background: Annotated[
         Path | None,
         typer.Option(
@@ -217,7 +221,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     check_level("--interval", level)
     check_formats(outputs, FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, truth, background, *(within or ())])
-    contract, queries = load_survey(survey), gather_queries(query, within)
+    asked_by, queries = load_survey(survey), gather_queries(query, within)
+    contract = choose_cells(asked_by, cell)
     form = choose_shape(contract, shape or [])
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
@@ -226,11 +231,11 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     lines = _take_background(contract, outputs, background)
     if is_counts_file(reports):
         counted = read_counts(reports)
-        counted.heading.require(contract, reports)
+        counted.heading.require(asked_by, reports)
         if counted.heading.by:
             _refuse_for_groups(
                 {"--truth": truth, "--shape": shape, "--joint": joint or None, "--prospect": prospect or None}
-                | {"--background": background, "-o .geojson": _maps(outputs) or None}
+                | {"--background": background, "-o .geojson": _maps(outputs) or None, "--cell": cell}
             )
             _warn_of_groups(contract)
             wanted = Wanted(queries, statistics, interval, outputs, everything, as_json)
@@ -239,7 +244,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = take_reports(reports, contract, column or [], rejects, set_aside)
+    gathered = take_reports(reports, asked_by, column or [], rejects, set_aside)
+    gathered = count_on_cells(gathered, asked_by, contract)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
@@ -409,7 +415,9 @@ def _ask(
         size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
         say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
     windows = None if undivided else answer.windows(level=level, name=survey.name)
-    return Asked(asked, windows, undivided, answer.interval(level) if has_band else None)
+    if has_band and answer.blocks is not None:
+        warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
+    return Asked(asked, windows, undivided, answer.interval(level) if has_band and answer.blocks is None else None)
 
 
 def _render(
