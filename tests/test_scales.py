@@ -93,6 +93,49 @@ def test_metric_mechanisms_use_the_order() -> None:
     assert cf.Geometric(SCALE, 1.0).report_alphabet == cf.Integers(unit="step")
 
 
+def test_words_at_positions_lie_as_far_apart_as_these() -> None:
+    scale = cf.Scale(["never", "rarely", "often", "always"], positions=[0, 0.5, 4, 5], unit="hour")
+    assert scale.distance("rarely", "often") == 3.5
+    assert scale.gaps.tolist() == [0.5, 3.5, 1.0]
+    assert scale.amounts.tolist() == [0, 0.5, 4, 5]
+    assert cf.emd([0, 1, 0, 0], [0, 0, 0, 1], scale) == 4.5
+    for kind in (cf.TruncatedGeometric, cf.TruncatedLaplace, cf.Exponential):
+        mechanism = kind(scale, 0.7)
+        matrix = np.log(mechanism.channel.dense())
+        ratios = np.abs(matrix[:, None, :] - matrix[None, :, :]).max(axis=2)
+        assert (ratios <= 0.7 * scale.distances() + 1e-9).all()
+        assert cf.audit(mechanism).holds
+        survey = cf.Survey(mechanism)
+        assert cf.parse_survey(survey.text()) == survey
+        assert "positions = [0, 0.5, 4, 5]" in survey.text()
+    for refused in (cf.Geometric, cf.Laplace):
+        with pytest.raises(cf.ConfideError, match="would report places"):
+            refused(scale, 0.7)
+    # Equal steps are a spacing, however they were given, so that equal surveys have one fingerprint.
+    assert cf.Scale(WORDS, positions=[10, 12, 14, 16]) == cf.Scale(WORDS, spacing=2)
+    assert "positions=[0, 0.5, 4, 5]" in repr(scale)
+    assert (
+        describe_alphabet(scale) == "4 values in order: never, rarely, often, always, neighbours 0.5 to 3.5 hours apart"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"positions": [0, 1]}, "one position for each of 4 words; got 2"),
+        ({"positions": [0, 1, 1, 2]}, "must rise"),
+        ({"positions": [3, 2, 1, 0]}, "must rise"),
+        ({"positions": [0, 1, 2, float("inf")]}, "finite"),
+        ({"positions": [0, 1, 2, "x"]}, "must be a number"),
+        ({"positions": "0123"}, "list of numbers"),
+        ({"positions": [0, 1, 3, 4], "spacing": 2.0}, "not both"),
+    ],
+)
+def test_positions_that_are_none_are_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(cf.ConfideError, match=words):
+        cf.Scale(WORDS, **settings)  # type: ignore[arg-type]
+
+
 def test_queries_speak_words() -> None:
     assert as_weights("answer >= often", SCALE).tolist() == [0, 0, 0, 1]
     assert as_weights("answer < 'now and then'", SCALE).tolist() == [1, 1, 0, 0]

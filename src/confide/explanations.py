@@ -20,6 +20,8 @@ from confide.alphabets import (
     Attributes,
     BitVectors,
     Categories,
+    Coordinates,
+    Degrees,
     Grid,
     Integers,
     Line,
@@ -222,9 +224,14 @@ def _list_labels(alphabet: Alphabet) -> str:
 
 def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     step = with_unit(alphabet.spacing, alphabet.unit)
+    if isinstance(alphabet, Coordinates | Degrees):
+        where = f" in the box {alphabet.extent}" if isinstance(alphabet, Coordinates) else ""
+        return f"a latitude and a longitude{where}, on a lattice of {step}"
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
+    if isinstance(alphabet, Integers) and alphabet.positions is not None:
+        step = f"{alphabet.gaps.min():g} to {with_unit(float(alphabet.gaps.max()), alphabet.unit)}"
     where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
     return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
@@ -255,7 +262,7 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
         return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
     if alphabet.field_names == PlaneAlphabet.field_names:
         if alphabet.has_labels:
-            return f"the cell at {alphabet.labels([index])[0]}"
+            return f"{'the cell at' if alphabet.is_finite else name} {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
     return f"{name} {_quoted(alphabet, index)}"
@@ -378,6 +385,11 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
 
 def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     """Return pairs of an unbounded alphabet, which has no far end to measure by: one, five and fifty steps apart."""
+    if isinstance(alphabet, Coordinates):  # a step is a metre or so: a hundred, a thousand and five thousand are told
+        row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
+        steps = [round(distance / alphabet.spacing) for distance in alphabet.told_distances]
+        first, *others = alphabet.encode([(row, column + step) for step in (0, *steps)]).tolist()
+        return [(first, other) for other in others]
     is_line = len(alphabet.field_names) == 1
     numbers = alphabet.encode([0, 1, 5, 50] if is_line else [(0, 0), (0, 1), (0, 5), (0, 50)]).tolist()
     return [(numbers[0], other) for other in numbers[1:]]

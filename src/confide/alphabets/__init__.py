@@ -21,6 +21,7 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.coordinates import Coordinates, Degrees
 from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
@@ -35,7 +36,9 @@ __all__ = [
     "BitVectors",
     "Categories",
     "Circle",
+    "Coordinates",
     "Dates",
+    "Degrees",
     "Grid",
     "Hours",
     "Indices",

@@ -96,7 +96,7 @@ class Places(Grid):
         holes: Sequence[tuple[int, int]] | Sequence[Area] | GeoJSON = (),
     ) -> None:
         check_unit(unit)
-        box = _box_of((south, west, north, east), centre, radius)
+        box = box_of((south, west, north, east), centre, radius)
         size = kilometres(cell) if cell is not None else None
         box, rows, columns = _cut(box, size, rows, columns)
         proven = _proven_spacing(box, rows, columns)
@@ -154,12 +154,8 @@ class Places(Grid):
     @property
     def fine_print(self) -> tuple[str, ...]:
         """See :attr:`Alphabet.fine_print`."""
-        step, unit = self.spacing, self.unit
-        ground = (
-            f"Distances in the plane are never more than on the ground (WGS 84), and at most {self.given_away:.2%} less"
-        )
-        edges = told_at_edges("place", "cell", step, unit, farthest=math.sqrt(2) * step)
-        return (f"{ground}, which is given away.", edges)
+        edges = told_at_edges("place", "cell", self.spacing, self.unit, farthest=math.sqrt(2) * self.spacing)
+        return (told_of_ground(self.given_away), edges)
 
     def take(self, raw: ArrayLike) -> Values:
         """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
@@ -167,12 +163,12 @@ class Places(Grid):
         >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
         [[0, 0], [1, 0], [1, 1]]
         """
-        points = self._as_points(raw)
+        points = as_points(raw, self)
         cells = self.cells(points)
         outside = np.flatnonzero(~self.contains(cells))
         if outside.size:
             first = tuple(points[outside[0]].tolist())
-            why = self._why_not(first)
+            why = self.bounds.fault(*first)
             raise ValueOutsideAlphabetError(
                 f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
                 f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
@@ -193,6 +189,14 @@ class Places(Grid):
         cells = np.stack([np.minimum(row, self.rows - 1), np.minimum(column, self.columns - 1)], axis=-1)
         found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
         return found
+
+    def nearest_cells(self, points: NDArray[np.float64]) -> Indices:
+        """Return row and column of latitudes and longitudes; of those outside the box, of the nearest cell on its rim.
+
+        >>> Places(0, 0, 1, 1, rows=2, columns=2).nearest_cells(np.array([(7.0, 0.2)])).tolist()
+        [[1, 0]]
+        """
+        return self.cells(np.clip(points, (self.south, self.west), (self.north, self.east)))
 
     def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
         """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
@@ -234,7 +238,7 @@ class Places(Grid):
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None:
             return "not decimal degrees"
-        return self._why_not((latitude, longitude))
+        return self.bounds.fault(latitude, longitude)
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return latitude and longitude of the centres of cells, one row a cell.
@@ -266,8 +270,7 @@ class Places(Grid):
         >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels([0])
         ['0.8 S, 0.8 W']
         """
-        latitude, longitude = (f"{abs(value):.{self._digits}f}" for value in point)
-        return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
+        return label_point(point, self._digits)
 
     @cached_property
     def _digits(self) -> int:
@@ -278,27 +281,6 @@ class Places(Grid):
         first, last = np.array([self.south, self.west]), np.array([self.north, self.east])
         degrees: NDArray[np.float64] = np.where(cells == self.shape, last, first + cells / self.shape * (last - first))
         return degrees
-
-    def _as_points(self, raw: ArrayLike) -> NDArray[np.float64]:
-        array = as_values(raw, 2, self, "pairs (latitude, longitude)")
-        if array.dtype.kind not in "iuf":
-            raise InvalidParameterError(
-                f"{self!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
-                f"{array.reshape(-1)[:1].tolist()}. Convert them."
-            )
-        points: NDArray[np.float64] = array.astype(np.float64)
-        return points
-
-    def _why_not(self, point: Point) -> str:
-        """Return what is wrong with a latitude and longitude; nothing where they merely lie elsewhere."""
-        latitude, longitude = point
-        if not np.isfinite(point).all():
-            return "not decimal degrees"
-        is_swapped = self.south <= longitude <= self.north and self.west <= latitude <= self.east
-        is_here = self.south <= latitude <= self.north and self.west <= longitude <= self.east
-        if is_swapped and not is_here:
-            return "latitude and longitude swapped"
-        return "" if abs(latitude) <= 90 and abs(longitude) <= 180 else "no latitude and longitude"
 
     def _holes_of(self, holes: Any) -> Sequence[tuple[int, int]]:
         """Return the cells that are holes; those that an area covers whole, where areas are given."""
@@ -338,7 +320,37 @@ class Places(Grid):
         return f"Places({joined(box, shape, holes)})"
 
 
-def _box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
+def told_of_ground(given_away: float) -> str:
+    """Return how distances in the plane compare with those on the ground."""
+    return (
+        f"Distances in the plane are never more than on the ground (WGS 84), and at most {given_away:.2%} less, which "
+        f"is given away."
+    )
+
+
+def label_point(point: Sequence[float], digits: int) -> str:
+    """Return a latitude and longitude as people write them.
+
+    >>> label_point((40.7506, -73.9871), 3)
+    '40.751 N, 73.987 W'
+    """
+    latitude, longitude = (f"{abs(value):.{digits}f}" for value in point)
+    return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
+
+
+def as_points(raw: ArrayLike, owner: object) -> NDArray[np.float64]:
+    """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+    array = as_values(raw, 2, owner, "pairs (latitude, longitude)")
+    if array.dtype.kind not in "iuf":
+        raise InvalidParameterError(
+            f"{owner!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
+            f"{array.reshape(-1)[:1].tolist()}. Convert them."
+        )
+    points: NDArray[np.float64] = array.astype(np.float64)
+    return points
+
+
+def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
     """Return the box that was given, or that of a circle."""
     south, west, north, east = bounds
     if centre is None and radius is None:

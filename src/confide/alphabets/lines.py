@@ -159,6 +159,11 @@ class Line(UnboundedAlphabet, LineAlphabet):
     spacing: float = 1.0
     unit: str = ""
 
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiple of which fraction of one a number is."""
+        return (self.RESOLUTION,)
+
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
         multiples, exact = multiples_of(values, self.RESOLUTION, 2**52)

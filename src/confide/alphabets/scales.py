@@ -6,18 +6,22 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from confide.alphabets.amounts import as_amount
 from confide.alphabets.base import Indices, Values, joined
 from confide.alphabets.lines import Integers
 from confide.alphabets.words import Aliases, Spelling, as_aliases, check_words
 from confide.checks import check_positive, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.metrics import Value
+from confide.metrics import Metric, Uneven, Value
+from confide.wording import counted, listed
 
 SHOWN_WORDS = 4
 
@@ -29,11 +33,14 @@ QUERY_WORD = re.compile(r"(?!(?:and|or|not|in)\b)[^\W\d]\w*")
 class Scale(Integers):
     """Words in an order, such as never, rarely, often; a value is the number of a word, from 0.
 
-    Neighbours lie `spacing` apart. Metric mechanisms, smooth priors, windows and quantiles use the order.
+    Neighbours lie `spacing` apart, or words at `positions`. Metric mechanisms, smooth priors, windows and quantiles use
+    the order.
 
     >>> often = Scale(["never", "rarely", "often"], fold=True)
     >>> often.take(["Often", "never"]), often.distance("never", "often"), often.labels()
     (array([2, 0]), 2.0, ['never', 'rarely', 'often'])
+    >>> Scale(["never", "rarely", "often"], positions=[0, 1, 5]).distance("rarely", "often")
+    4.0
 
     Parameters
     ----------
@@ -43,6 +50,8 @@ class Scale(Integers):
         How far apart neighbours lie.
     unit
         Unit of distances.
+    positions
+        Where each word lies, rising, in that unit; in place of a spacing.
     fold, aliases, other
         Which other texts are taken for a word, see :class:`confide.Categories`.
     """
@@ -51,16 +60,18 @@ class Scale(Integers):
     cure: ClassVar[str] = "Correct them or add them to the scale."  # type: ignore[misc]
 
     words: tuple[str, ...] = ()
+    places: tuple[Fraction, ...] = ()
     fold: bool = False
     aliases: Aliases = ()
     other: str | None = None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (settings of a survey)
         self,
         values: Sequence[str],
         spacing: float = 1.0,
         unit: str = "",
         *,
+        positions: Sequence[float] | None = None,
         fold: bool = False,
         aliases: Mapping[str, Iterable[str]] | None = None,
         other: str | None = None,
@@ -68,7 +79,8 @@ class Scale(Integers):
         words = check_words("Scale", values)
         check_positive("spacing", spacing)
         check_text("unit", unit)
-        settled = {"low": 0, "high": len(words) - 1, "spacing": float(spacing), "unit": unit, "words": words}
+        places, step = _settle_positions(positions, len(words), spacing)
+        settled = {"low": 0, "high": len(words) - 1, "spacing": step, "unit": unit, "words": words, "places": places}
         settled |= {"fold": fold, "aliases": as_aliases(aliases, words), "other": other}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -80,11 +92,38 @@ class Scale(Integers):
         return Spelling(self.words, self.fold, self.aliases, self.other)
 
     @property
+    def positions(self) -> tuple[Fraction, ...] | None:
+        """See :attr:`Alphabet.positions`; None where neighbours lie equally far apart."""
+        return self.places or None
+
+    @property
+    def metric(self) -> Metric:
+        """See :attr:`Alphabet.metric`."""
+        return Uneven(self.places) if self.places else super().metric
+
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """See :attr:`Integers.gaps`."""
+        return np.array([float(right - left) for left, right in pairwise(self.places)]) if self.places else super().gaps
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.amounts`: where words lie, from the first one on."""
+        return np.concatenate([[0.0], np.cumsum(self.gaps)])
+
+    @property
+    def mean_remark(self) -> str:
+        """See :attr:`Alphabet.mean_remark`."""
+        shown = [f"{word} as {place:g}" for word, place in zip(self.words, self.amounts.tolist(), strict=True)]
+        return f"words count as their distance from the first: {listed(shown if self.size < 6 else shown[:3])}"
+
+    @property
     def declared(self) -> dict[str, Any]:
         """See :attr:`Alphabet.declared`."""
         spacing = {} if self.spacing == 1 else {"spacing": self.spacing}
         unit = {"unit": self.unit} if self.unit else {}
-        return {"values": self.words} | spacing | unit | self.spelling.declared
+        positions = {"positions": tuple(map(as_written, self.places))} if self.places else {}
+        return {"values": self.words} | positions | spacing | unit | self.spelling.declared
 
     # What people have.
 
@@ -175,8 +214,13 @@ class Scale(Integers):
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.words[:SHOWN_WORDS])) + (", ..." if self.size > SHOWN_WORDS else "")
         spacing = "" if self.spacing == 1 else f"spacing={self.spacing!r}"
-        unit = f"unit={self.unit!r}" if self.unit else ""
-        return f"Scale({joined(f'[{shown}]', spacing, unit, *self.spelling.settings)})"
+        places = ", ".join(f"{as_written(place):g}" for place in self.places[:SHOWN_WORDS])
+        more = ", ..." if len(self.places) > SHOWN_WORDS else ""
+        settings = (
+            f"positions=[{places}{more}]" if self.places else spacing,
+            f"unit={self.unit!r}" if self.unit else "",
+        )
+        return f"Scale({joined(f'[{shown}]', *settings, *self.spelling.settings)})"
 
 
 def _quoted(word: str) -> str:
@@ -184,3 +228,33 @@ def _quoted(word: str) -> str:
     if QUERY_WORD.fullmatch(word):
         return word
     return f'"{word}"' if "'" in word else f"'{word}'"
+
+
+def _settle_positions(
+    positions: Sequence[float] | None, size: int, spacing: float
+) -> tuple[tuple[Fraction, ...], float]:
+    """Return where words lie, nothing where that is equally far apart, and then how far."""
+    if positions is None:
+        return (), float(spacing)
+    if spacing != 1:
+        raise InvalidParameterError(f"Give a spacing or positions, not both; got {spacing!r} and {positions!r}.")
+    given: object = positions
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameterError(f"positions must be a list of numbers; got {positions!r}.")
+    places = tuple(as_amount("a position", one) for one in given)
+    if len(places) != size:
+        raise InvalidParameterError(f"Give one position for each of {counted(size, 'word')}; got {len(places):,}.")
+    gaps = {right - left for left, right in pairwise(places)}
+    if any(gap <= 0 for gap in gaps):
+        shown = ", ".join(f"{float(one):g}" for one in places)
+        raise InvalidParameterError(f"Positions must rise from word to word; got {shown}.")
+    return (places, 1.0) if len(gaps) > 1 else ((), float(gaps.pop()) if gaps else 1.0)
+
+
+def as_written(place: Fraction) -> int | float:
+    """Return a position as a survey has it.
+
+    >>> as_written(Fraction(3)), as_written(Fraction(1, 2))
+    (3, 0.5)
+    """
+    return int(place) if place.denominator == 1 else float(place)

@@ -23,6 +23,7 @@ from confide.cli.terminal import (
 from confide.cli.usage import (
     USUAL_LEVEL,
     AsJson,
+    Cell,
     Columns,
     Rejects,
     ShapeWords,
@@ -32,7 +33,9 @@ from confide.cli.usage import (
     check_formats,
     check_outputs,
     check_queries,
+    choose_cells,
     choose_shape,
+    count_on_cells,
     end_strictly,
     gather_queries,
     outputs_option,
@@ -101,6 +104,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         ),
     ] = None,
     within: Within = None,
+    cell: Cell = None,
     error: Annotated[
         str,
         typer.Option(
@@ -137,16 +141,20 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     check_outputs([*outputs, rejects], [survey, reports, *(within or ())])
     near = read_share("--error", error, "0.05 or 5%")
     check_level("--interval", interval)
-    contract, queries = load_survey(survey), gather_queries(query, within)
+    asked_by, queries = load_survey(survey), gather_queries(query, within)
+    contract = choose_cells(asked_by, cell)
     if contract.alphabet.is_finite:
         contract.alphabet.require_listable()
     check_queries(contract, queries)
     form = choose_shape(contract, shape or [])
     if reports is not None and is_counts_file(reports) and read_heading(reports).by:
+        if cell is not None:
+            raise InvalidParameterError("--cell is for reports of one group; these counts are of several.")
         asked = (form, near, interval)
         _diagnose_groups(contract, reports, queries, asked, outputs, as_json=as_json, strict=strict)
         return
-    gathered = None if reports is None else _gather(reports, contract, column, rejects)
+    gathered = None if reports is None else _gather(reports, asked_by, column, rejects)
+    gathered = None if gathered is None else count_on_cells(gathered, asked_by, contract)
     if gathered is not None and contract.alphabet.is_finite and contract.alphabet.size > LONG:
         size = f"{contract.alphabet.size:,} values"
         say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)

@@ -55,6 +55,7 @@ class AlphabetKind(StrEnum):
     GRID = "grid"
     LATTICE = "lattice"
     PLACES = "places"
+    COORDINATES = "coordinates"
     SCALE = "scale"
     ATTRIBUTES = "attributes"
 
@@ -160,9 +161,27 @@ north = 40.7942
 east = -73.9374
 # centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
 # radius = "5 km"
-cell = "500 m"         # the size of a cell; or rows and columns into which the box is cut
+cell = "1 km"          # the size of a cell; or rows and columns into which the box is cut
 # unit = "km"          # what distances are counted in, km or m
 # holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
+""",
+        "km on the ground",
+        1.0,
+    ),
+    AlphabetKind.COORDINATES: AlphabetExample(
+        "home",
+        "Where people live",
+        """\
+[alphabet]
+kind = "coordinates"   # latitude and longitude without cells; these are chosen at the estimate, with --cell "500 m"
+south = 40.7044        # the box in which people are (WGS 84); reports may lie outside
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# unit = "km"          # what distances are counted in, km or m
 """,
         "km on the ground",
         1.0,
@@ -175,6 +194,7 @@ cell = "500 m"         # the size of a cell; or rows and columns into which the 
 kind = "scale"         # words in an order; neighbours are nearer than others, and reports hold their numbers, from 0
 values = ["never", "rarely", "sometimes", "often", "always"]
 unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
 # fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
 # aliases = { always = ["daily", "every day"] }   # other names that people have for a word
 """,
@@ -209,7 +229,7 @@ values = ["north", "south", "east", "west"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, SCALE, ATTRIBUTES = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, COORDINATES, SCALE, ATTRIBUTES = AlphabetKind
 
 
 @dataclass(frozen=True)
@@ -317,7 +337,8 @@ MECHANISMS: dict[str, MechanismExample] = {
         "continuous noise alike in all directions, then the nearest cell", (GRID, PLACES)
     ),
     "planar-laplace": MechanismExample(
-        "continuous noise alike in all directions; reports are real rows and columns", (GRID, LATTICE, PLACES)
+        "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
+        (GRID, LATTICE, PLACES, COORDINATES),
     ),
     "matrix": MechanismExample(
         "your own probabilities; the guarantee is computed from them", (CATEGORIES,), settings={CATEGORIES: MATRIX}
@@ -339,6 +360,7 @@ USUAL = {
     GRID: "truncated-planar-laplace",
     LATTICE: "planar-geometric",
     PLACES: "truncated-planar-laplace",
+    COORDINATES: "planar-laplace",
     SCALE: "truncated-geometric",
     ATTRIBUTES: "product",
 }
@@ -445,6 +467,8 @@ epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more 
 def _others(alphabet: AlphabetKind, chosen: str) -> str:
     """Return the other mechanisms that fit, a line each."""
     fitting = {kind: one for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen}
+    if not fitting:
+        return "# No other mechanism fits these values.\n"
     width = max(len(kind) for kind in fitting) + 2
     heading = f"# Others that fit these values; for an example: confide init --alphabet {alphabet} --mechanism KIND\n"
     return heading + "".join(f"#   {kind:{width}}{one.about}\n" for kind, one in fitting.items())

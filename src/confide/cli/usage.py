@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from confide.alphabets import Alphabet, Categories, PlaneAlphabet
+from confide.alphabets import Alphabet, Categories, Coordinates, Places, PlaneAlphabet
 from confide.checks import check_choice
 from confide.cli.terminal import complain, warn
 from confide.counting import ReportInput, read_reports
@@ -34,6 +34,7 @@ from confide.files.metadata import SUFFIX
 from confide.files.sheets import resolved
 from confide.geojson import read_areas
 from confide.intervals import Interval
+from confide.mechanisms import PlanarLaplace
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import Query, as_weights
 from confide.shapes import Shape
@@ -110,6 +111,13 @@ Quantiles = Annotated[
         show_default=False,
     ),
 ]
+Cell = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help='Where reports are coordinates: cells to estimate on, such as "500 m".', show_default=False
+    ),
+]
+
 Within = Annotated[
     list[Path] | None,
     typer.Option(
@@ -230,6 +238,29 @@ def take_reports(
             f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
         )
     return found
+
+
+def choose_cells(survey: Survey, cell: str | None) -> Survey:
+    """Return the survey as it is estimated: where reports are coordinates, on cells of this size."""
+    mechanism = survey.mechanism
+    has_coordinates = isinstance(mechanism, PlanarLaplace) and isinstance(survey.alphabet, Coordinates)
+    if has_coordinates and cell is None:
+        raise InvalidParameterError(
+            'Reports of this survey are coordinates: choose the cells to estimate on, such as --cell "500 m".'
+        )
+    if cell is not None and not has_coordinates:
+        raise InvalidParameterError(
+            "--cell is for surveys whose reports are coordinates; this one has its values already. Leave it out."
+        )
+    return replace(survey, mechanism=mechanism.on(cell)) if cell and isinstance(mechanism, PlanarLaplace) else survey
+
+
+def count_on_cells(gathered: ReportInput, survey: Survey, cells: Survey) -> ReportInput:
+    """Return reports that are coordinates counted by cells; others as they are."""
+    mechanism, chosen = survey.mechanism, cells.alphabet
+    if survey is cells or not isinstance(mechanism, PlanarLaplace) or not isinstance(chosen, Places):
+        return gathered
+    return replace(gathered, pool=[mechanism.on_cells(counts, chosen) for counts, _ in gathered.pool])
 
 
 def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:

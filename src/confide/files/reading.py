@@ -338,7 +338,8 @@ def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
     array: Values = np.array(values, dtype=object if is_mixed else None)
     if isinstance(alphabet, Line | Plane):
         with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
-            array = np.rint(array * alphabet.RESOLUTION) / alphabet.RESOLUTION
+            resolutions = np.array(alphabet.resolutions)
+            array = np.rint(array * resolutions) / resolutions
     return array
 
 

@@ -84,13 +84,14 @@ def estimate_record(
         "fit": fit_record(answer.fit),
         "shape": None if answer.shape is None else _shape_record(answer),
         "emd": outcome.emd,
+        "emd_unit": answer.alphabet.unit or None,
         "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
         "interval": None if band is None else _band_record(band),
-        "queries": [_answer_record(one) for one in answers if one.is_share],
-        "statistics": [_answer_record(one) for one in answers if not one.is_share],
+        "queries": [answer_record(one) for one in answers if one.is_share],
+        "statistics": [answer_record(one) for one in answers if not one.is_share],
         "windows": None if windows is None else windows_record(windows),
     }
 
@@ -104,7 +105,7 @@ def windows_record(windows: Windows) -> dict[str, Any]:
         "level": windows.level,
         "windows": [
             {"label": label, "values": windows.alphabet.decode(members).tolist(), "is_told": is_told}
-            | _answer_record(answer)
+            | answer_record(answer)
             for label, members, is_told, answer in found
         ],
     }
@@ -165,7 +166,8 @@ def _band_record(band: Band) -> dict[str, Any]:
     }
 
 
-def _answer_record(answer: Interval) -> dict[str, Any]:
+def answer_record(answer: Interval) -> dict[str, Any]:
+    """Return an answer with its interval, ready for :func:`to_json`."""
     return {
         "query": answer.question,
         "estimate": answer.estimate,
@@ -300,7 +302,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate if one.method.seeks_maximum else None,
-        "answers": [_answer_record(by_group[key]) for by_group in answers.questions.values()],
+        "answers": [answer_record(by_group[key]) for by_group in answers.questions.values()],
         **({} if groups.survey.alphabet.is_finite else listed_values(one.alphabet)),
         "distribution": one.distribution.tolist(),
         **({} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}),
@@ -415,12 +417,12 @@ def _resolution(found: Resolution) -> dict[str, Any]:
         "error": found.error,
         "level": found.level,
         "within": found.within,
-    } | {name: None if one is None else _answer_record(one) for name, one in answers.items()}
+    } | {name: None if one is None else answer_record(one) for name, one in answers.items()}
 
 
 def _answer(answer: QueryAnswer) -> dict[str, Any]:
     found = answer.interval
-    return ({} if found is None else _answer_record(found)) | {
+    return ({} if found is None else answer_record(found)) | {
         "query": answer.query,
         "identification": _finding(answer.identification),
         "lowest": answer.lowest,

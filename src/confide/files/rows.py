@@ -241,6 +241,8 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
         return tuple(field for one in alphabet.alphabets for field in fields_of(one))
     if isinstance(alphabet, Grid):
         return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
+    if isinstance(alphabet, Line | Plane):
+        return tuple(Field("real", resolution=one) for one in alphabet.resolutions)
     if isinstance(alphabet, BitVectors):
         lengths = (min(63, alphabet.length - start) for start in range(0, alphabet.length, 63))
         return tuple(_span(0, 2**length) for length in lengths)
@@ -255,8 +257,6 @@ def _field_of(alphabet: Alphabet) -> Field:
         return Field("whole", 0, alphabet.size - 1)
     if isinstance(alphabet, Integers | Lattice):
         return Field("whole")
-    if isinstance(alphabet, Line | Plane):
-        return Field("real", resolution=alphabet.RESOLUTION)
     if isinstance(alphabet, Categories):
         members: Any = alphabet.values
         return Field("text" if isinstance(members[0], str) else "whole", members=members)

@@ -129,6 +129,8 @@ class _LineWindows:
 
     def describe(self, width: int) -> str:
         unit, spacing = self.whole.unit, self.whole.spacing
+        if self.whole.positions is not None:
+            unit = ""  # windows of as many values are not alike in width
         if width == 1:
             return f"single {plural(unit) if unit and spacing == 1 else 'values'}"
         if spacing == 1 and unit:
@@ -210,7 +212,7 @@ class _CellWindows:
         """Return the size of a district and the cell of it that is nearest to its middle."""
         rows, columns = self.rows[places], self.columns[places]
         nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
-        return f"{counted(places.size, 'cell')} around ({int(rows[nearest])}, {int(columns[nearest])})"
+        return f"{counted(places.size, 'cell')} around {self.grid.labels(places[nearest])[0]}"
 
     def _box(self, top: int, left: int, bottom: int, right: int) -> Window:
         inside = (self.rows >= top) & (self.rows <= bottom) & (self.columns >= left) & (self.columns <= right)

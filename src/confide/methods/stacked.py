@@ -15,6 +15,7 @@ from confide.checks import check_count
 from confide.em import EM, Monitor, RowStack, Status, uniform
 from confide.evidence import Evidence
 from confide.methods.base import Choice, Method, Progress, Solution
+from confide.methods.blocks import blocks_of, solve_in_blocks
 from confide.methods.ibu import IBU, Folds, best_numbers_of_steps
 from confide.methods.mle import MLE
 from confide.methods.smooth import (
@@ -123,7 +124,10 @@ class Stacked(Method):
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
-        reason = why_not_hold_out(evidence, self.folds)
+        reason, blocks = why_not_hold_out(evidence, self.folds), blocks_of(evidence)
+        solved = None if blocks is None else solve_in_blocks(evidence, self, blocks)
+        if solved is not None:
+            return solved
         return _solve_alone(evidence, reason, monitor) if reason else self._mix([evidence])[0]
 
     def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
