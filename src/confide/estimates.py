@@ -12,9 +12,10 @@ import numpy as np
 from confide.alphabets import Alphabet, Attributes
 from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import Channel, FloatArray, Layout
+from confide.channels.blocks import Blocks
 from confide.checks import read_only
 from confide.counts import Counts
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, TooLargeError
 from confide.evidence import Evidence
 from confide.intervals import (
     Band,
@@ -37,6 +38,7 @@ from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism
 from confide.methods import Choice, Method, Monitor, Solution, Status
+from confide.methods.blocks import blocks_of
 from confide.methods.shaped import ROUGHLY, Shaped, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
@@ -198,6 +200,11 @@ class Estimate:
         >>> bool(band.low[4] <= 0.5 <= band.high[4])
         True
         """
+        if self.blocks is not None:
+            raise TooLargeError(
+                f"Intervals of each of {self.alphabet.size:,} cells are not found: these reports tell blocks of "
+                f"{self.blocks.side} x {self.blocks.side} cells at best. Ask for areas, with query(...)."
+            )
         return self._hull(lambda one: one.band(level, basis), level, basis)
 
     def query(
@@ -476,14 +483,39 @@ class Estimate:
         if self.shaped is not None:
             return self._within(self.shaped.shape, self.shaped.mixture, self.shaped.shares)
         is_whole = next(iter(self.groups)).alphabet.is_finite
+        parts = observe_groups(self.groups, None if is_whole else self.alphabet)
+        if self.blocks is not None:
+            return self._in_blocks(parts[0], self.blocks)
         likely = Inference(
             alphabet=self.alphabet,
-            parts=observe_groups(self.groups, None if is_whole else self.alphabet),
+            parts=parts,
             solution=Solution(self.distribution, self.iterations, self.status, self.ending, self.choices),
             method=self.method,
             channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
         )
         return likely if is_whole else replace(likely, wide=self._look_around(likely))
+
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """The blocks of cells that intervals are found by, where there are very many cells; None where by each."""
+        one = next(iter(self.groups), None)
+        if one is None or len(self.groups) > 1 or self.shaped is not None or not one.alphabet.is_finite:
+            return None
+        return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
+
+    def _in_blocks(self, evidence: Evidence, blocks: Blocks) -> Inference:
+        """Return the inference about the shares of blocks."""
+        part = evidence.in_blocks(blocks)
+        shares = blocks.nearest(self.distribution)
+        return Inference(
+            alphabet=self.alphabet,
+            parts=[] if part is None else [part],
+            solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
+            method=self.method,
+            channel=None,
+            mixture=Mixture(self.alphabet.size, (blocks,), Layout(blocks.grid)),
+            premise=f"if people are spread evenly within blocks of {blocks.side} x {blocks.side} cells",
+        )
 
     def _within(self, shape: Shape, mixture: Mixture, shares: FloatArray) -> Inference:
         """Return the inference about the shares of a mixture's components."""

@@ -232,6 +232,8 @@ def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
+    if isinstance(alphabet, Integers) and alphabet.positions is not None:
+        step = f"{alphabet.gaps.min():g} to {with_unit(float(alphabet.gaps.max()), alphabet.unit)}"
     where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
     return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 

@@ -417,7 +417,8 @@ def _as_integers(array: Values) -> Values:
     try:
         return array.astype(np.int64)
     except OverflowError:
-        return array.astype(np.float64)
+        near = [float(max(-(2**1000), min(number, 2**1000))) for number in array.reshape(-1).tolist()]
+        return np.array(near).reshape(array.shape)  # Python's integers may be past what float64 holds
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:

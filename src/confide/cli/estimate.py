@@ -416,7 +416,9 @@ def _ask(
         size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
         say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
     windows = None if undivided else answer.windows(level=level, name=survey.name)
-    return Asked(asked, windows, undivided, answer.interval(level) if has_band else None)
+    if has_band and answer.blocks is not None:
+        warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
+    return Asked(asked, windows, undivided, answer.interval(level) if has_band and answer.blocks is None else None)
 
 
 def _render(
