@@ -430,7 +430,8 @@ def _ask(
     answer = outcome.estimate
     undivided = why_undivided(answer)
     is_unbidden = isinstance(answer.alphabet, Integers) and not undivided
-    wanted = dict.fromkeys([*([Statistic(0.5), Statistic()] if is_unbidden else []), *questions.statistics])
+    unbidden = [Statistic(0.5), *([Statistic()] if answer.alphabet.has_mean else [])] if is_unbidden else []
+    wanted = dict.fromkeys([*unbidden, *questions.statistics])
     together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
     each = level_of_each(level, together)
     asked = [

@@ -219,7 +219,10 @@ def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interva
         return tuple(answers)
     level = answers[0].level if answers else USUAL_LEVEL
     shown = {one.question: one for one in answers}
-    usual = [answer.mean(level), *(answer.quantile(share, level) for share in QUARTILES)]
+    usual = [
+        *([answer.mean(level)] if answer.alphabet.has_mean else []),
+        *(answer.quantile(share, level) for share in QUARTILES),
+    ]
     return (*shown.values(), *(one for one in usual if one.question not in shown))
 
 
