@@ -212,7 +212,7 @@ class _CellWindows:
         """Return the size of a district and the cell of it that is nearest to its middle."""
         rows, columns = self.rows[places], self.columns[places]
         nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
-        return f"{counted(places.size, 'cell')} around ({int(rows[nearest])}, {int(columns[nearest])})"
+        return f"{counted(places.size, 'cell')} around {self.grid.labels(places[nearest : nearest + 1])[0]}"
 
     def _box(self, top: int, left: int, bottom: int, right: int) -> Window:
         inside = (self.rows >= top) & (self.rows <= bottom) & (self.columns >= left) & (self.columns <= right)
