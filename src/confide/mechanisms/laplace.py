@@ -134,12 +134,11 @@ class TruncatedLaplace(TruncatedLineMechanism):
     @property
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
-        if self._is_uneven:
-            noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
-            return replace(super().facts, noise=self._uneven_noise(noise))
-        at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
         noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
+        if self._is_uneven:
+            return replace(super().facts, noise=self._uneven_noise(noise))
+        at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         return replace(super().facts, noise=noise, independence=at_values if self.reports_every_value else None)
 
     def _box_channel(self, size: int) -> TwoSidedExponential:
