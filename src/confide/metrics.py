@@ -41,6 +41,14 @@ class Metric(ABC):
         """Return the distance between two single values."""
         return float(self.between(np.atleast_1d(left), np.atleast_1d(right)))
 
+    def farthest(self, points: NDArray[np.float64]) -> float:
+        """Return a distance that no two of some points exceed, one row a point: that of the corners of their box.
+
+        >>> Euclidean().farthest(np.array([[0.0, 0.0], [3.0, 1.0], [1.0, 4.0]]))
+        5.0
+        """
+        return float(self.between(points.min(axis=0), points.max(axis=0)))
+
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
         """Return fractions around the exact distance between two points, closer the more bits of `precision`.
 
@@ -182,6 +190,14 @@ class Circular(Metric):
         lengths: NDArray[np.float64] = np.minimum(steps, self.size - steps)
         return lengths
 
+    def farthest(self, points: NDArray[np.float64]) -> float:
+        """See :meth:`Metric.farthest`; the corners of a box may be neighbours on a circle.
+
+        >>> Circular(24).farthest(np.array([[0.0], [12.0], [23.0]]))
+        12.0
+        """
+        return float(min(np.ptp(points), self.size // 2))
+
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
         """See :meth:`Metric.bracket`."""
         steps = abs(Fraction(left[0]) - Fraction(right[0])) % self.size
@@ -221,6 +237,10 @@ class SumMetric(Metric):
         """See :meth:`Metric.distance`."""
         ends = zip(self.metrics, cut(left, self.widths), cut(right, self.widths), strict=True)
         return sum(metric.distance(one, other) for metric, one, other in ends)
+
+    def farthest(self, points: NDArray[np.float64]) -> float:
+        """See :meth:`Metric.farthest`."""
+        return sum(metric.farthest(points[:, own]) for metric, own in self._parts())
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
         """See :meth:`Metric.bracket`."""

@@ -9,7 +9,8 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
-from confide.theory.consistency import consistency, is_positive, log_smallest
+from confide.alphabets.base import as_value
+from confide.theory.consistency import consistency, is_positive, largest_bound, log_smallest
 from confide.theory.verdicts import Verdict
 
 
@@ -99,3 +100,27 @@ def test_the_dominating_function_of_the_taxicab_mechanism(report: tuple[int, int
     evidence = mechanism.observe(cf.tally([report]))
     for theta in np.random.default_rng(0).dirichlet(np.full(12, 0.1), 50):
         assert abs(evidence.log_likelihood(theta)) <= bound
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        cf.TruncatedGeometric(cf.Integers(0, 9), 0.3),
+        cf.WrappedGeometric(cf.Hours(), 0.3),
+        cf.WrappedGeometric(cf.Weekdays(), 0.3),
+        cf.TruncatedTaxicab(cf.Grid(3, 4, spacing=0.5), 0.3),
+        cf.RandomizedResponse(cf.Categories(["a", "b"]), 0.3),
+        cf.Product(hour=cf.WrappedGeometric(cf.Hours(), 0.3), age=cf.TruncatedGeometric(cf.Integers(0, 4), 0.2)),
+        cf.Exponential(cf.Attributes(day=cf.Weekdays(), age=cf.Integers(0, 4)), 0.3),
+    ],
+    ids=lambda one: repr(one)[:30],
+)
+def test_the_largest_bound_is_exceeded_for_no_two_values(mechanism: cf.Mechanism) -> None:
+    # On a circle the corners of the box around all values, such as 0 and 23 o'clock, are neighbours.
+    values = [
+        cf.alphabets.base.as_value(one) for one in mechanism.alphabet.decode(range(mechanism.alphabet.size)).tolist()
+    ]
+    farthest = max(mechanism.guarantee.bound(left, right) for left in values[:24] for right in values)
+    assert largest_bound(mechanism.guarantee, mechanism.alphabet) >= farthest * (1 - 1e-12)
+    if isinstance(mechanism, cf.WrappedGeometric):
+        assert largest_bound(mechanism.guarantee, mechanism.alphabet) == pytest.approx(farthest)

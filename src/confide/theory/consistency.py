@@ -136,12 +136,11 @@ def _log_smallest_by_promise(mechanism: Mechanism) -> float:
 
 
 def largest_bound(guarantee: Guarantee, alphabet: Alphabet) -> float:
-    """Return a log-ratio that the promise exceeds for no two values: that of the corners of the box around them."""
+    """Return a log-ratio that the promise exceeds for no two values."""
     if isinstance(guarantee, ProductGuarantee) and isinstance(alphabet, Attributes):
         return sum(map(largest_bound, guarantee.parts, alphabet.alphabets))
     if isinstance(guarantee, MetricPrivacy):
-        points = alphabet.coordinates
-        return guarantee.epsilon * float(guarantee.metric.between(points.min(axis=0), points.max(axis=0)))
+        return guarantee.epsilon * guarantee.metric.farthest(alphabet.coordinates)
     return float(guarantee.epsilon) if isinstance(guarantee, LocalDP) else math.inf
 
 
