@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.alphabets import Alphabet
+from confide.departures import departure
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.guarantees import ProductGuarantee
 from confide.queries import as_weights
+from confide.theory.uniformity import Uniformity
 
 LAKE = cf.Grid(2, 3, 0.5, "km", holes=[(0, 1)])
 AGE, SEX = cf.Integers(18, 20), cf.Categories(["f", "m"])
@@ -50,7 +52,7 @@ def test_values_are_numbered_with_the_last_attribute_fastest() -> None:
     assert PEOPLE.points([3]).tolist() == [[18, 0, 2, 1]]
     lengths = PEOPLE.distances()
     assert lengths[0, 7] == PEOPLE.distance((18, 0, 0, "f"), (18, 1, 1, "m")) == 1 + 0.5 * np.sqrt(2)
-    assert not PEOPLE.contains(PEOPLE.as_array([(18, 0, 1, "f")])).any(), "a hole"
+    assert not PEOPLE.contains(PEOPLE.as_array([(20, 0, 1, "f")])).any(), "a hole"
 
 
 def test_columns_are_taken_by_name_and_each_by_its_own_alphabet() -> None:
@@ -178,6 +180,7 @@ def test_the_promise_is_stated_for_each_and_for_all() -> None:
     assert guarantee.bound(yes, no) == pytest.approx(1.7)
     mixed = cf.Product(age=cf.TruncatedGeometric(AGE, 0.5), home=cf.TruncatedTaxicab(LAKE, 1.0))
     assert mixed.guarantee.together is None
+    assert cf.Product(age=cf.TruncatedGeometric(AGE, 0.5), sex=three().mechanisms[0]).guarantee.together is None
     assert str(mixed.guarantee).endswith("for both together the factors multiply")
     assert mixed.guarantee.bound((18, 0, 0), (20, 0, 2)) == pytest.approx(0.5 * 2 + 1.0)
     known = cf.FromMatrix(YES, np.eye(2))
@@ -281,7 +284,8 @@ def test_a_cross_table_has_an_interval_for_each_entry_and_totals() -> None:
     # Narrow enough to say something: a wrong scale would show.
     assert 0.01 < entry.width < 0.05
     together = answer.cross("vote", "car", joint=True)
-    assert (together.band.width >= table.band.width).all()
+    assert (together.band.width > 1.05 * table.band.width).all()
+    assert (together.totals["vote"].width > 1.05 * table.totals["vote"].width).all()
     assert together.shown_level == "95% for all 6 together"
     assert repr(table).startswith("<CrossTable of vote and car at 95%, at most 0.0")
 
@@ -348,3 +352,19 @@ def test_a_circle_is_drawn_around_the_attribute_that_it_names() -> None:
     asked = as_weights("sex == f and work within 2 km of 40.75, -73.98", people).reshape(2, home.size, home.size)
     np.testing.assert_array_equal(asked[0], np.broadcast_to(alone, (home.size, home.size)))
     assert not asked[1].any()
+
+
+def test_a_peak_of_one_attribute_is_seen_among_many_combinations() -> None:
+    """Over 1,200 combinations reports of a peaked age could not be told from uniform ones."""
+    cities = cf.RandomizedResponse(cf.Categories(list(range(60))), 0.5)
+    mechanism = cf.Product(age=cf.TruncatedGeometric(cf.Integers(0, 9), 0.5), city=cities, sex=three().mechanisms[0])
+    ages = np.repeat(np.exp(-0.5 * (np.arange(10) - 4) ** 2 / 16), 120)
+    peaked = mechanism.simulate_counts(np.random.default_rng(1).multinomial(3000, ages / ages.sum()), rng=2)
+    even = mechanism.simulate_counts(np.random.default_rng(3).multinomial(3000, np.full(1200, 1 / 1200)), rng=4)
+    seen, unseen = (Uniformity.of((mechanism,), mechanism.observe(counts)) for counts in (peaked, even))
+    assert seen is not None
+    assert unseen is not None
+    assert seen.is_rejected
+    assert not unseen.is_rejected
+    assert departure(mechanism.observe(peaked)).p_value > 0.01, "all combinations at once do not show it"
+    assert unseen.people < departure(mechanism.observe(even)).people

@@ -38,7 +38,7 @@ from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism
 from confide.methods import Choice, Method, Monitor, Solution, Status
-from confide.methods.blocks import blocks_of
+from confide.methods.blocks import blocks_of, has_many_cells
 from confide.methods.shaped import ROUGHLY, Shaped, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
@@ -54,6 +54,9 @@ Answer = TypeVar("Answer", Band, Interval)
 
 Again = Callable[[Groups, Method, Monitor | None], "Estimate"]
 """Takes counts by mechanism, and a method, to an estimate."""
+
+MOST_ENTRIES = 400
+"""Entries of a cross table up to which the likelihood is asked for each: 200 took 8 s of processor."""
 
 MOST_PROSPECT = 512
 """Values and outputs up to which it is told what a larger epsilon would bring."""
@@ -389,7 +392,8 @@ class Estimate:
         joint
             Whether all entries are to hold at the level together; so are then the totals of each attribute.
         basis
-            What the intervals rest on: what those of queries do, :class:`Likelihood`, if left out.
+            What the intervals rest on: what those of queries do, :class:`Likelihood`, if left out; of entries that
+            are very many what those of single values do.
 
         >>> import confide as cf
         >>> yes = cf.Categories(["yes", "no"])
@@ -402,11 +406,11 @@ class Estimate:
         check_level("level", level)
         if len(names) < 2:
             raise InvalidParameterError(f"A cross table is of two attributes or more; got {names!r}.")
-        inner, chosen = self.marginal(*names), basis or Likelihood()
+        inner = self.marginal(*names)
         whole = inner.alphabet
-        assert isinstance(whole, Attributes)  # noqa: S101 (for the type checker: of two names or more)
-        entries = inner.interval(level_of_each(level, whole.size) if joint else level, basis=chosen)
-        totals = {name: inner._total(name, level, joint=joint, basis=chosen) for name in names}
+        usual = Likelihood() if whole.size <= MOST_ENTRIES else None
+        entries = inner.interval(level_of_each(level, whole.size) if joint else level, basis=basis or usual)
+        totals = {name: inner._total(name, level, joint=joint, basis=basis or Likelihood()) for name in names}
         return CrossTable(names, replace(entries, level=level), totals, whole.size if joint else 1)
 
     def _total(self, name: str, level: float, *, joint: bool, basis: Basis) -> Band:
@@ -499,8 +503,8 @@ class Estimate:
     def blocks(self) -> Blocks | None:
         """The blocks of cells that intervals are found by, where there are very many cells; None where by each."""
         one = next(iter(self.groups), None)
-        if one is None or len(self.groups) > 1 or self.shaped is not None or not one.alphabet.is_finite:
-            return None
+        if one is None or len(self.groups) > 1 or self.shaped is not None or not has_many_cells(one.alphabet):
+            return None  # without laying out the reports once more
         return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
 
     def _in_blocks(self, evidence: Evidence, blocks: Blocks) -> Inference:

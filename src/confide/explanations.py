@@ -209,6 +209,8 @@ def describe_alphabet(alphabet: Alphabet) -> str:
         each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
         return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
+    if alphabet.summary:
+        return alphabet.summary
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
         return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)
@@ -269,8 +271,11 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
 
 
 def _quoted(alphabet: Alphabet, index: int) -> str:
-    """Return a value in a sentence: its label in quotation marks where it has one."""
-    return quote_value(alphabet.labels([index])[0] if alphabet.has_labels else _value(alphabet, index))
+    """Return a value in a sentence: its label, in quotation marks where that is a word of the alphabet."""
+    if not alphabet.has_labels:
+        return quote_value(_value(alphabet, index))
+    label = alphabet.labels([index])[0]
+    return label if alphabet.summary else quote_value(label)
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:

@@ -60,6 +60,9 @@ FINITE: dict[str, str] = {
     "exponential": AGES + _with_epsilon("exponential"),
     "exponential with holes": HOLED + _with_epsilon("exponential"),
     "exponential of categories": ANSWERS + _with_epsilon("exponential"),
+    "wrapped-geometric": '[alphabet]\nkind = "circle"\nsteps = 7\n' + _with_epsilon("wrapped-geometric"),
+    "truncated-geometric of bins": '[alphabet]\nkind = "bins"\nedges = [0, 1, 2, 3, 9]\nunit = "thousand"\n'
+    + _with_epsilon("truncated-geometric"),
     "truncated-taxicab": HOLED + _with_epsilon("truncated-taxicab"),
     "taxicab": CELLS + _with_epsilon("taxicab"),
     "truncated-planar-geometric": HOLED + _with_epsilon("truncated-planar-geometric"),
