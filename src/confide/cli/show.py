@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from confide.alphabets import Scale
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.cli.usage import AsJson, SurveyPath
 from confide.files import alphabet_record
@@ -82,4 +83,5 @@ def _describe_reports(survey: Survey) -> str:
     from confide.explanations import describe_alphabet
 
     reports = survey.mechanism.report_alphabet
-    return "again one of these" if reports == survey.alphabet else describe_alphabet(reports)
+    own = "again one of these" + (", by its number from 0" if isinstance(reports, Scale) else "")
+    return own if reports == survey.alphabet else describe_alphabet(reports)
