@@ -32,6 +32,7 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
+from confide.intervals.nearby import maximise_nearby
 from confide.methods import MLE, Progress
 
 Answer = TypeVar("Answer")
@@ -309,15 +310,21 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> list[PathP
         else:
             points[place] = region.filled_point(shares, tilt, *alike)
     factors = [1 / (1 + asked[place][2] * asked[place][1]) for place in others]
-    found = _maxima([asked[place][0].evidence for place in others], factors)
+    regions = [asked[place][0] for place in others]
+    found = _maxima([one.evidence for one in regions], factors, [one.best for one in regions])
     for place, (phi, certificate) in zip(others, found, strict=True):
         region, shares, tilt = asked[place]
         points[place] = region.point(shares, tilt, phi, certificate)
     return [points[place] for place in range(len(asked))]
 
 
-def _maxima(evidence: Sequence[Evidence], factors: Sequence[FloatArray | None]) -> list[tuple[FloatArray, float]]:
-    """Return the maximum of each, over a channel whose rows may be rescaled, and its certificate."""
+def _maxima(
+    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] = ()
+) -> list[tuple[FloatArray, float]]:
+    """Return the maximum of each, over a channel whose rows may be rescaled, and its certificate.
+
+    `best` has the maxima without the factors, where these are known.
+    """
     from confide.solvers.maxima import LARGEST
 
     together: dict[object, list[int]] = {}
@@ -328,18 +335,27 @@ def _maxima(evidence: Sequence[Evidence], factors: Sequence[FloatArray | None]) 
     for key, places in together.items():
         some = [evidence[place] for place in places]
         scales = [factors[place] for place in places]
-        solved = [_maximum(some[0], scales[0])] if key == (places[0],) else _side_by_side(some, scales)
+        if key == (places[0],):
+            solved = [_maximum(some[0], scales[0], best[places[0]] if best else None)]
+        else:
+            solved = _side_by_side(some, scales, [best[place] for place in places] if best else None)
         found |= zip(places, solved, strict=True)
     return [found[place] for place in range(len(evidence))]
 
 
-def _side_by_side(evidence: Sequence[Evidence], factors: Sequence[FloatArray | None]) -> list[tuple[FloatArray, float]]:
+def _side_by_side(
+    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] | None
+) -> list[tuple[FloatArray, float]]:
     from confide.solvers.maxima import maxima
 
     channel, counts = evidence[0].channel, np.array([one.counts for one in evidence])
     tolerances = np.array([max(TOLERANCE, 4 * one.resolution) / 2 for one in evidence])
     scales = None if factors[0] is None else np.array(factors)
-    found = maxima(channel.dense(), counts, tolerances, channel.layout, factors=scales)
+    start = None
+    if best is not None and scales is not None:
+        start = np.array(best) / scales
+        start /= start.sum(axis=1, keepdims=True)
+    found = maxima(channel.dense(), counts, tolerances, channel.layout, start=start, factors=scales)
     pairs = zip(found.distributions, found.certificates.tolist(), strict=True)
     return [
         (theta, certificate) if certificate <= 2 * tolerance else _maximum(one, scale)
@@ -347,7 +363,13 @@ def _side_by_side(evidence: Sequence[Evidence], factors: Sequence[FloatArray | N
     ]
 
 
-def _maximum(evidence: Evidence, factors: FloatArray | None) -> tuple[FloatArray, float]:
+def _maximum(
+    evidence: Evidence, factors: FloatArray | None, best: FloatArray | None = None
+) -> tuple[FloatArray, float]:
+    if factors is not None and best is not None:
+        nearby = maximise_nearby(evidence, best, factors)
+        if nearby is not None:
+            return nearby
     scaled = evidence if factors is None else Evidence(evidence.channel.rescaled(factors), evidence.counts)
     theta = MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(scaled).distribution
     return theta, scaled.certificate(theta)
