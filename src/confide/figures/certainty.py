@@ -72,7 +72,7 @@ def _window_line(
     axes = figure.add_subplot()
     LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
     highest = curve if truth is None else np.maximum(curve, truth)
-    label_windows(axes, windows, highest, 0.15 if is_narrow else 0.08)
+    label_windows(axes, windows, highest)
     each = alphabet.unit if alphabet.unit and alphabet.spacing == 1 else "value"
     axes.set_ylabel(f"share of people, per {each}")
     return figure

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,8 @@ HEADROOM = 1.5
 # Open ends of the colour bar, by whether something lies below and above.
 EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
-# Part of a map's longer side that a district must be broad for its share to be written into it.
-LEAST_BREADTH = 0.1
+# Inches, high and broad, that the share of a district takes with its error below it, and beside it.
+TWO_LINES, ONE_LINE = (0.28, 0.3), (0.15, 0.48)
 
 # Light colours, on which numbers can be read; neighbours in number differ, and they come round again after eight.
 CLASS_COLORS = ("#8FBFDE", "#F3CF8A", "#8FD3BE", "#E4BCD3", "#C3E1F5", "#EFAE87", "#F6F1A6", "#C6BEDD")
@@ -82,18 +83,17 @@ class MapScene:
     def _write_shares(self, axes: Axes, windows: Windows) -> None:
         """Write the share of each district into it, and by how many points it may be off, where there is room."""
         west, east, south, north = self._extent()
-        steps = np.array([(north - south) / self.alphabet.rows, (east - west) / self.alphabet.columns])
-        places = self.alphabet.coordinates - np.array([self.alphabet.first_row, self.alphabet.first_column]) + 0.5
-        for members, answer in zip(windows.members, windows.answers, strict=True):
-            cells = places[members] * steps + np.array([south, west])
-            middle = cells[np.argmin(((cells - cells.mean(axis=0)) ** 2).sum(axis=1))]
-            # A label takes a tenth of a map of three inches.
-            if (np.ptp(cells, axis=0) + steps < LEAST_BREADTH * max(north - south, east - west)).any():
-                continue
-            words = f"{100 * answer.estimate:.0f}%\n\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
-            axes.text(
-                middle[1], middle[0], words, ha="center", va="center", fontsize=7.5, color=style.INK, linespacing=1.1
-            )
+        rows, columns = self.alphabet.shape
+        district, inch = self.alphabet.picture(windows.window_of), LONGER_SIDE / max(rows, columns)
+        for number, answer in enumerate(windows.answers):
+            share, error = f"{100 * answer.estimate:.0f}%", f"\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
+            for words, (height, breadth) in ((f"{share}\n{error}", TWO_LINES), (f"{share} {error}", ONE_LINE)):
+                place = _room(district == number, height / inch, breadth / inch)
+                if place is not None:
+                    x, y = west + place[1] * (east - west) / columns, south + place[0] * (north - south) / rows
+                    settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "linespacing": 1.1}
+                    axes.text(x, y, words, color=style.INK, **settings)
+                    break
 
     def _frame(self, axes: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -175,6 +175,25 @@ class MapScene:
 
     def _label(self, direction: str, number: str) -> str:
         return f"{direction} ({self.alphabet.unit})" if self.alphabet.unit else number
+
+
+def _room(inside: NDArray[np.bool_], height: float, breadth: float) -> tuple[float, float] | None:
+    """Return the middle of a box of this size, in cells, that lies within a district: the one nearest to its midst.
+
+    >>> _room(np.array([[True, True, False], [True, True, True]]), 1.0, 3.0)
+    (1.5, 1.5)
+    """
+    fine = np.kron(inside, np.ones((2, 2)))  # half a cell is near enough
+    sides = math.ceil(2 * height), math.ceil(2 * breadth)
+    if any(side > most for side, most in zip(sides, fine.shape, strict=True)):
+        return None
+    boxes = np.lib.stride_tricks.sliding_window_view(fine, sides).all(axis=(2, 3))
+    if not boxes.any():
+        return None
+    middles = (np.argwhere(boxes) + np.array(sides) / 2) / 2
+    midst = np.argwhere(inside).mean(axis=0) + 0.5
+    row, column = middles[np.argmin(((middles - midst) ** 2).sum(axis=1))].tolist()
+    return row, column
 
 
 def _differ(here: FloatArray, there: FloatArray) -> NDArray[np.bool_]:
