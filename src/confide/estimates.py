@@ -288,7 +288,7 @@ class Estimate:
         mean: bool = True,
         basis: Basis | None = None,
     ) -> list[Interval]:
-        """Return the mean and some quantiles, each with its interval: what each has by itself, in a third of the time.
+        """Return the mean and some quantiles, each with its interval: what each has by itself, in half the time.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
