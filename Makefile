@@ -48,6 +48,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 	@$(BIN)/python -m benchmarks.peers
 	@$(BIN)/python -m benchmarks.counting
 	@$(BIN)/python -m benchmarks.groups --groups 1000
+	@$(BIN)/python -m benchmarks.places --cell '200 m'
 
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 

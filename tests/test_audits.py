@@ -41,7 +41,7 @@ from confide import (
 )
 from confide.alphabets import Alphabet, Indices
 from confide.audits import Extent
-from confide.channels import Embedded, TwoSidedExponential
+from confide.channels import Dense, Embedded, TwoSidedExponential
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.guarantees import Guarantee
 from confide.mechanisms import Facts
@@ -421,7 +421,7 @@ def test_a_report_that_is_no_output_is_found() -> None:
 def test_a_channel_that_is_another_is_found() -> None:
     class Blurred(TruncatedGeometric):
         @cached_property
-        def channel(self) -> TwoSidedExponential | Embedded:
+        def channel(self) -> TwoSidedExponential | Embedded | Dense:
             return TruncatedGeometric(self.alphabet, 0.999 * self.epsilon).channel
 
     found = audit(Blurred(Integers(0, 9), 1.0))

@@ -44,7 +44,7 @@ def test_a_collection_gives_one_area_a_feature_with_its_name() -> None:
         "id": 7
     }
     areas = read_areas({"type": "FeatureCollection", "features": [named, numbered, feature(polygon(SQUARE))]})
-    assert [area.name for area in areas] == ["Old Town", "7", ""]
+    assert [area.name for area in areas] == ["Old Town", "7", "area 3"]
     assert areas[1].contains([(8.8, 8.5), (8.2, 8.8)]).tolist() == [True, False] or areas[1].contains([(8.5, 8.2)])[0]
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import confide as cf
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError, SurveyError, ValueOutsideAlphabetError
+from confide.files import privatize_file, read_values
+
+BESIDE = [parent / "shared" / "data" / "raw" for parent in Path(__file__).parents]
+RAW = next((folder for folder in BESIDE if folder.is_dir()), BESIDE[2])
+"""Raw check-ins beside the project, which are never part of it."""
 
 MANHATTAN = (40.7044, -74.0205, 40.7942, -73.9374)
 
@@ -135,3 +143,198 @@ def test_a_survey_of_places_holds_all_that_a_device_needs() -> None:
     assert list(declared) == ["kind", "rows", "columns", "spacing", "south", "west", "north", "east"]
     assert cf.Survey.from_json(survey.to_json()) == survey
     assert cf.parse_survey(survey.text()).fingerprint == survey.fingerprint
+
+
+@pytest.mark.slow
+def test_the_sql_gives_the_same_cells(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
+    places = cf.Places(*MANHATTAN, rows=20, columns=14, holes=[(0, 0), (7, 3), (19, 13)])
+    rng = np.random.default_rng(8)
+    points = rng.uniform((40.69, -74.03), (40.80, -73.93), (100_000, 2))
+    grid = cf.Places(*MANHATTAN, rows=20, columns=14)
+    edges = grid.corners(np.arange(280)).reshape(-1, 2)
+    near = np.concatenate([np.nextafter(edges, side) for side in (-180.0, 180.0)])  # a hair to either side of each edge
+    points = np.concatenate([points, edges, near, [(math.nan, -74.0), (math.inf, -74.0), (-73.98, 40.75)]])
+    cells = places.cells(points)
+    cells[~places.contains(cells)] = -1
+    file = tmp_path / "points.csv"
+    file.write_text("lat,lon\n" + "\n".join(f"{one!r},{other!r}" for one, other in points.tolist()))
+    row, column = places.sql("lat", "lon")
+    found = duckdb.sql(
+        f"SELECT COALESCE({row}, -1), COALESCE({column}, -1) FROM read_csv('{file}', all_varchar = true)"  # noqa: S608
+    ).fetchall()
+    assert (np.array(found) == cells).all()
+    assert (cells[:, 0] >= 0).sum() > 50_000
+
+
+@pytest.mark.parametrize("city", ["manhattan", "paris"])
+def test_raw_checkins_give_the_bundled_histograms_to_the_last_count(city: str) -> None:
+    raw = RAW / f"gowalla_{city}_latlon.csv.gz"
+    if not raw.exists():
+        pytest.skip(f"the raw check-ins are not there: {raw.name}")
+    data = cf.datasets.load(city)
+    assert data.places is not None
+    with gzip.open(raw, "rt") as lines:
+        points = np.loadtxt(lines, delimiter=",", skiprows=1)
+    people = np.bincount(data.places.encode(data.places.take(points)), minlength=data.places.size)
+    assert (people == data.histogram).all()
+
+
+def test_cities_carry_their_boxes() -> None:
+    for city in ("manhattan", "paris", "san_francisco"):
+        data = cf.datasets.load(city)
+        assert isinstance(data.alphabet, cf.Grid)
+        assert data.places is not None
+        assert data.places.shape == data.alphabet.shape
+        assert data.places.given_away < 0.01
+        cells = data.places.take(data.coordinates())
+        assert (np.bincount(data.places.encode(cells), minlength=data.places.size) == data.histogram).all()
+    with pytest.raises(InvalidParameterError, match="These have: manhattan, paris, san_francisco"):
+        cf.datasets.adult_ages().coordinates()
+
+
+GOOD = ["40.75,-73.98", " 40.75 , -73.98 ", "+40.75,-73.98", "4.075e1,-7.398e1", "40.7044,-74.0205", "40.7942,-73.9374"]
+MISSING = [",-73.98", "40.75,", ",", " ,-73.98", "40.75, "]
+NOT_DEGREES = [
+    *("nan,-73.98", "40.75,NaN", "inf,-73.98", "40.75,-Infinity", "40.75,None", "null,null", "N/A,N/A", "#NUM!,-73.98"),
+    *(
+        "40°45'N,73°58'W",
+        "40 45 00 N,73 58 00 W",
+        "40.75N,73.98W",
+        "N40.75,W73.98",
+        "40.75°,-73.98°",
+        "40:45:00,-73:58:48",
+    ),
+    *(
+        '"40,75","-73,98"',
+        '"40,75",-73.98',
+        "40.75;-73.98,x",
+        "40_75,-73.98",
+        "0x28,-73",
+        "\uff14\uff10.75,-73.98",
+        "40.75 -73.98,-73.98",
+    ),
+    *(
+        "--40.75,-73.98",
+        "40.7.5,-73.98",
+        "40.75e,-73.98",
+        "lat,lon",
+        "true,false",
+        "40.75,\u221273.98",
+        "(40.75,-73.98)",
+        "1e999,-73.98",
+    ),
+]
+NOT_ON_EARTH = [
+    "91,-73.98",
+    "-90.001,-73.98",
+    "40.75,-181",
+    "40.75,286.02",
+    "40750000,-73980000",
+    "1e300,-73.98",
+    "95.0,400.0",
+]
+SWAPPED = ["-73.98,40.75", "-74.0205,40.7044", "-73.9374,40.7942"]
+OUTSIDE = [
+    *(
+        "40.75,73.98",
+        "-40.75,-73.98",
+        "0,0",
+        "-0.0,0.0",
+        "40.70439,-73.98",
+        "40.7943,-73.98",
+        "40.75,-74.0206",
+        "40.75,-73.9373",
+    ),
+    *(
+        "40.75,180",
+        "40.75,-180",
+        "90,-73.98",
+        "-90,0",
+        "48.85,2.35",
+        "1e-300,0",
+        "40.7,-73.98",
+        "40.8,-74.1",
+        "-33.87,151.21",
+    ),
+]
+DAMAGED = {
+    "missing": MISSING,
+    "not decimal degrees": NOT_DEGREES,
+    "no latitude and longitude": NOT_ON_EARTH,
+    "latitude and longitude swapped": SWAPPED,
+    "outside the alphabet": OUTSIDE,
+}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_damaged_places_are_refused_each_for_its_reason(tmp_path: Path, ending: str) -> None:
+    survey = cf.Survey(cf.TruncatedPlanarLaplace(cf.Places(*MANHATTAN, rows=20, columns=14), 1.0), "home")
+    rows = [row for some in (GOOD, *DAMAGED.values()) for row in some]
+    values = tmp_path / "people.csv"
+    values.write_text("lat,lng\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    if ending == ".parquet":
+        csv = pytest.importorskip("pyarrow.csv")
+        options = csv.ConvertOptions(column_types={"lat": "string", "lng": "string"}, strings_can_be_null=False)
+        values = tmp_path / "people.parquet"
+        pytest.importorskip("pyarrow.parquet").write_table(
+            csv.read_csv(tmp_path / "people.csv", convert_options=options), values
+        )
+    done = privatize_file(values, tmp_path / "reports.csv", survey, rejects=tmp_path / "rejects.csv")
+    account = done.account
+    assert account.columns == ("lat", "lng")
+    assert {reason: number for reason, number in account.rejected.items() if number} == {
+        reason: len(some) for reason, some in DAMAGED.items()
+    }
+    assert account.accepted == len(GOOD)
+    assert account.accepted + account.total_rejected == account.read == len(rows)
+    assert sum(map(len, DAMAGED.values())) >= 60
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["latitude,longitude", "lat,lon", "lat,lng", "lat,long", "Latitude,Longitude", "Lat,Lon", "LAT,LNG", "lon,lat"],
+)
+def test_columns_are_recognised(tmp_path: Path, header: str) -> None:
+    survey = cf.Survey(cf.TruncatedPlanarLaplace(cf.Places(*MANHATTAN, rows=20, columns=14), 1.0), "home")
+    values = tmp_path / "people.csv"
+    row = "-73.98,40.75" if header == "lon,lat" else "40.75,-73.98"
+    values.write_text(f"id,{header}\n7,{row}\n")
+    assert read_values(values, survey).values.tolist() == [[10, 6]]
+    values.write_text("a,b\n40.75,-73.98\n")
+    assert read_values(values, survey, ("a", "b")).values.tolist() == [[10, 6]]
+
+
+WATER = {
+    "type": "Polygon",
+    "coordinates": [
+        [[-74.03, 40.70], [-73.99, 40.70], [-73.99, 40.75], [-74.03, 40.75], [-74.03, 40.70]],
+        [[-74.006, 40.719], [-74.000, 40.719], [-74.000, 40.723], [-74.006, 40.723], [-74.006, 40.719]],  # an island
+    ],
+}
+
+
+def test_holes_are_the_cells_that_water_covers_whole(tmp_path: Path) -> None:
+    full = cf.Places(*MANHATTAN, rows=20, columns=14)
+    places = cf.Places(*MANHATTAN, rows=20, columns=14, holes=WATER)
+    (tmp_path / "water.geojson").write_text(json.dumps(WATER))
+    text = (
+        '[alphabet]\nkind = "places"\nsouth = 40.7044\nwest = -74.0205\nnorth = 40.7942\neast = -73.9374\nrows = 20\n'
+        'columns = 14\nholes = "water.geojson"\n[mechanism]\nkind = "truncated-taxicab"\nepsilon = 1.0\n'
+    )
+    (tmp_path / "survey.toml").write_text(text)
+    survey = cf.load_survey(tmp_path / "survey.toml")
+    assert survey.alphabet == places
+    assert cf.Survey.from_json(survey.to_json()) == survey  # the cells themselves: no file is needed any more
+    low, high = full.corners(np.arange(280)).min(axis=1), full.corners(np.arange(280)).max(axis=1)
+    is_water = (high[:, 0] <= 40.75) & (high[:, 1] <= -73.99)
+    is_island = (high[:, 0] > 40.719) & (low[:, 0] < 40.723) & (high[:, 1] > -74.006) & (low[:, 1] < -74.0)
+    expected = full.decode(np.flatnonzero(is_water & ~is_island)).tolist()
+    assert [list(hole) for hole in places.holes] == expected
+    assert 20 < len(expected) < 60
+    everywhere = {"type": "Polygon", "coordinates": [[[-75, 40], [-73, 40], [-73, 41], [-75, 41], [-75, 40]]]}
+    with pytest.raises(InvalidParameterError, match="cover all cells"):
+        cf.Places(*MANHATTAN, rows=20, columns=14, holes=everywhere)
+    (tmp_path / "survey.toml").write_text(text.replace("water.geo", "sea.geo"))
+    with pytest.raises(SurveyError, match=r"sea\.geojson cannot be read"):
+        cf.load_survey(tmp_path / "survey.toml")

@@ -13,11 +13,15 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 from confide import (
+    Bins,
     Categories,
+    Circle,
+    Dates,
     Exponential,
     FromMatrix,
     Geometric,
     Grid,
+    Hours,
     Integers,
     Laplace,
     Lattice,
@@ -36,6 +40,8 @@ from confide import (
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
+    Weekdays,
+    WrappedGeometric,
     load_survey,
     parse_survey,
     tally,
@@ -210,6 +216,38 @@ TEN, HOLED = Integers(0, 9, spacing=0.5), Grid(3, 4, unit="km", holes=((0, 3), (
 WIDER = Integers(-5, 14, spacing=0.5)
 SHIFTED = Grid(2, 6, unit="km", holes=((1, 0),), first_row=1, first_column=-1)
 
+HOURS = """
+[alphabet]
+kind = "hours"
+[mechanism]
+kind = "wrapped-geometric"
+epsilon = 0.5
+"""
+
+SALARIES = """
+[alphabet]
+kind = "bins"
+edges = [0, 10, 20, 50, 100]
+above = true
+unit = "thousand"
+[mechanism]
+kind = "truncated-geometric"
+epsilon = 0.05
+"""
+
+DAYS = """
+[alphabet]
+kind = "dates"
+first = "2026-01-01"
+last = "2026-12-31"
+[mechanism]
+kind = "truncated-geometric"
+epsilon = 0.1
+"""
+
+TENTHS = TruncatedGeometric(Bins(0, 1, 0.1, above=True, unit="thousand"), 0.05)
+MONTHS = TruncatedGeometric(Dates("2026-01", "2026-12", every="month"), 0.1)
+
 EXAMPLES: list[tuple[str, Mechanism]] = [
     (AGES, TruncatedGeometric(Integers(0, 99, unit="year"), 0.05)),
     (ANSWERS, RandomizedResponse(Categories(["yes", "no"]), 1)),
@@ -223,6 +261,14 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
     (LINE.format(kind="geometric"), Geometric(TEN, 0.5)),
     (LINE.format(kind="laplace"), Laplace(TEN, 0.5)),
     (LINE.format(kind="exponential"), Exponential(TEN, 0.5)),
+    (HOURS, WrappedGeometric(Hours(), 0.5)),
+    (HOURS.replace("hours", "weekdays"), WrappedGeometric(Weekdays(), 0.5)),
+    (HOURS.replace('"hours"', '"circle"\nsteps = 12\nunit = "month"'), WrappedGeometric(Circle(12, "month"), 0.5)),
+    (SALARIES, TruncatedGeometric(Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand"), 0.05)),
+    (SALARIES.replace("edges = [0, 10, 20, 50, 100]", "low = 0\nhigh = 1\nwidth = 0.1"), TENTHS),
+    (DAYS, TruncatedGeometric(Dates("2026-01-01", "2026-12-31"), 0.1)),
+    (DAYS.replace('"2026-01-01"', "2026-01-01"), TruncatedGeometric(Dates("2026-01-01", "2026-12-31"), 0.1)),
+    (DAYS.replace("[mechanism]", 'every = "month"\n[mechanism]'), MONTHS),
     (LINE.format(kind="rappor"), Rappor(TEN, 0.5)),
     (LINE.format(kind="truncated-geometric") + OUTPUTS, TruncatedGeometric(TEN, 0.5, WIDER)),
     (LINE.format(kind="truncated-laplace"), TruncatedLaplace(TEN, 0.5)),
@@ -267,8 +313,8 @@ def test_device_and_curator_make_the_same_of_a_survey(text: str, mechanism: Mech
     values = mechanism.alphabet.decode(
         np.arange(min(2, mechanism.alphabet.size) if mechanism.alphabet.is_finite else 2)
     )
-    reports = device.privatize(values, rng=1)
-    np.testing.assert_array_equal(reports, mechanism.privatize(values, rng=1))
+    reports = device.privatize(values, rng=1, taken=True)
+    np.testing.assert_array_equal(reports, mechanism.privatize(values, rng=1, taken=True))
     if mechanism.alphabet.is_finite:
         assert curator.observe(tally(reports)).total == 2
 

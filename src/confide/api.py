@@ -4,7 +4,23 @@ import importlib
 import typing
 
 from confide import datasets
-from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Places
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    Bins,
+    BitVectors,
+    Categories,
+    Circle,
+    Coordinates,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Scale,
+    Weekdays,
+)
 from confide.channels import Channel, Dense
 from confide.comparisons import Outcome, assess
 from confide.counts import Accumulator, Counts, merge, tally
@@ -18,9 +34,10 @@ from confide.errors import (
 )
 from confide.estimates import Estimate
 from confide.evidence import Evidence
+from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -44,6 +61,7 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
     UnaryEncoding,
+    WrappedGeometric,
     truncated,
 )
 from confide.methods import (
@@ -59,8 +77,9 @@ from confide.methods import (
     Stacked,
     Status,
 )
-from confide.metrics import Discrete, Euclidean, Manhattan, Metric
+from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
 from confide.origins import Noise, Origin
+from confide.polygons import Area
 from confide.recovery import estimate, estimate_pool
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
@@ -91,9 +110,11 @@ __all__ = [
     "MLE",
     "Accumulator",
     "Alphabet",
+    "Area",
     "Attributes",
     "Audit",
     "Band",
+    "Bins",
     "BitInversion",
     "BitVectors",
     "Bootstrap",
@@ -101,9 +122,14 @@ __all__ = [
     "Categories",
     "Channel",
     "Choice",
+    "Circle",
+    "Circular",
     "ConfideError",
+    "Coordinates",
     "CountedReports",
     "Counts",
+    "CrossTable",
+    "Dates",
     "Dense",
     "Diagnosis",
     "Difference",
@@ -124,6 +150,7 @@ __all__ = [
     "GroupFits",
     "GroupedCounts",
     "Guarantee",
+    "Hours",
     "Integers",
     "Interval",
     "Inversion",
@@ -155,6 +182,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "Resolution",
+    "Scale",
     "Shape",
     "ShapeFit",
     "SimulatedReportsWarning",
@@ -170,9 +198,12 @@ __all__ = [
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
     "UnaryEncoding",
+    "Uneven",
     "UniformReportsWarning",
     "Uniformity",
+    "Weekdays",
     "Windows",
+    "WrappedGeometric",
     "assess",
     "audit",
     "count",
@@ -193,6 +224,7 @@ __all__ = [
     "merge",
     "parse_survey",
     "plan",
+    "read_areas",
     "read_metadata",
     "read_reports",
     "save_counts",

@@ -25,7 +25,7 @@ from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.draws import SEED, Draws, count_draws
 from confide.mechanisms.facts import LatticeNoise, Premise
 from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
-from confide.metrics import Bracket, Euclidean, Manhattan
+from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.sampling import log_of
 from confide.wording import counted, label_value
 
@@ -34,6 +34,10 @@ LARGEST_COMPARED = 2**33
 
 LARGEST_PRODUCT = 2**20
 """The same for products, which are audited by their parts beyond."""
+
+LONGEST_LATTICE = 4096
+"""Points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and multiplying
+those of 100,000 points took 8 s."""
 
 LARGEST_BITS = 2**31
 """Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
@@ -202,7 +206,7 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
 
 def _is_lattice_promise(guarantee: Guarantee) -> bool:
     """Whether bounds grow with a distance that adds up along straight lines."""
-    return isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Euclidean | Manhattan)
+    return isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Euclidean | Manhattan | Uneven)
 
 
 def _can_list_rows(mechanism: Mechanism) -> bool:
@@ -214,6 +218,8 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
     steps = entries if isinstance(mechanism.guarantee, LocalDP) else entries * values.size
     # The parts of a product prove as much as the whole, whose ratios are all at their bounds and take exact arithmetic.
     if steps > (LARGEST_COMPARED if facts.parts is None else LARGEST_PRODUCT) or entries > LARGEST_BITS // 64:
+        return False
+    if facts.noise is not None and facts.noise.points > LONGEST_LATTICE:
         return False
     # One row tells how long the weights are: those of noise grow with the number of values.
     return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= LARGEST_BITS

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers
+from confide.alphabets import Alphabet, Categories, Circle, Grid, Integers
 from confide.checks import as_distribution, size_of
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 from confide.limits import LARGEST_SQUARE
@@ -30,7 +30,13 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     p = as_distribution(left, alphabet.size, "left distribution")
     q = as_distribution(right, alphabet.size, "right distribution")
     if isinstance(alphabet, Integers):
+        if alphabet.positions is not None:
+            return float(alphabet.gaps @ np.abs(np.cumsum(p - q)[:-1]))
         return float(alphabet.spacing * np.abs(np.cumsum(p - q)[:-1]).sum())
+    if isinstance(alphabet, Circle):
+        # What flows over each step, less what flows all around: the median makes the least of it (Werman et al., 1986).
+        flows = np.cumsum(p - q)
+        return float(np.abs(flows - np.median(flows)).sum())
     if isinstance(alphabet, Categories):
         return total_variation(p, q)
     if isinstance(alphabet, Grid):
@@ -46,7 +52,7 @@ def has_emd(alphabet: Alphabet) -> bool:
     """
     if isinstance(alphabet, Grid):
         return alphabet.size <= LARGEST_SQUARE
-    return isinstance(alphabet, Integers | Categories)
+    return isinstance(alphabet, Integers | Categories | Circle)
 
 
 def total_variation(left: ArrayLike, right: ArrayLike) -> float:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet
-from confide.channels import ColumnStack, Mixture
+from confide.alphabets import Alphabet, Attributes
+from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import Channel, FloatArray, Layout
+from confide.channels.blocks import Blocks
+from confide.checks import read_only
 from confide.counts import Counts
-from confide.errors import (
-    InvalidParameterError,
-)
+from confide.errors import InvalidParameterError, TooLargeError
 from confide.evidence import Evidence
 from confide.intervals import (
     Band,
     Basis,
     Bootstrap,
+    CrossTable,
     Inference,
     Interval,
     Likelihood,
@@ -37,7 +38,8 @@ from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.intervals.together import Question
 from confide.mechanisms.base import Mechanism
-from confide.methods import Choice, Method, Solution, Status
+from confide.methods import Choice, Method, Monitor, Solution, Status
+from confide.methods.blocks import blocks_of
 from confide.methods.shaped import ROUGHLY, Shaped, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
@@ -50,6 +52,9 @@ from confide.theory.words import remark_on
 from confide.wording import counted
 
 Answer = TypeVar("Answer", Band, Interval)
+
+Again = Callable[[Groups, Method, Monitor | None], "Estimate"]
+"""Takes counts by mechanism, and a method, to an estimate."""
 
 MOST_PROSPECT = 512
 """Values and outputs up to which it is told what a larger epsilon would bring."""
@@ -100,6 +105,8 @@ class Estimate:
     shaped
         The shape that the answer was looked for in, with the components that it is a mixture of; None if in none. Then
         the certificate is about distributions of this shape.
+    again
+        Recovers another distribution by the same method, as that of some attributes alone.
     """
 
     alphabet: Alphabet
@@ -117,6 +124,7 @@ class Estimate:
     uniformity: Uniformity | None = None
     groups: Groups = field(default_factory=dict, repr=False)
     shaped: Shaped | None = field(default=None, repr=False)
+    again: Again | None = field(default=None, repr=False)
 
     @property
     def shape(self) -> Shape | None:
@@ -193,6 +201,11 @@ class Estimate:
         >>> bool(band.low[4] <= 0.5 <= band.high[4])
         True
         """
+        if self.blocks is not None:
+            raise TooLargeError(
+                f"Intervals of each of {self.alphabet.size:,} cells are not found: these reports tell blocks of "
+                f"{self.blocks.side} x {self.blocks.side} cells at best. Ask for areas, with query(...)."
+            )
         return self._hull(lambda one: one.band(level, basis), level, basis)
 
     def query(
@@ -350,6 +363,84 @@ class Estimate:
         self._require_one_shape("Windows are")
         return divide(self._inference, error, level, basis, name)
 
+    def marginal(self, *names: str) -> Estimate:
+        """Return the estimate of one attribute, or of some, whatever the others are.
+
+        Where each attribute was blurred by a mechanism of its own, what people reported of these is all that is looked
+        at, by the same method: the reports of an attribute are reports of its mechanism. Elsewhere this estimate is
+        summed over the other attributes. Everything can be asked of the answer: queries, windows, mean, fit.
+
+        >>> import confide as cf
+        >>> age, vote = cf.Integers(0, 9), cf.Categories(["yes", "no"])
+        >>> both = cf.Product(age=cf.TruncatedGeometric(age, 1.0), vote=cf.RandomizedResponse(vote, 2.0))
+        >>> counts = cf.tally(both.privatize([(3, "yes"), (4, "no")] * 2000, rng=1))
+        >>> answer = cf.estimate(counts, both).marginal("age").query("age >= 4")
+        >>> answer.low < 0.5 < answer.high
+        True
+        """
+        if not isinstance(self.alphabet, Attributes):
+            raise InvalidParameterError(f"{self.alphabet!r} has no attributes, and so no marginals.")
+        part = self.alphabet.part(*names)
+        if self.shaped is not None:
+            raise InvalidParameterError(f"Marginals are not looked for under the shape {self.shape}; ask query(...).")
+        parts = {mechanism: mechanism.part(*names) for mechanism in self.groups}
+        if self.again is None or not parts or None in parts.values():
+            return Margin(**{one.name: getattr(self, one.name) for one in fields(self)} | self._summed(part, names))
+        reduced: dict[Mechanism, Counts] = {}
+        for mechanism, counts in self.groups.items():
+            own, seen = parts[mechanism], mechanism.reports_of(counts, *names)
+            if own is not None:
+                reduced[own] = reduced[own] + seen if own in reduced else seen
+        return self.again(reduced, self.method, None)
+
+    def _summed(self, part: Alphabet, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return what differs of an estimate that is summed over all attributes but some."""
+        assert isinstance(self.alphabet, Attributes)  # noqa: S101 (for the type checker; the one caller has asked)
+        shares = read_only(self.alphabet.margin(self.distribution, *names))
+        return {"alphabet": part, "distribution": shares, "uniformity": None, "whole": self, "names": names}
+
+    def cross(self, *names: str, level: float = 0.95, joint: bool = False, basis: Basis | None = None) -> CrossTable:
+        """Return the shares of all combinations of two attributes or more, each with its interval, and their totals.
+
+        Parameters
+        ----------
+        names
+            The attributes, that of the rows first.
+        level
+            The share of surveys, were they repeated, whose interval holds the truth, for each entry.
+        joint
+            Whether all entries are to hold at the level together; so are then the totals of each attribute.
+        basis
+            What the intervals rest on: what those of queries do, :class:`Likelihood`, if left out.
+
+        >>> import confide as cf
+        >>> yes = cf.Categories(["yes", "no"])
+        >>> both = cf.Product(vote=cf.RandomizedResponse(yes, 2.0), car=cf.RandomizedResponse(yes, 2.0))
+        >>> counts = cf.tally(both.privatize([("yes", "yes"), ("no", "yes")] * 2000, rng=1))
+        >>> table = cf.estimate(counts, both).cross("vote", "car")
+        >>> table.at("yes", "yes").contains(0.5), table.totals["car"].at("no").contains(0.0)
+        (True, True)
+        """
+        check_level("level", level)
+        if len(names) < 2:
+            raise InvalidParameterError(f"A cross table is of two attributes or more; got {names!r}.")
+        inner, chosen = self.marginal(*names), basis or Likelihood()
+        whole = inner.alphabet
+        assert isinstance(whole, Attributes)  # noqa: S101 (for the type checker: of two names or more)
+        entries = inner.interval(level_of_each(level, whole.size) if joint else level, basis=chosen)
+        totals = {name: inner._total(name, level, joint=joint, basis=chosen) for name in names}
+        return CrossTable(names, replace(entries, level=level), totals, whole.size if joint else 1)
+
+    def _total(self, name: str, level: float, *, joint: bool, basis: Basis) -> Band:
+        """Return the share of each value of one attribute, with its interval, as sums of the entries of this table."""
+        assert isinstance(self.alphabet, Attributes)  # noqa: S101 (for the type checker; the one caller has asked)
+        part = self.alphabet.part(name)
+        each = level_of_each(level, part.size) if joint else level
+        rows = self.alphabet.spread(np.eye(part.size), name)
+        found = finish_all([self._inference.seek_query(one, each, None, basis) for one in rows])
+        now, low, high = np.array([(one.estimate, one.low, one.high) for one in found]).T
+        return Band(part, now, low, high, level, found[0].rests_on)
+
     def _require_one_shape(self, what: str) -> None:
         if self.is_many_shapes:
             raise InvalidParameterError(
@@ -424,14 +515,39 @@ class Estimate:
         if self.shaped is not None:
             return self._within(self.shaped.shape, self.shaped.mixture, self.shaped.shares)
         is_whole = next(iter(self.groups)).alphabet.is_finite
+        parts = observe_groups(self.groups, None if is_whole else self.alphabet)
+        if self.blocks is not None:
+            return self._in_blocks(parts[0], self.blocks)
         likely = Inference(
             alphabet=self.alphabet,
-            parts=observe_groups(self.groups, None if is_whole else self.alphabet),
+            parts=parts,
             solution=Solution(self.distribution, self.iterations, self.status, self.ending, self.choices),
             method=self.method,
             channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
         )
         return likely if is_whole else replace(likely, wide=self._look_around(likely))
+
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """The blocks of cells that intervals are found by, where there are very many cells; None where by each."""
+        one = next(iter(self.groups), None)
+        if one is None or len(self.groups) > 1 or self.shaped is not None or not one.alphabet.is_finite:
+            return None
+        return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
+
+    def _in_blocks(self, evidence: Evidence, blocks: Blocks) -> Inference:
+        """Return the inference about the shares of blocks."""
+        part = evidence.in_blocks(blocks)
+        shares = blocks.nearest(self.distribution)
+        return Inference(
+            alphabet=self.alphabet,
+            parts=[] if part is None else [part],
+            solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
+            method=self.method,
+            channel=None,
+            mixture=Mixture(self.alphabet.size, (blocks,), Layout(blocks.grid)),
+            premise=f"if people are spread evenly within blocks of {blocks.side} x {blocks.side} cells",
+        )
 
     def _within(self, shape: Shape, mixture: Mixture, shares: FloatArray) -> Inference:
         """Return the inference about the shares of a mixture's components."""
@@ -477,6 +593,39 @@ class Estimate:
             return f", at most {self.certificate:.3g} below the maximum"
         tested = self.__dict__.get("fit")
         return "" if tested is None else f", fit: {tested.verdict}"
+
+
+@dataclass(frozen=True, eq=False)
+class Margin(Estimate):
+    """An estimate of several attributes, summed over all but some of them.
+
+    Attributes
+    ----------
+    whole
+        The estimate of all attributes.
+    names
+        Those that are left.
+    """
+
+    whole: Estimate | None = field(default=None, repr=False)
+    names: tuple[str, ...] = ()
+
+    @cached_property
+    def _examination(self) -> Examination:
+        return self._whole._examination
+
+    @cached_property
+    def _inference(self) -> Inference:
+        """The inference about all attributes, asked for some alone."""
+        whole = self._whole
+        assert isinstance(whole.alphabet, Attributes)  # noqa: S101 (for the type checker: it has margins)
+        mixture = Mixture(self.alphabet.size, (Margins(whole.alphabet, self.names),))
+        return replace(whole._inference, alphabet=self.alphabet, mixture=mixture)
+
+    @property
+    def _whole(self) -> Estimate:
+        assert self.whole is not None  # noqa: S101 (for the type checker: a default, for others before it have one)
+        return self.whole
 
 
 Group = tuple[Counts, Mechanism]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from confide.certificates import DualBound
 from confide.channels.base import Channel, FloatArray, Layout
+from confide.channels.blocks import Blocks
 from confide.channels.mixed import Mixed, Mixture
 from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
@@ -73,6 +74,13 @@ class Evidence:
     def mixed(self, mixture: Mixture) -> Evidence:
         """Return the same reports as evidence of the shares of a mixture's components."""
         return Evidence(Mixed(self.channel, mixture), self.counts, self.log_offset, mixture.layout)
+
+    def in_blocks(self, blocks: Blocks) -> Evidence | None:
+        """Return the same reports, counted by blocks, as evidence of the shares of blocks; None where there is none."""
+        channel = self.channel.in_blocks(blocks.side) if self.channel.shape[0] == self.channel.shape[1] else None
+        if channel is None:
+            return None
+        return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid))
 
     @cached_property
     def total(self) -> float:

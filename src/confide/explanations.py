@@ -20,10 +20,13 @@ from confide.alphabets import (
     Attributes,
     BitVectors,
     Categories,
+    Coordinates,
+    Degrees,
     Grid,
     Integers,
     Line,
     LineAlphabet,
+    Places,
     Plane,
     PlaneAlphabet,
 )
@@ -93,7 +96,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
     """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
 
     Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
-    and a far pair.
+    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
@@ -195,9 +198,9 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     >>> describe_alphabet(Integers(0, 99, unit="year"))
     '100 whole numbers, 0 to 99, neighbours 1 year apart'
     """
+    read = f"; {alphabet.reading}" if alphabet.reading else ""
     if isinstance(alphabet, Categories):
-        listed = ", ".join(map(str, alphabet.values[:LONGEST_LIST]))
-        return f"{counted(alphabet.size, 'category')}: {listed}{', ...' if alphabet.size > LONGEST_LIST else ''}"
+        return f"{counted(alphabet.size, 'category')}: {_list_labels(alphabet)}{read}"
     if isinstance(alphabet, BitVectors):
         packed = counted(alphabet.parts, "whole number")
         return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"
@@ -207,16 +210,28 @@ def describe_alphabet(alphabet: Alphabet) -> str:
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
         return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
-        return _describe_places(alphabet)
+        return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)
+
+
+def _list_labels(alphabet: Alphabet) -> str:
+    """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
+    if alphabet.size <= LONGEST_LIST:
+        return ", ".join(alphabet.labels())
+    last = "" if isinstance(alphabet, Categories) else f", {alphabet.labels([alphabet.size - 1])[0]}"
+    return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
 
 
 def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     step = with_unit(alphabet.spacing, alphabet.unit)
+    if isinstance(alphabet, Coordinates | Degrees):
+        where = f" in the box {alphabet.extent}" if isinstance(alphabet, Coordinates) else ""
+        return f"a latitude and a longitude{where}, on a lattice of {step}"
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
-    return f"{_count_places(alphabet)}, neighbours {step} apart"
+    where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
+    return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
 
 def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
@@ -225,6 +240,8 @@ def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
         shape = f"{counted(alphabet.rows, 'row')} by {counted(alphabet.columns, 'column')}"
         return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
     if isinstance(alphabet, Integers) and alphabet.is_finite:
+        if alphabet.has_labels:
+            return f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
         first, last = alphabet.span
         return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
     return "any whole number" if isinstance(alphabet, Integers) else "any cell of an unbounded plane"
@@ -242,9 +259,16 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
         told = [(attribute, describe_value(one, own, attribute)) for attribute, one, own in each]
         return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
     if alphabet.field_names == PlaneAlphabet.field_names:
+        if alphabet.has_labels:
+            return f"{'the cell at' if alphabet.is_finite else name} {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
         return f"cell (row {row}, column {column})"
-    return f"{name} {quote_value(_value(alphabet, index))}"
+    return f"{name} {_quoted(alphabet, index)}"
+
+
+def _quoted(alphabet: Alphabet, index: int) -> str:
+    """Return a value in a sentence: its label in quotation marks where it has one."""
+    return quote_value(alphabet.labels([index])[0] if alphabet.has_labels else _value(alphabet, index))
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:
@@ -260,7 +284,7 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
             f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
         )
     places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
-    values = [quote_value(_value(mechanism.alphabet, place)) for place in places]
+    values = [_quoted(mechanism.alphabet, place) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
 
 
@@ -359,6 +383,11 @@ def _pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
 
 def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     """Return pairs of an unbounded alphabet, which has no far end to measure by: one, five and fifty steps apart."""
+    if isinstance(alphabet, Coordinates):  # a step is a metre or so: a hundred, a thousand and five thousand are told
+        row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
+        steps = [round(distance / alphabet.spacing) for distance in alphabet.told_distances]
+        first, *others = alphabet.encode([(row, column + step) for step in (0, *steps)]).tolist()
+        return [(first, other) for other in others]
     is_line = len(alphabet.field_names) == 1
     numbers = alphabet.encode([0, 1, 5, 50] if is_line else [(0, 0), (0, 1), (0, 5), (0, 50)]).tolist()
     return [(numbers[0], other) for other in numbers[1:]]
@@ -440,7 +469,7 @@ def _ruled_out(survey: Survey) -> str:
         return "No factor is promised between any two values."
     output = int(telling[0])
     can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
-    report = quote_value(_value(survey.mechanism.report_alphabet, output))
+    report = _quoted(survey.mechanism.report_alphabet, output)
     return (
         f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
         f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."

@@ -44,13 +44,17 @@ CUT = "Across the date line, cut it there into a MultiPolygon (RFC 7946, 3.1.9)"
 def read_areas(source: GeoJSON) -> list[Area]:
     """Read areas: a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these; one area a feature.
 
+    An area has the name that its feature has among its properties, else that of the file.
+
     Raises
     ------
     DataFileError
         If it is no GeoJSON, or holds something other than areas, or an area that is none; it says where.
     """
     content, origin = _load(source)
-    return [Area(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]
+    found = [(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]
+    names = _distinct([name for _, name in found], "area" if isinstance(source, Mapping) else Path(origin).stem)
+    return [Area(polygons, name) for (polygons, _), name in zip(found, names, strict=True)]
 
 
 def read_lines(source: GeoJSON) -> list[FloatArray]:
@@ -63,6 +67,20 @@ def read_lines(source: GeoJSON) -> list[FloatArray]:
     if not lines:
         raise DataFileError(f"{origin} has no lines and no areas to draw. Give a coast, borders or streets as GeoJSON.")
     return lines
+
+
+def _distinct(names: Sequence[str], otherwise: str) -> list[str]:
+    """Return names for all, the others by the file and their number, and a number behind those that stand twice.
+
+    >>> _distinct(["Old Town", "", "Old Town"], "districts")
+    ['Old Town', 'districts 2', 'Old Town (2)']
+    """
+    is_one, found = len(names) == 1, []
+    for place, name in enumerate(names):
+        known = name or (otherwise if is_one else f"{otherwise} {place + 1}")
+        again = names[:place].count(name) if name else 0
+        found.append(f"{known} ({again + 1})" if again else known)
+    return found
 
 
 def _load(source: GeoJSON) -> tuple[Any, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -15,7 +15,7 @@ import numpy as np
 from confide.alphabets import Integers
 from confide.channels.base import FloatArray
 from confide.counts import Counts
-from confide.errors import InvalidParameterError, PoorFitWarning
+from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
 from confide.estimates import Estimate, Group, observe_groups
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Interval
@@ -33,6 +33,9 @@ GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 SHAPES = ("lower", "higher"), ("less spread out", "more spread out"), ("skewed to low values", "skewed to high values")
 """How the values of a group differ, by the direction along which they do most, and its sign."""
+
+MOST_NAMED = 3
+"""Groups that are named where they cannot be told from a uniform population."""
 
 FEWEST = 10
 """Reports below which none can be held out, and a group hardly says anything."""
@@ -173,6 +176,31 @@ class GroupEstimates(Mapping[Any, Estimate]):
         """Whether each group differs from all the others, at a controlled false discovery rate."""
         return self.seen.differences
 
+    @cached_property
+    def untold(self) -> list[Any]:
+        """The groups whose reports cannot be told from those of a uniform population, the largest first."""
+        return [key for key in self.largest if not self.estimates[key].is_told]
+
+    def describe_untold(self, name: Callable[[Any], str] = str) -> str:
+        """Say which groups cannot be told from a uniform population, and what would tell; nothing where all can.
+
+        Parameters
+        ----------
+        name
+            How a group is called.
+        """
+        if not self.untold:
+            return ""
+        first, every = self.untold[0], len(self)
+        others = len(self.untold) - MOST_NAMED
+        names = ", ".join(map(name, self.untold[:MOST_NAMED])) + (f" and {others:,} more" if others > 0 else "")
+        which = f"{len(self.untold):,} of {every:,} groups" if every > 1 else "this group"
+        largest = f"{name(first)}, the largest" if len(self.untold) > 1 else name(first)
+        found = self.estimates[first].uniformity
+        cure = "" if found is None else f" Of {largest}: {found.cure}"
+        alike = "cannot be told from those of a uniform population, all values alike"
+        return f"The reports of {which} {alike}: {names}.{cure}"
+
     @property
     def overall(self) -> FloatArray:
         """The distribution of all groups together: the mean of theirs, by their reports."""
@@ -274,7 +302,9 @@ def estimate_groups(
 ) -> GroupEstimates:
     """Recover the distribution of each group of people, all through one mechanism.
 
-    Groups that share a channel go through it together, many times faster than one by one.
+    Groups that share a channel go through it together, many times faster than one by one. Where the reports of some
+    cannot be told from those of a uniform population, `untold` names them, and a :class:`UniformReportsWarning` is
+    given once for all that are too few to show another.
 
     Parameters
     ----------
@@ -298,6 +328,10 @@ def estimate_groups(
     fits = misfits(groups, mechanism)
     if fits is not None:
         warnings.warn(fits.headline, PoorFitWarning, stacklevel=2)
+    # Not where the answers are some of many, of which there is a warning already.
+    weak = [one for one in answers.values() if one.uniformity is not None and one.uniformity.is_weak]
+    if weak and not answers.identification.is_no:
+        warnings.warn(answers.describe_untold(), UniformReportsWarning, stacklevel=2)
     return answers
 
 

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -130,6 +131,65 @@ class Manhattan(Metric):
 
     def __str__(self) -> str:
         return "taxicab distance"
+
+
+@dataclass(frozen=True)
+class Uneven(Metric):
+    """Distance along a line between values that are numbered in a row and lie at any places, in units of distance.
+
+    >>> Uneven((5, 15, 35, 75)).distance(1, 3)
+    60.0
+    """
+
+    places: tuple[Fraction, ...]
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", tuple(Fraction(place) for place in self.places))
+        if any(one >= other for one, other in pairwise(self.places)):
+            raise InvalidParameterError(f"Places on a line must rise; got {', '.join(map(str, self.places))}.")
+
+    def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Metric.between`."""
+        one, other = (np.asarray(number, dtype=np.int64)[..., 0] - self.first for number in (left, right))
+        # From one place, so that amounts far from zero lose no digits to it.
+        places = np.array([float(place - self.places[0]) for place in self.places])
+        lengths: NDArray[np.float64] = np.abs(places[one] - places[other])
+        return lengths
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Metric.bracket`."""
+        exact = abs(self.places[int(left[0]) - self.first] - self.places[int(right[0]) - self.first])
+        return exact, exact
+
+    def __str__(self) -> str:
+        return "distance along a line"
+
+
+@dataclass(frozen=True)
+class Circular(Metric):
+    """Distance the shorter way around a circle of `size` values, neighbours one apart.
+
+    >>> Circular(24).distance(23, 0), Circular(24).distance(3, 15)
+    (1.0, 12.0)
+    """
+
+    size: int
+
+    def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Metric.between`."""
+        steps = np.abs(_difference(left, right)).sum(axis=-1) % self.size
+        lengths: NDArray[np.float64] = np.minimum(steps, self.size - steps)
+        return lengths
+
+    def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Metric.bracket`."""
+        steps = abs(Fraction(left[0]) - Fraction(right[0])) % self.size
+        exact = min(steps, self.size - steps)
+        return exact, exact
+
+    def __str__(self) -> str:
+        return "distance around a circle"
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,25 @@ nothing is evaluated as code:
     factor      not factor | ( query ) | comparison
     comparison  name < literal (also <=, >, >=, ==, =, !=), or literal <= name < literal
                 name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
-    literal     a number, a word, a text in quotation marks, or for cells a pair (row, column)
+                within 2 km of 40.75, -73.98: cells on the Earth whose centre lies no farther on the ground
+    literal     a number, a word, a text in quotation marks, a date such as 2026-03-01, or for cells (row, column)
 
 A number or a category may go by any one name, that of the survey where there is one. Several attributes go by their
 own names. The parts of a cell are called ``row`` and ``column``; ``cell`` is both, and a box of cells is written
-``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and ``home``.
+``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and ``home``; its places
+are asked for by ``home within 2 km of 40.75, -73.98``. An area of :func:`confide.read_areas` is a query, too. Amounts
+in bins and dates are compared as people write them; a bound inside a bin, a week or a month is refused with the nearest
+edges. On a circle a range may go around: ``hour in 22..5``.
 
->>> from confide import Categories, Grid, Integers
+>>> from confide import Bins, Categories, Grid, Integers
 >>> as_weights("18 <= age < 21", Integers(16, 22))
 array([0., 0., 1., 1., 1., 0., 0.])
 >>> as_weights("answer in {yes, 'not yet'}", Categories(["yes", "no", "not yet"]))
 array([1., 0., 1.])
 >>> as_weights("row >= 1 and not column == 0", Grid(2, 2))
 array([0., 0., 0., 1.])
+>>> as_weights("salary >= 20", Bins(edges=[0, 10, 20, 50], above=True))
+array([0., 0., 1., 1.])
 >>> from confide import Attributes
 >>> as_weights("size >= 1 and answer == no", Attributes(size=Integers(0, 2), answer=Categories(["yes", "no"])))
 array([0., 0., 0., 1., 0., 1.])
@@ -42,10 +48,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Attributes, PlaneAlphabet, unbounded
 from confide.checks import refuse_masked
+from confide.circles import Circle, count_cells, why_no_cell
 from confide.errors import InvalidParameterError
+from confide.polygons import Area
 
-Query = str | ArrayLike | Callable[[Any], Any]
-"""A text, one weight for each value, or a function of a value."""
+Query = str | ArrayLike | Callable[[Any], Any] | Area | Circle
+"""A text, one weight for each value, a function of a value, or an area of the Earth."""
+
+METRES = {"m": 1.0, "km": 1000.0}
+"""Metres of the units of distances."""
 
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -69,7 +80,8 @@ WORDS = ("and", "or", "not", "in")
 
 TOKEN = re.compile(
     r"""\s*(?:
-      (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
+      (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
+    | (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
     | (?P<text>"[^"]*"|'[^']*')
     | (?P<name>[^\W\d]\w*)
     | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
@@ -96,8 +108,10 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
         If the query cannot be read, names what is not there, or asks for none of the values.
     """
     weights = weigh(query, alphabet, name)
-    if isinstance(query, str) and not weights.any():
-        raise InvalidParameterError(f"The query {query!r} asks for none of the values of {alphabet!r}.")
+    if isinstance(query, str | Area | Circle) and not weights.any():
+        said = repr(query) if isinstance(query, str) else f"'{describe_query(query)}'"
+        why = [why_no_cell(one, cells.corners(range(cells.size))) for one, cells in _areas_in(query, alphabet, name)]
+        raise InvalidParameterError(f"The query {said} asks for none of the values of {alphabet!r}.{''.join(why[:1])}")
     return weights
 
 
@@ -108,6 +122,8 @@ def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArr
     alphabet.require_listable()
     if isinstance(query, str):
         return _Reader(query, alphabet, name).read().astype(np.float64)
+    if isinstance(query, Area | Circle):
+        return query.contains(alphabet.centres(np.arange(alphabet.size))).astype(np.float64)
     weights = _call(query, alphabet) if callable(query) else query
     return _check_weights(weights, alphabet)
 
@@ -116,7 +132,26 @@ def describe_query(query: Query) -> str:
     """Return what a query is called in a table."""
     if isinstance(query, str):
         return " ".join(query.split())
+    if isinstance(query, Area | Circle):
+        return f"within {query.name or 'an area'}"
     return str(getattr(query, "__name__", "a function")) if callable(query) else "given weights"
+
+
+def remark_on_cells(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
+    """Say of a question about areas how many cells count, and how many a border cuts; nothing of other questions."""
+    found = [(one, cells, np.arange(cells.size)) for one, cells in _areas_in(query, alphabet, name)]
+    return "; ".join(count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found)
+
+
+def _areas_in(query: Query, alphabet: Alphabet, name: str | None) -> list[tuple[Area | Circle, Alphabet]]:
+    """Return the areas that a question asks for, each with the cells that it is about."""
+    if isinstance(query, Area | Circle):
+        return [(query, alphabet)]
+    if not isinstance(query, str) or "within" not in query or not alphabet.is_finite:
+        return []
+    reader = _Reader(query, alphabet, name)
+    reader.read()
+    return reader.circles
 
 
 def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:
@@ -160,6 +195,7 @@ class _Reader:
     tokens: list[tuple[str, str]] = field(init=False)
     place: int = 0
     depth: int = 0
+    circles: list[tuple[Area | Circle, Alphabet]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tokens = self._cut()
@@ -210,6 +246,8 @@ class _Reader:
         return chosen
 
     def _comparison(self) -> Chosen:
+        if self._peek() == ("name", "within") and [kind for kind, _ in self.tokens[self.place + 1 :]][:1] == ["number"]:
+            return self._within()
         if isinstance(self.alphabet, Attributes):
             return self._attribute(self.alphabet)
         kind, _ = self._peek() or ("", "")
@@ -236,20 +274,44 @@ class _Reader:
         name, own = known[word]
         reader = _Reader(self.text, attributes.part(name), name)
         reader.tokens = [*self.tokens[:place], ("name", own), *self.tokens[place + 1 :]]
-        reader.place = self.place
+        is_circle = self.tokens[place + 1 : place + 2] == [("name", "within")]  # home within 2 km of ...
+        reader.place = place + 1 if is_circle else self.place
         chosen = reader._comparison()
-        self.place = reader.place
+        self.place, self.circles = reader.place, self.circles + reader.circles
         return attributes.spread(chosen, name)
 
     def _place_of_name(self) -> int:
         """Return where a comparison has its name: at its start, or after a literal and a sign."""
-        if (self._peek() or ("", ""))[0] not in ("number", "text", "sign"):
+        if (self._peek() or ("", ""))[0] not in ("number", "text", "date", "sign"):
             return self.place
         signs = (at for at in range(self.place, len(self.tokens)) if self.tokens[at][1] in COMPARISONS)
         return next(signs, self.place - 1) + 1
 
+    def _within(self) -> Chosen:
+        """Read a circle on the Earth: within 2 km of 40.75, -73.98."""
+        self._expect_word("within")
+        far, (kind, unit) = self._literal(), self._peek() or ("", "")
+        if kind != "name" or unit not in METRES:
+            raise self._unexpected(f"a unit, {' or '.join(METRES)}")
+        self.place += 1
+        self._expect_word("of")
+        latitude = self._literal()
+        self._take_sign(",")
+        longitude = self._literal()
+        if isinstance(far, str | tuple) or isinstance(latitude, str | tuple) or isinstance(longitude, str | tuple):
+            raise self._error("a circle is written 'within 2 km of 40.75, -73.98', latitude first")
+        circle = Circle(float(latitude), float(longitude), float(far) * METRES[unit])
+        self.circles.append((circle, self.alphabet))
+        return circle.contains(self.alphabet.centres(np.arange(self.alphabet.size)))
+
+    def _expect_word(self, word: str) -> None:
+        if not self._take_word(word):
+            raise self._unexpected(repr(word))
+
     def _after(self, part: str) -> Chosen:
         """Read what follows a name."""
+        if part == "cell" and self._peek() == ("name", "within"):
+            return self._within()
         if self._take_word("in"):
             return self._in(part)
         if self._take_word("not"):
@@ -274,18 +336,39 @@ class _Reader:
         low = self._literal()
         self._expect("..")
         high = self._literal()
-        return self._compare(part, ">=", low) & self._compare(part, "<=", high)
+        around = self._ask(lambda alphabet: alphabet.stretch(low, high))
+        return self._compare(part, ">=", low) & self._compare(part, "<=", high) if around is None else around
 
     def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
         if part == "cell":
             return self._compare_cells(sign, literal)
+        asked = self._ask(lambda alphabet: alphabet.compare(sign, literal))
+        if asked is not None:
+            return asked
         values = self._values(part)
+        if not isinstance(literal, tuple):
+            literal = self._named(literal)
         if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
             raise self._error(f"{part!r} cannot be compared with {literal!r}")
         if isinstance(literal, str):
             self._check_category(part, sign, literal, values)
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
+
+    def _named(self, literal: int | float | str) -> Literal:
+        """Return the value that a literal names; the literal itself where it names none."""
+        try:
+            found = self.alphabet.named(str(literal))
+        except InvalidParameterError as error:
+            raise self._error(str(error)) from None
+        return found if isinstance(found, str | int) else literal
+
+    def _ask(self, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
+        """Ask the alphabet, in people's own terms; None where values compare as they are."""
+        try:
+            return ask(self.alphabet)
+        except InvalidParameterError as error:
+            raise self._error(str(error)) from None
 
     def _compare_cells(self, sign: str, literal: Literal) -> Chosen:
         if not isinstance(literal, tuple):
@@ -343,7 +426,7 @@ class _Reader:
         kind, word = self._peek() or ("", "")
         if kind == "sign" and word == "(":
             return self._pair()
-        if kind not in ("number", "text", "name") or (kind == "name" and word in WORDS):
+        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
             raise self._unexpected("a value")
         self.place += 1
         if kind == "number":

@@ -233,6 +233,7 @@ def judge(
         identification=pool_identification(mechanisms),
         choices=solution.choices,
         uniformity=Uniformity.of(mechanisms, evidence),
+        again=recover_pool,
     )
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -27,7 +28,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Categories, Grid, Integers, Lattice, Places
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    Bins,
+    Categories,
+    Circle,
+    Coordinates,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Scale,
+    Weekdays,
+)
 from confide.checks import check_count
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
@@ -39,7 +55,14 @@ ALPHABETS: dict[str, Callable[..., Alphabet]] = {
     "integers": Integers,
     "grid": Grid,
     "lattice": Lattice,
+    "scale": Scale,
     "places": Places,
+    "coordinates": Coordinates,
+    "bins": Bins,
+    "dates": Dates,
+    "hours": Hours,
+    "weekdays": Weekdays,
+    "circle": Circle,
     "attributes": Attributes,
 }
 """Every alphabet by its name in a survey file."""
@@ -193,13 +216,13 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text)
+        return parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
 
-def parse_survey(text: str) -> Survey:
-    r"""Read a survey from TOML text.
+def parse_survey(text: str, folder: str | Path = "") -> Survey:
+    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
 
     >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
     >>> parse_survey(text).mechanism
@@ -209,7 +232,17 @@ def parse_survey(text: str) -> Survey:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
+    _look_beside(document, Path(folder))
     return _build_survey(document)
+
+
+def _look_beside(table: dict[str, Any], folder: Path) -> None:
+    """Let files of holes that are named in alphabets lie beside the survey."""
+    if isinstance(table.get("holes"), str):
+        table["holes"] = str(folder / table["holes"])
+    for one in table.values():
+        if isinstance(one, dict):
+            _look_beside(one, folder)
 
 
 def _build_survey(document: dict[str, Any]) -> Survey:
@@ -340,9 +373,13 @@ def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
     survey holds: it was checked when the mechanism was made.
     """
     settings: dict[str, Any] = {"kind": _kind(thing)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     if isinstance(thing, Attributes | Product):
         inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
         return settings | {name: _declaration(part) for name, part in zip(thing.names, inner, strict=True)}
+    if isinstance(thing, Alphabet) and thing.declared is not None:
+        return settings | dict(thing.declared)
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
         if field.name in ("alphabet", "promise"):
@@ -372,14 +409,14 @@ def _plain(value: Any) -> Any:
 def _toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
     """Return a declaration as a table, and below it those that it is made of."""
     inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
-    plain = [f"{name} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
+    plain = [f"{_key(name)} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
     below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{_key(name)}", value, most)]
     return ["", f"[{place}]", *plain, *below]
 
 
 def _key(name: str) -> str:
-    """Return a name as TOML has it: in quotation marks where it has other letters than English ones."""
-    return name if name.isascii() else _toml(name)
+    """Return a name as TOML has it: in quotation marks where it has blanks or other letters than English ones."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: object, most: int | None = None) -> str:

@@ -8,6 +8,9 @@ from confide.alphabets import Values
 AGES = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\nunit = "year"\n'
 ALL_NUMBERS = '[alphabet]\nkind = "integers"\nunit = "year"\n'
 ANSWERS = '[alphabet]\nkind = "categories"\nvalues = ["never", "some, times", "often"]\n'
+SCALE = (
+    '[alphabet]\nkind = "scale"\nvalues = ["never", "now, and then", "often", "always"]\nunit = "step"\nfold = true\n'
+)
 CELLS = '[alphabet]\nkind = "grid"\nrows = 3\ncolumns = 4\nspacing = 0.5\nunit = "km"\n'
 HOLED = CELLS + "holes = [[0, 0], [1, 2]]\n"
 PLANE = '[alphabet]\nkind = "lattice"\nspacing = 0.5\nunit = "km"\n'
@@ -48,6 +51,9 @@ FINITE: dict[str, str] = {
     "truncated-geometric with outputs": AGES
     + _with_epsilon("truncated-geometric")
     + '[mechanism.outputs]\nkind = "integers"\nlow = -3\nhigh = 7\nunit = "year"\n',
+    "truncated-geometric on a scale": SCALE + _with_epsilon("truncated-geometric"),
+    "rappor on a scale": SCALE + _with_epsilon("rappor"),
+    "laplace on a scale": SCALE + _with_epsilon("laplace"),
     "geometric": AGES + _with_epsilon("geometric"),
     "truncated-laplace": AGES + _with_epsilon("truncated-laplace"),
     "laplace": AGES + _with_epsilon("laplace"),

@@ -227,3 +227,55 @@ def test_a_group_that_does_not_fit_is_named_and_ends_strictly(call: Call, tmp_pa
         result = call(command[0], str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet"), "--strict", *command[1:])
         assert result.code == 8
         assert "bots" in result.out
+
+
+def test_groups_that_cannot_be_told_from_a_uniform_population_are_named() -> None:
+    sizes = {"Oslo": 2000, "Rome": 8, "Bern": 9}
+    with pytest.warns(cf.UniformReportsWarning, match="2 of 3 groups cannot be told from those of a uniform") as caught:
+        found = cf.estimate_groups(towns(AGES, sizes), AGES, cf.IBU())
+    assert len([one for one in caught if one.category is cf.UniformReportsWarning]) == 1
+    assert found.untold == ["Bern", "Rome"]
+    bern = found["Bern"].uniformity
+    assert bern is not None
+    assert found.describe_untold(str.upper).endswith(f"all values alike: BERN, ROME. Of BERN, the largest: {bern.cure}")
+    alone = cf.GroupEstimates({"Oslo": found["Oslo"]})
+    assert alone.untold == []
+    assert alone.describe_untold() == ""
+    weak = cf.GroupEstimates({"Rome": found["Rome"]})
+    assert weak.describe_untold().startswith("The reports of this group cannot be told")
+    many = cf.GroupEstimates(dict.fromkeys(range(5), found["Rome"]))
+    assert ": 0, 1, 2 and 2 more." in many.describe_untold()
+
+
+@pytest.mark.slow
+def test_page_and_json_say_which_groups_are_like_uniform_ones() -> None:
+    found = surveyed(towns(AGES, {"Oslo": 2000, "Rome": 12}))
+    words = found.describe_untold("".join)
+    assert words.startswith("The reports of 1 of 2 groups")
+    record = groups_record(found)
+    assert record["uniform"] == {"words": words, "groups": 1}
+    told = [one["uniformity"]["is_rejected"] for one in record["groups"]]
+    assert told == [True, False]
+    assert record["groups"][1]["uniformity"]["people"] > 12
+    text = Reader(groups_page(found)).text
+    assert text.index(words) < text.index("Do the groups differ?")
+    assert "Some of these reports say next to nothing" in text
+    assert text.count("cannot be told from uniform") == 1
+    told_alone = groups_page(surveyed(towns(AGES, {"Oslo": 2000})))
+    assert "say next to nothing" not in told_alone
+
+
+@pytest.mark.slow
+def test_the_command_says_first_which_groups_are_like_uniform_ones(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(SURVEY.text())
+    found = towns(AGES, {"Oslo": 2000, "Rome": 12})
+    groups: dict[tuple[str, ...], cf.Counts] = {(name,): counts for name, counts in found.items()}
+    with pytest.warns(cf.SimulatedReportsWarning):
+        save_counts(tmp_path / "c.parquet", GroupedCounts(("town",), groups, Account(2012)), SURVEY)
+    files = str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet")
+    result = call("estimate", *files, "--method", "ibu")
+    assert result.code == 0, result.err
+    said = " ".join(result.out.split())
+    assert said.index("The reports of 1 of 2 groups cannot be told from those of a uniform") < said.index("Ages")
+    assert "cannot be told from uniform" in said
+    assert "The reports of 1 of 2 groups cannot be told" in " ".join(call("estimate", *files, "--json").err.split())

@@ -57,7 +57,7 @@ def test_init_for_every_mechanism(call: Call, kind: str) -> None:
 def test_every_example_is_a_survey_that_blurs(kind: str, alphabet: AlphabetKind) -> None:
     survey = parse_survey(example_survey(alphabet, kind, Path("survey.toml")))
     values = some_values(survey.alphabet, 20)
-    assert len(survey.mechanism.privatize(values, rng=1)) == 20
+    assert len(survey.mechanism.privatize(values, rng=1, taken=True)) == 20
 
 
 @pytest.mark.parametrize(("kind", "alphabet"), FITTING)
@@ -70,7 +70,7 @@ def test_examples_of_one_alphabet_name_all_others(kind: str, alphabet: AlphabetK
 @pytest.mark.parametrize("alphabet", AlphabetKind)
 def test_settings_in_comments_can_be_taken_in(alphabet: AlphabetKind) -> None:
     text = example_survey(alphabet, USUAL[alphabet], Path("survey.toml"))
-    parse_survey(text.replace("# spacing = ", "spacing = ").replace("# holes = ", "holes = "))
+    parse_survey(text.replace("# spacing = ", "spacing = ").replace("# holes = [", "holes = ["))
 
 
 def test_an_alphabet_that_does_not_fit_the_mechanism(call: Call) -> None:

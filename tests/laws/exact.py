@@ -11,10 +11,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Grid, Integers
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, Integers
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms import Mechanism
-from confide.metrics import Discrete, Euclidean, Metric, SumMetric
+from confide.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Pair = tuple[int, int]
 
@@ -84,6 +84,16 @@ def _numbers(alphabet: Attributes, left: int, right: int) -> tuple[list[int], li
     return one, other
 
 
+def _middle(bins: Bins, number: int) -> Fraction:
+    """Return the middle of a bin; of an open one, as if it were as wide as its neighbour."""
+    edges = list(bins.edges)
+    if bins.below:
+        edges.insert(0, 2 * edges[0] - edges[1])
+    if bins.above:
+        edges.append(2 * edges[-1] - edges[-2])
+    return (edges[number] + edges[number + 1]) / 2
+
+
 def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) -> Fraction:
     """Return the distance between two values by their numbers, written anew from what the metric is called."""
     if isinstance(metric, Discrete):
@@ -92,6 +102,12 @@ def distance_below(metric: Metric, alphabet: Alphabet, left: int, right: int) ->
         assert isinstance(alphabet, Attributes)
         each = zip(metric.metrics, alphabet.alphabets, *_numbers(alphabet, left, right), strict=True)
         return sum((distance_below(*one) for one in each), Fraction(0))
+    if isinstance(alphabet, Circle):
+        assert metric == Circular(alphabet.size)
+        return Fraction(min((left - right) % alphabet.size, (right - left) % alphabet.size))
+    if isinstance(metric, Uneven):
+        assert isinstance(alphabet, Bins)
+        return abs(_middle(alphabet, left) - _middle(alphabet, right))
     assert isinstance(metric, Euclidean), f"teach distance_below what {type(metric).__name__} is"
     assert isinstance(alphabet, Integers | Grid), "teach distance_below where these values lie"
     points = alphabet.decode([left, right]).reshape(2, -1).tolist()

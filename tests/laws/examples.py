@@ -18,12 +18,16 @@ from confide import (
     IBU,
     MLE,
     Attributes,
+    Bins,
     BitInversion,
     Categories,
+    Circle,
+    Dates,
     Exponential,
     FromMatrix,
     Geometric,
     Grid,
+    Hours,
     Integers,
     Inversion,
     Laplace,
@@ -43,6 +47,8 @@ from confide import (
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
+    Weekdays,
+    WrappedGeometric,
 )
 
 Array = NDArray[Any]
@@ -191,10 +197,28 @@ def _clamped_on_a_plane(
 
 
 @st.composite
+def _bins(draw: st.DrawFn) -> Bins:
+    """Return bins of any widths, most of them uneven, with open ends or without; at least three of them."""
+    widths = draw(st.lists(st.sampled_from([1, 2, 3, 5, 10, 0.5]), min_size=3, max_size=6))
+    edges: list[float] = [draw(st.integers(-9, 9))]
+    for width in widths:
+        edges.append(edges[-1] + width)
+    return Bins(edges=edges, below=draw(st.booleans()), above=draw(st.booleans()))
+
+
+@st.composite
+def _clamped_to_bins(draw: st.DrawFn, kind: type[TruncatedGeometric] | type[TruncatedLaplace]) -> Mechanism:
+    return kind(draw(_bins()), draw(st.floats(1e-3, 4.0)))
+
+
+circles = st.sampled_from([Hours(), Weekdays(), Circle(2), Circle(3), Circle(12)])
+
+
+@st.composite
 def _exponentials(draw: st.DrawFn) -> Mechanism:
     letters = st.integers(2, 6).map(lambda size: Categories(list("abcdef")[:size]))
     pairs = st.builds(Attributes, age=st.builds(Integers, st.just(0), st.integers(1, 3)), letter=letters)
-    return Exponential(draw(st.one_of(_lines(), _grids(), letters, pairs)), draw(epsilons))
+    return Exponential(draw(st.one_of(_lines(), _grids(), letters, pairs, _bins(), circles)), draw(epsilons))
 
 
 @st.composite
@@ -244,6 +268,12 @@ AROUND = Grid(6, 7, spacing=0.5, unit="km", first_row=-1, first_column=-1)
 
 WITHIN = Grid(2, 3, spacing=0.5, unit="km", holes=((1, 1),), first_row=1, first_column=1)
 """Outputs within the lake's grid, with a hole of their own."""
+
+SALARIES = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
+"""Uneven bins, on a lattice of 5 thousand."""
+
+SCATTERED = Bins(edges=[0, 1, 4, 10.5, 100, 400], below=True)
+"""Bins whose middles have an eighth in common, so that their lattice is longer than a table of weights."""
 
 BESIDE = Grid(3, 3, spacing=0.5, unit="km", first_row=2, first_column=3)
 """Outputs that hold a part of the lake, and reach beyond it."""
@@ -309,6 +339,7 @@ FAMILIES: dict[str, Family] = {
             RandomizedResponse(Integers(0, 299), 5.0),
             RandomizedResponse(Categories(["a", "b", "c"]), 1e-9),
             RandomizedResponse(Categories([7, 5, 3]), 100.0),
+            RandomizedResponse(Weekdays(), 1.0),
         ),
         strategy=_randomized_responses(),
         faithful=RandomizedResponse(Integers(0, 9), 100.0),
@@ -351,8 +382,11 @@ FAMILIES: dict[str, Family] = {
             TruncatedGeometric(Integers(0, 9), 0.3, Integers(3, 5)),
             TruncatedGeometric(Integers(0, 9), 0.3, Integers(4, 20)),
             TruncatedGeometric(Integers(0, 9), 0.3, Integers(9, 9)),
+            TruncatedGeometric(SALARIES, 0.05),
+            TruncatedGeometric(SCATTERED, 0.02),
+            TruncatedGeometric(Dates("2026-01-01", "2026-01-31"), 0.2),
         ),
-        strategy=_clamped_on_a_line(TruncatedGeometric),
+        strategy=_clamped_on_a_line(TruncatedGeometric) | _clamped_to_bins(TruncatedGeometric),
         faithful=TruncatedGeometric(Integers(0, 9), 100.0),
         sampled=(
             off(lambda epsilon: TruncatedGeometric(Integers(0, 9), epsilon), 0.5),
@@ -361,6 +395,8 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: TruncatedGeometric(Integers(0, 999), epsilon), 0.5),
             off(lambda epsilon: TruncatedGeometric(Integers(0, 9), epsilon, Integers(4, 20)), 0.5),
             off(lambda epsilon: TruncatedGeometric(Integers(0, 299), epsilon, Integers(-7, 298)), 0.5),
+            off(lambda epsilon: TruncatedGeometric(SALARIES, epsilon), 0.05),
+            off(lambda epsilon: TruncatedGeometric(SCATTERED, epsilon), 0.02),
         ),
         roundings=1,
     ),
@@ -393,13 +429,16 @@ FAMILIES: dict[str, Family] = {
             TruncatedLaplace(Integers(0, 9), 0.3, Integers(-5, 14)),
             TruncatedLaplace(Integers(0, 9), 0.3, Integers(3, 5)),
             TruncatedLaplace(Integers(0, 9), 0.3, Integers(4, 20)),
+            TruncatedLaplace(SALARIES, 0.05),
+            TruncatedLaplace(SCATTERED, 0.02),
         ),
-        strategy=_clamped_on_a_line(TruncatedLaplace),
+        strategy=_clamped_on_a_line(TruncatedLaplace) | _clamped_to_bins(TruncatedLaplace),
         faithful=TruncatedLaplace(Integers(0, 9), 100.0),
         sampled=(
             off(lambda epsilon: TruncatedLaplace(Integers(0, 9), epsilon), 0.5),
             off(lambda epsilon: TruncatedLaplace(LINE_EDGE, epsilon), 0.3),
             off(lambda epsilon: TruncatedLaplace(Integers(0, 299), epsilon, Integers(-7, 298)), 0.5),
+            off(lambda epsilon: TruncatedLaplace(SCATTERED, epsilon), 0.02),
         ),
         roundings=1,
     ),
@@ -433,6 +472,8 @@ FAMILIES: dict[str, Family] = {
             Exponential(Integers(0, 9), 100.0),
             Exponential(Grid(3, 20), 90.0),  # exponents past what a float holds
             Exponential(LINE_EDGE, 0.1),
+            Exponential(SALARIES, 0.05),
+            Exponential(Hours(), 0.7),
             Exponential(PLANE_EDGE, 0.3),
             Exponential(Grid(28, 28, holes=((0, 0), (5, 5), (27, 3))), 0.3),
         ),
@@ -442,9 +483,28 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: Exponential(Integers(0, 9), epsilon), 1.0),
             off(lambda epsilon: Exponential(LAKE, epsilon), 3.0),
             off(lambda epsilon: Exponential(LINE_EDGE, epsilon), 0.3),
+            off(lambda epsilon: Exponential(SALARIES, epsilon), 0.05),
             off(lambda epsilon: Exponential(Grid(16, 17, holes=((0, 0), (5, 5))), epsilon), 1.0),
         ),
         roundings=4,
+    ),
+    "wrapped-geometric": Family(
+        examples=(
+            WrappedGeometric(Hours(), 0.3),
+            WrappedGeometric(Weekdays(), 1.0),
+            WrappedGeometric(Circle(2), 2.0),
+            WrappedGeometric(Circle(3), 1e-9),
+            WrappedGeometric(Circle(9), 100.0),
+            WrappedGeometric(Circle(366, unit="day"), 0.05),
+        ),
+        strategy=st.builds(WrappedGeometric, circles, epsilons),
+        faithful=WrappedGeometric(Circle(10), 100.0),
+        sampled=(
+            off(lambda epsilon: WrappedGeometric(Hours(), epsilon), 0.3),
+            off(lambda epsilon: WrappedGeometric(Circle(256), epsilon), 0.05),  # the largest table
+            off(lambda epsilon: WrappedGeometric(Circle(257), epsilon), 0.05),  # the smallest with added noise
+        ),
+        roundings=1,
     ),
     "truncated-taxicab": _truncated_plane(TruncatedTaxicab, 100.0),
     "taxicab": _unbounded_plane(Taxicab),

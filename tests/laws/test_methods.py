@@ -21,7 +21,7 @@ every_method = pytest.mark.parametrize("method", METHOD_VALUES, ids=label)
 def drawn_counts(mechanism: Mechanism, people: int = 500, seed: int = 0) -> Counts:
     truth = random_distributions(mechanism.alphabet.size, seed=seed)
     numbers = np.random.default_rng(seed).choice(truth.size, people, p=truth)
-    return tally(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed))
+    return tally(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed, taken=True))
 
 
 def solve(counts: Counts, mechanism: Mechanism, method: Method) -> Estimate:

@@ -25,7 +25,7 @@ def some_values(mechanism: Mechanism, count: int = 50) -> Any:
 
 @every_example
 def test_reports_are_outputs(mechanism: Mechanism) -> None:
-    reports = mechanism.privatize(some_values(mechanism), rng=1)
+    reports = mechanism.privatize(some_values(mechanism), rng=1, taken=True)
     assert len(reports) == 50
     assert mechanism.report_alphabet.contains(mechanism.report_alphabet.as_array(reports)).all()
 
@@ -33,7 +33,7 @@ def test_reports_are_outputs(mechanism: Mechanism) -> None:
 @pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
 def test_reports_are_outputs_that_the_value_can_produce(mechanism: Mechanism) -> None:
     values = some_values(mechanism)
-    reports = mechanism.privatize(values, rng=1)
+    reports = mechanism.privatize(values, rng=1, taken=True)
     outputs = mechanism.report_alphabet.encode(reports)
     assert outputs.shape == (50,)
     for value, output in zip(mechanism.alphabet.encode(values), outputs, strict=True):
@@ -43,49 +43,49 @@ def test_reports_are_outputs_that_the_value_can_produce(mechanism: Mechanism) ->
 @given(mechanism=all_mechanisms, seed=st.integers(0, 2**64))
 def test_same_seed_same_reports(mechanism: Mechanism, seed: int) -> None:
     values = some_values(mechanism)
-    once, again = mechanism.privatize(values, rng=seed), mechanism.privatize(values, rng=seed)
+    once, again = mechanism.privatize(values, rng=seed, taken=True), mechanism.privatize(values, rng=seed, taken=True)
     np.testing.assert_array_equal(once, again)
 
 
 @every_family
 def test_order_is_kept(family: Any) -> None:
     values = some_values(family.faithful, 500)
-    np.testing.assert_array_equal(family.read(family.faithful.privatize(values, rng=1)), values)
+    np.testing.assert_array_equal(family.read(family.faithful.privatize(values, rng=1, taken=True)), values)
 
 
 @every_family
 def test_other_seeds_give_other_reports(family: Any) -> None:
     mechanism = family.sampled[0][0]
     values = some_values(mechanism, 500)
-    assert (mechanism.privatize(values, rng=1) != mechanism.privatize(values, rng=2)).any()
+    assert (mechanism.privatize(values, rng=1, taken=True) != mechanism.privatize(values, rng=2, taken=True)).any()
 
 
 @every_example
 def test_one_value_gives_one_report(mechanism: Mechanism) -> None:
     value = some_values(mechanism, 1)[0].tolist()
     single = tuple(value) if isinstance(value, list) else value
-    report = mechanism.privatize(single, rng=3)
-    listed = mechanism.privatize([single], rng=3)
+    report = mechanism.privatize(single, rng=3, taken=True)
+    listed = mechanism.privatize([single], rng=3, taken=True)
     assert type(report) in (int, float, str, tuple)
     np.testing.assert_array_equal(np.array(report, dtype=listed.dtype), listed[0])
 
 
 @every_example
 def test_no_values_give_no_reports(mechanism: Mechanism) -> None:
-    assert len(mechanism.privatize([], rng=1)) == 0
-    assert len(mechanism.privatize([])) == 0
+    assert len(mechanism.privatize([], rng=1, taken=True)) == 0
+    assert len(mechanism.privatize([], taken=True)) == 0
 
 
 @every_family
 def test_generators_are_taken_and_advanced(family: Any) -> None:
     mechanism = family.sampled[0][0]
     values = some_values(mechanism)
-    seeded = mechanism.privatize(values, rng=5)
+    seeded = mechanism.privatize(values, rng=5, taken=True)
     generator = np.random.default_rng(5)
-    np.testing.assert_array_equal(mechanism.privatize(values, rng=generator), seeded)
-    assert (mechanism.privatize(values, rng=generator) != seeded).any()
-    np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.PCG64(5)), seeded)
-    np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.SeedSequence(5)), seeded)
+    np.testing.assert_array_equal(mechanism.privatize(values, rng=generator, taken=True), seeded)
+    assert (mechanism.privatize(values, rng=generator, taken=True) != seeded).any()
+    np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.PCG64(5), taken=True), seeded)
+    np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.SeedSequence(5), taken=True), seeded)
 
 
 @pytest.mark.parametrize("nonsense", ["abc", -1, 1.5, object()])
@@ -110,7 +110,7 @@ def test_the_operating_system_is_asked_unless_told_otherwise(family: Any, monkey
     monkeypatch.setattr(os, "urandom", record)
     monkeypatch.setattr(np.random, "default_rng", refuse)
     mechanism = family.sampled[0][0]
-    mechanism.privatize(mechanism.alphabet.decode(np.zeros(20, dtype=np.int64)))
+    mechanism.privatize(mechanism.alphabet.decode(np.zeros(20, dtype=np.int64)), taken=True)
     assert sum(asked) >= 20 * 8
     with pytest.raises(AssertionError, match="predictable"):
         mechanism.privatize([0], rng=1)
@@ -124,7 +124,7 @@ def test_secure_reports_depend_on_nothing_but_the_words(family: Any, monkeypatch
     for _ in range(2):
         words = np.random.default_rng(8)
         monkeypatch.setattr(os, "urandom", words.bytes)
-        reports.append(mechanism.privatize(values))
+        reports.append(mechanism.privatize(values, taken=True))
     np.testing.assert_array_equal(*reports)
 
 
@@ -132,7 +132,7 @@ def test_secure_reports_depend_on_nothing_but_the_words(family: Any, monkeypatch
 def test_secure_reports_are_not_repeated(family: Any) -> None:
     mechanism = family.sampled[0][0]
     values = some_values(mechanism, 1000)
-    assert (mechanism.privatize(values) != mechanism.privatize(values)).any()
+    assert (mechanism.privatize(values, taken=True) != mechanism.privatize(values, taken=True)).any()
 
 
 def test_values_are_blurred_each_on_its_own() -> None:

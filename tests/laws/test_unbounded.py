@@ -41,7 +41,7 @@ every_unbounded = pytest.mark.parametrize("mechanism", UNBOUNDED_EXAMPLES, ids=l
 
 def drawn(mechanism: Mechanism, people: int = 60, seed: int = 0) -> NDArray[Any]:
     numbers = np.random.default_rng(seed).integers(0, mechanism.alphabet.size, people)
-    return np.asarray(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed))
+    return np.asarray(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed, taken=True))
 
 
 def beyond(mechanism: Mechanism, steps: int) -> NDArray[Any]:

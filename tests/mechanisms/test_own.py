@@ -350,7 +350,7 @@ def test_as_many_bit_vectors_as_values_are_not_enough_by_count() -> None:
 @pytest.mark.slow
 def test_many_bits_are_no_hindrance() -> None:
     mechanism = OptimizedUnary(cf.Integers(0, 199), 3.0)
-    counts = cf.tally(mechanism.privatize(np.arange(20_000) % 50, rng=1))
+    counts = cf.tally(mechanism.privatize(np.arange(20_000) % 50, rng=3))
     answer = cf.estimate(counts, mechanism, cf.IBU())
     assert answer.distribution[:50].sum() > 0.9
     assert "about 2^200 outputs" in str(cf.diagnose(None, mechanism))

@@ -57,3 +57,19 @@ def test_the_shortest_path_leaves_the_box_towards_the_pole() -> None:
     apart = ground(np.array([65.0, 0.0]), np.array([65.0, 3.0])) / 3
     along_parallel = ground_scales(Box(64.999999, 0.0, 65.0, 1e-5))[0][1]
     assert least[1] <= apart < along_parallel
+
+
+@pytest.mark.parametrize(("latitude", "half"), BOXES)
+def test_coordinates_overstate_no_distance_on_the_ground(latitude: float, half: float) -> None:
+    alphabet = cf.Coordinates(centre=(latitude, 25.0), radius=f"{half} km")
+    box = alphabet.bounds
+    north, east = np.meshgrid(np.linspace(box.south, box.north, 4), np.linspace(box.west, box.east, 4))
+    near = np.array([(latitude, 25.0), (latitude + 2e-5, 25.0), (latitude, 25.0 + 5e-5)])
+    values = alphabet.take(np.vstack([np.column_stack([north.ravel(), east.ravel()]), near]))
+    points = alphabet.degrees(values)
+    ratios = [
+        alphabet.metric.distance(tuple(values[one]), tuple(values[other])) / ground(points[one], points[other])
+        for one, other in itertools.combinations(range(len(values)), 2)
+    ]
+    assert 1 - 1e-3 < max(ratios) <= 1
+    assert min(ratios) >= 1 - alphabet.given_away

@@ -175,7 +175,7 @@ def test_tables_are_drawn_from_as_exact_fractions(table: list[list[float]]) -> N
 def test_signs_are_tossed_for_each_axis() -> None:
     noise = TableNoise(np.array([[0.0, 0.0], [0.0, 1.0]]))
     # One word a displacement picks it, one more has the two signs in its lowest bits.
-    script = ScriptedBits([0, 0, 0, 0, 0b00, 0b01, 0b10, 0b11])
+    script = ScriptedBits([0, 0, 0, 0], octets=[0b00, 0b01, 0b10, 0b11])
     rows, columns = noise.draw(4, script)
     assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == [(1, 1), (-1, 1), (1, -1), (-1, -1)]
 
@@ -183,9 +183,9 @@ def test_signs_are_tossed_for_each_axis() -> None:
 def test_a_tie_in_a_table_is_settled_with_more_bits() -> None:
     # Of weights 1, 2 and 1 x 2 over 5 the first bound is 1/5 = 0.00110011...
     noise = TableNoise(np.array([[1.0, 1.0, 1.0]]))
-    tie = (2**63 // 5) << 1
+    tie = 2**64 // 5
     for settling, column in ((0, 0), (LARGEST_WORD, 1)):
-        script = ScriptedBits([tie, settling, 0])
+        script = ScriptedBits([tie, settling], octets=[0])
         assert noise.draw(1, script)[1].tolist() == [column]
         assert script.script == []
 

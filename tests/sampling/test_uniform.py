@@ -92,6 +92,6 @@ def test_a_permutation_holds_everything_once(count: int) -> None:
 
 
 def test_buckets_are_drawn_one_by_one() -> None:
-    order, ends = scatter(9, ScriptedBits([int.from_bytes(bytes([3, 0, 3, 255, 0, 0, 1, 3]), "little"), 2]))
+    order, ends = scatter(9, ScriptedBits(octets=[3, 0, 3, 255, 0, 0, 1, 3, 2]))
     assert order.tolist() == [1, 4, 5, 6, 8, 0, 2, 7, 3]
     assert ends[[0, 1, 2, 3, 254, 255]].tolist() == [3, 4, 5, 8, 8, 9]

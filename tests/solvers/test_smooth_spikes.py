@@ -48,6 +48,23 @@ def test_a_heap_on_a_bell_is_found_and_its_fit_has_more_evidence() -> None:
     assert abs(best.theta.sum() - 1) < 1e-12
 
 
+def test_spikes_that_stood_for_humps_are_dropped_where_the_smooth_part_takes_over() -> None:
+    """A first answer that is too smooth takes three humps for spikes; one heap is left of them at a lower weight."""
+    humps = np.exp(-(((VALUES - np.array([[10], [28], [50]])) / 3) ** 2) / 2).sum(axis=0)
+    truth = 0.7 * humps / humps.sum()
+    truth[38] += 0.3
+    one = problem_of(LINE, truth)
+    fits = follow_path(one, 2, ignore)
+    tried = add_spikes(one, fits, ignore)
+    best = max(tried, key=lambda fit: fit.log_evidence)
+    assert max(np.count_nonzero(fit.spikes) for fit in tried if fit.spikes is not None) >= 3
+    assert best.spikes is not None
+    assert 38 in np.flatnonzero(best.spikes)
+    assert np.count_nonzero(best.spikes) <= 2
+    assert best.weight < fits[0].weight
+    assert best.log_evidence > max(fit.log_evidence for fit in fits) + 3
+
+
 def test_a_bell_alone_gets_no_spike_that_pays() -> None:
     one = problem_of(LINE, BELL)
     fits = follow_path(one, 2, ignore)

@@ -7,6 +7,7 @@ array([30, 35])
 5.0
 """
 
+from confide.alphabets.amounts import Bins
 from confide.alphabets.attributes import Attributes
 from confide.alphabets.base import (
     Alphabet,
@@ -20,17 +21,26 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.coordinates import Coordinates, Degrees
+from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
+from confide.alphabets.scales import Scale
 
 __all__ = [
     "Alphabet",
     "Attributes",
+    "Bins",
     "BitVectors",
     "Categories",
+    "Circle",
+    "Coordinates",
+    "Dates",
+    "Degrees",
     "Grid",
+    "Hours",
     "Indices",
     "Integers",
     "Lattice",
@@ -39,8 +49,10 @@ __all__ = [
     "Places",
     "Plane",
     "PlaneAlphabet",
+    "Scale",
     "Selection",
     "Values",
+    "Weekdays",
     "as_value",
     "as_values",
     "unbounded",

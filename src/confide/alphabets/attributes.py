@@ -157,6 +157,11 @@ class Attributes(Alphabet):
         return _stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
     @property
+    def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
+        """See :attr:`Alphabet.reads_times`."""
+        return any(alphabet.reads_times for alphabet in self.alphabets)
+
+    @property
     def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
         """See :attr:`Alphabet.has_labels`."""
         return any(alphabet.has_labels for alphabet in self.alphabets)
@@ -186,6 +191,11 @@ class Attributes(Alphabet):
         own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
         told = [f"{name} {remark}" for name, (alphabet, texts) in own if (remark := alphabet.remark(texts))]
         return " and ".join(told)
+
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`; with the name of the attribute."""
+        own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
+        return ", ".join(f"{name}: {hint}" for name, (alphabet, texts) in own if (hint := alphabet.hint(texts)))
 
     def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
         """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""
@@ -257,10 +267,11 @@ class Attributes(Alphabet):
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 2)).spread(np.array([5, 7]), "a")
         array([5, 5, 5, 7, 7, 7])
         """
-        axes = [self.axis(name) for name in names]
-        table = weights.reshape([self.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+        axes, lead = [self.axis(name) for name in names], weights.shape[:-1]
+        table = weights.reshape(*lead, *(self.shape[axis] for axis in axes))
+        table = table.transpose(*range(len(lead)), *(len(lead) + np.argsort(axes)))
         own = [self.shape[axis] if axis in axes else 1 for axis in range(len(self.shape))]
-        whole: NDArray[Any] = np.broadcast_to(table.reshape(own), self.shape).reshape(-1)
+        whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
         return whole
 
     def _as_rows(self, values: ArrayLike, width: int, what: str, names: Sequence[str]) -> Values:
@@ -325,7 +336,8 @@ def _stacked(columns: list[Values]) -> Values:
         raise InvalidParameterError(f"Columns must have one length; got {', '.join(str(len(c)) for c in columns)}.")
     if len({column.dtype.kind for column in columns}) > 1:
         columns = [column.astype(object) for column in columns]
-    return np.concatenate([column.reshape(len(column), -1) for column in columns], axis=1)
+    # By a new axis, for reshape cannot tell the width of no rows at all.
+    return np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
 
 
 def _flat(values: Sequence[Any]) -> Value:

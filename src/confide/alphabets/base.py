@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,19 @@ class Alphabet(ABC):
     """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
 
     _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
+
+    reads_times: bool = False
+    """Whether people's own values are dates or times of the day."""
+
+    @property
+    def positions(self) -> tuple[Fraction, ...] | None:
+        """Places along a line, in units of distance, where values lie on one unevenly; None for all others."""
+        return None
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
 
     @property
     def parts(self) -> int:
@@ -130,9 +144,78 @@ class Alphabet(ABC):
         return ""
 
     @property
+    def reading(self) -> str:
+        """Rule by which people's own texts become values, in words; nothing where they are the values."""
+        return ""
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return for which values a comparison with a person's own value holds; None where values themselves compare.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it holds for a part of a value, as of a bin, or the literal is no such value.
+        """
+        return None
+
+    def stretch(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
+        return None
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Numbers of which a mean is taken.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the values are no numbers, or have no mean.
+        """
+        values = self.decode(np.arange(self.size))
+        if self.parts > 1 or values.dtype.kind not in "iuf":
+            raise InvalidParameterError(
+                f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, "
+                f"with one weight for each value or a function of a value."
+            )
+        return values.astype(np.float64)
+
+    @property
+    def mean_remark(self) -> str:
+        """Remark on a mean where it is one of something coarser than what people have; empty elsewhere."""
+        return ""
+
+    def describe_number(self, number: float) -> str:  # noqa: ARG002 (for those that have labels)
+        """Return what a quantile or a mean among the values is called; empty where it is a plain number."""
+        return ""
+
+    def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
+        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        return ""
+
+    def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
+        """Return the value that a word in a query names; None where values are no words.
+
+        Raises
+        ------
+        InvalidParameterError
+            If people know values by words alone, and this is none of them.
+        """
+        return None
+
+    @property
     def fine_print(self) -> tuple[str, ...]:
         """Sentences on what a promise between values means for people's own; none where people have the values."""
         return ()
+
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
+        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        raise InvalidParameterError(
+            f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
+        )
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        return self.centres(indices)[:, None]
 
     @property
     @abstractmethod

@@ -116,9 +116,12 @@ class BitVectors(Alphabet):
 
     def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return bits, one row a vector, as words; one row a vector where it takes several."""
-        values = np.int64(1) << np.arange(self.WORD_BITS)
-        chunks = [vectors[:, start : start + self.WORD_BITS] for start in self._starts]
-        words = np.stack([chunk @ values[: chunk.shape[1]] for chunk in chunks], axis=1).astype(np.int64)
+        bits = np.zeros((vectors.shape[0], self.parts, 64), dtype=bool)
+        for word, start in enumerate(self._starts):
+            chunk = vectors[:, start : start + self.WORD_BITS]
+            bits[:, word, : chunk.shape[1]] = chunk
+        packed = np.packbits(bits.reshape(vectors.shape[0], 64 * self.parts), axis=1, bitorder="little")
+        words = packed.view("<i8").astype(np.int64, copy=False)
         return words[:, 0] if self.parts == 1 else words
 
     def unpack(self, words: ArrayLike) -> NDArray[np.bool_]:

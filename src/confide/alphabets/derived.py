@@ -97,6 +97,11 @@ class Selection(Alphabet):
     def _name(self, values: Values) -> list[str]:
         return self.whole._name(values)
 
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:
+        """See :meth:`Alphabet.compare`."""
+        asked = self.whole.compare(sign, literal) if self.whole.is_finite else None
+        return None if asked is None else asked[self.whole.locate(self.values)]
+
     @cached_property
     def _numbers(self) -> dict[Value, int]:
         return {key: number for number, key in enumerate(_keys(self.values))}

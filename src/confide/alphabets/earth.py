@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +18,9 @@ from confide.alphabets.numerals import parse_real
 from confide.alphabets.planes import Grid
 from confide.checks import check_count, check_positive, is_number
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.geojson import GeoJSON, read_areas
 from confide.metrics import Value
+from confide.polygons import Area
 from confide.wording import told_at_edges
 
 MOST_GIVEN_AWAY = 0.02
@@ -55,7 +59,8 @@ class Places(Grid):
     unit
         What distances are counted in, ``"km"`` or ``"m"``; the promise is per this unit.
     holes
-        Cells in which nobody can be, as pairs (row, column).
+        Where nobody can be, such as water: cells as pairs (row, column), or areas, a file of GeoJSON or what it holds.
+        A cell is a hole where an area covers it whole.
 
     >>> manhattan = Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m")
     >>> manhattan.shape, manhattan.spacing
@@ -88,20 +93,24 @@ class Places(Grid):
         columns: int | None = None,
         spacing: float | None = None,
         unit: str = "km",
-        holes: Sequence[tuple[int, int]] = (),
+        holes: Sequence[tuple[int, int]] | Sequence[Area] | GeoJSON = (),
     ) -> None:
         check_unit(unit)
-        box = _box_of((south, west, north, east), centre, radius)
+        box = box_of((south, west, north, east), centre, radius)
         size = kilometres(cell) if cell is not None else None
         box, rows, columns = _cut(box, size, rows, columns)
         proven = _proven_spacing(box, rows, columns)
         length = _chosen_spacing(proven, size, spacing, METRES["km"] / METRES[unit])
-        settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": holes}
+        settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": ()}
         bounds = {"south": box.south, "west": box.west, "north": box.north, "east": box.east}
         for name, value in ({"first_row": 0, "first_column": 0} | settings | bounds).items():
             object.__setattr__(self, name, value)
         self.__post_init__()
         self._refuse_waste()
+        if len(holes):  # type: ignore[arg-type]  # a path is a text here
+            object.__setattr__(self, "holes", self._holes_of(holes))
+            self.__dict__.pop("_hole_places", None)
+            self.__post_init__()
 
     @classmethod
     def around(cls, latitude: float, longitude: float, radius: str, cell: str, unit: str = "km") -> Places:
@@ -116,6 +125,12 @@ class Places(Grid):
     def bounds(self) -> Box:
         """The box."""
         return Box(self.south, self.west, self.north, self.east)
+
+    @property
+    def extent(self) -> str:
+        """The box in words."""
+        lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
+        return f"from {lowest} to {highest}"
 
     @property
     def given_away(self) -> float:
@@ -139,12 +154,8 @@ class Places(Grid):
     @property
     def fine_print(self) -> tuple[str, ...]:
         """See :attr:`Alphabet.fine_print`."""
-        step, unit = self.spacing, self.unit
-        ground = (
-            f"Distances in the plane are never more than on the ground (WGS 84), and at most {self.given_away:.2%} less"
-        )
-        edges = told_at_edges("place", "cell", step, unit, farthest=math.sqrt(2) * step)
-        return (f"{ground}, which is given away.", edges)
+        edges = told_at_edges("place", "cell", self.spacing, self.unit, farthest=math.sqrt(2) * self.spacing)
+        return (told_of_ground(self.given_away), edges)
 
     def take(self, raw: ArrayLike) -> Values:
         """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
@@ -152,12 +163,12 @@ class Places(Grid):
         >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
         [[0, 0], [1, 0], [1, 1]]
         """
-        points = self._as_points(raw)
+        points = as_points(raw, self)
         cells = self.cells(points)
         outside = np.flatnonzero(~self.contains(cells))
         if outside.size:
             first = tuple(points[outside[0]].tolist())
-            why = self._why_not(first)
+            why = self.bounds.fault(*first)
             raise ValueOutsideAlphabetError(
                 f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
                 f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
@@ -179,6 +190,38 @@ class Places(Grid):
         found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
         return found
 
+    def nearest_cells(self, points: NDArray[np.float64]) -> Indices:
+        """Return row and column of latitudes and longitudes; of those outside the box, of the nearest cell on its rim.
+
+        >>> Places(0, 0, 1, 1, rows=2, columns=2).nearest_cells(np.array([(7.0, 0.2)])).tolist()
+        [[1, 0]]
+        """
+        return self.cells(np.clip(points, (self.south, self.west), (self.north, self.east)))
+
+    def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
+        """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
+
+        DuckDB and Spark take it. The columns may be texts or numbers.
+
+        >>> print(Places(0, 0, 1, 1, rows=2, columns=2).sql()[0])  # doctest: +ELLIPSIS
+        CASE WHEN ... THEN CAST(LEAST(FLOOR((TRY_CAST(latitude AS DOUBLE) - CAST('0.0' AS DOUBLE)) / ... * 2), 1) AS ...
+        """
+        rims = ((latitude, self.south, self.north, self.rows), (longitude, self.west, self.east, self.columns))
+        inside, cells = [], []
+        for column, first, last, number in rims:
+            degrees, low, high = (
+                f"TRY_CAST({column} AS DOUBLE)",
+                *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
+            )
+            inside.append(f"{degrees} BETWEEN {low} AND {high}")
+            share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
+            cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")
+        if self.holes:
+            numbers = ", ".join(str(row * self.columns + column) for row, column in self.holes)
+            inside.append(f"{cells[0]} * {self.columns} + {cells[1]} NOT IN ({numbers})")
+        row, column = (f"CASE WHEN {' AND '.join(inside)} THEN {cell} END" for cell in cells)
+        return row, column
+
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`; decimal degrees alone are read."""
         latitude, longitude = map(parse_real, fields)
@@ -195,7 +238,7 @@ class Places(Grid):
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None:
             return "not decimal degrees"
-        return self._why_not((latitude, longitude))
+        return self.bounds.fault(latitude, longitude)
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return latitude and longitude of the centres of cells, one row a cell.
@@ -227,8 +270,7 @@ class Places(Grid):
         >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels([0])
         ['0.8 S, 0.8 W']
         """
-        latitude, longitude = (f"{abs(value):.{self._digits}f}" for value in point)
-        return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
+        return label_point(point, self._digits)
 
     @cached_property
     def _digits(self) -> int:
@@ -240,26 +282,20 @@ class Places(Grid):
         degrees: NDArray[np.float64] = np.where(cells == self.shape, last, first + cells / self.shape * (last - first))
         return degrees
 
-    def _as_points(self, raw: ArrayLike) -> NDArray[np.float64]:
-        array = as_values(raw, 2, self, "pairs (latitude, longitude)")
-        if array.dtype.kind not in "iuf":
-            raise InvalidParameterError(
-                f"{self!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
-                f"{array.reshape(-1)[:1].tolist()}. Convert them."
-            )
-        points: NDArray[np.float64] = array.astype(np.float64)
-        return points
-
-    def _why_not(self, point: Point) -> str:
-        """Return what is wrong with a latitude and longitude; nothing where they merely lie elsewhere."""
-        latitude, longitude = point
-        if not np.isfinite(point).all():
-            return "not decimal degrees"
-        is_swapped = self.south <= longitude <= self.north and self.west <= latitude <= self.east
-        is_here = self.south <= latitude <= self.north and self.west <= longitude <= self.east
-        if is_swapped and not is_here:
-            return "latitude and longitude swapped"
-        return "" if abs(latitude) <= 90 and abs(longitude) <= 180 else "no latitude and longitude"
+    def _holes_of(self, holes: Any) -> Sequence[tuple[int, int]]:
+        """Return the cells that are holes; those that an area covers whole, where areas are given."""
+        areas = read_areas(holes) if isinstance(holes, str | PathLike | Mapping) else holes
+        if not isinstance(areas[0], Area):
+            return holes  # type: ignore[no-any-return]
+        self.require_listable()
+        everyone = np.arange(self.size)
+        centres, corners = self.centres(everyone), self.corners(everyone)
+        covered = np.zeros(self.size, dtype=bool)
+        for area in areas:
+            covered |= area.contains(centres) & ~area.cuts(corners)
+        if covered.all():
+            raise InvalidParameterError("The areas cover all cells, so that nobody can be anywhere. Give smaller ones.")
+        return [(row, column) for row, column in self.decode(everyone[covered]).tolist()]
 
     def _refuse_waste(self) -> None:
         if self.given_away <= MOST_GIVEN_AWAY:
@@ -284,7 +320,37 @@ class Places(Grid):
         return f"Places({joined(box, shape, holes)})"
 
 
-def _box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
+def told_of_ground(given_away: float) -> str:
+    """Return how distances in the plane compare with those on the ground."""
+    return (
+        f"Distances in the plane are never more than on the ground (WGS 84), and at most {given_away:.2%} less, which "
+        f"is given away."
+    )
+
+
+def label_point(point: Sequence[float], digits: int) -> str:
+    """Return a latitude and longitude as people write them.
+
+    >>> label_point((40.7506, -73.9871), 3)
+    '40.751 N, 73.987 W'
+    """
+    latitude, longitude = (f"{abs(value):.{digits}f}" for value in point)
+    return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
+
+
+def as_points(raw: ArrayLike, owner: object) -> NDArray[np.float64]:
+    """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+    array = as_values(raw, 2, owner, "pairs (latitude, longitude)")
+    if array.dtype.kind not in "iuf":
+        raise InvalidParameterError(
+            f"{owner!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
+            f"{array.reshape(-1)[:1].tolist()}. Convert them."
+        )
+    points: NDArray[np.float64] = array.astype(np.float64)
+    return points
+
+
+def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
     """Return the box that was given, or that of a circle."""
     south, west, north, east = bounds
     if centre is None and radius is None:

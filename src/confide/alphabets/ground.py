@@ -73,6 +73,23 @@ class Box:
         """Degrees of longitude."""
         return self.east - self.west
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Latitude and longitude halfway."""
+        return (self.south + self.north) / 2, (self.west + self.east) / 2
+
+    def holds(self, latitude: float, longitude: float) -> bool:
+        """Whether a point lies inside or on the rim."""
+        return self.south <= latitude <= self.north and self.west <= longitude <= self.east
+
+    def fault(self, latitude: float, longitude: float) -> str:
+        """Return what is wrong with a point; nothing where it lies inside, or merely elsewhere."""
+        if not (math.isfinite(latitude) and math.isfinite(longitude)):
+            return "not decimal degrees"
+        if self.holds(longitude, latitude) and not self.holds(latitude, longitude):
+            return "latitude and longitude swapped"
+        return "" if abs(latitude) <= 90 and abs(longitude) <= 180 else "no latitude and longitude"
+
 
 def ground_scales(box: Box) -> tuple[Scales, Scales]:
     """Return the least and the most kilometres per degree of latitude and longitude, between any two points of a box.

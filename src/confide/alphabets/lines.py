@@ -101,6 +101,11 @@ class Integers(LineAlphabet):
         """See :meth:`Alphabet.parse`."""
         return parse_integer(fields[0])
 
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """Distances from each value to the next."""
+        return np.full(self.size - 1, self.spacing)
+
     def label_range(self, low: int, high: int) -> str:
         """Return what people call the values from `low` to `high`.
 
@@ -153,6 +158,11 @@ class Line(UnboundedAlphabet, LineAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiple of which fraction of one a number is."""
+        return (self.RESOLUTION,)
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""

@@ -109,6 +109,11 @@ class Grid(PlaneAlphabet):
         """
         return Grid(rows, columns, self.spacing, self.unit, (), first_row, first_column)
 
+    @property
+    def fine(self) -> Plane:
+        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        return Plane(self.spacing, self.unit)
+
     @cached_property
     def places(self) -> Indices:
         """Place of each cell among all cells of the box, row by row."""
@@ -201,6 +206,11 @@ class Lattice(UnboundedAlphabet, PlaneAlphabet):
     spacing: float = 1.0
     unit: str = ""
 
+    @property
+    def fine(self) -> Plane:
+        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        return Plane(self.spacing, self.unit)
+
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`; also of cells that lie too far out to have a number."""
         within: NDArray[np.bool_] = np.all(whole_numbers(values)[1], axis=1)
@@ -239,6 +249,20 @@ class Plane(UnboundedAlphabet, PlaneAlphabet):
 
     spacing: float = 1.0
     unit: str = ""
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiples of which fraction of one the parts of a point are."""
+        return (self.RESOLUTION, self.RESOLUTION)
+
+    def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
+        """Return the points that lie so many fine steps from cells."""
+        points: NDArray[np.float64] = cells + noise / self.RESOLUTION
+        return points
+
+    def steps(self, points: Values) -> NDArray[np.float64]:
+        """Return points counted in steps of the spacing."""
+        return points.astype(np.float64)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""

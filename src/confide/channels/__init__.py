@@ -6,12 +6,13 @@ from confide.channels.clamped_planar import ClampedPlanarConvolution
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
 from confide.channels.kronecker import Kronecker
-from confide.channels.mixed import Mixed, Mixture
+from confide.channels.mixed import Margins, Mixed, Mixture
 from confide.channels.planar import PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel
 from confide.channels.scattered import ScatteredExponential
 from confide.channels.stacks import ColumnStack, VerticalStack
 from confide.channels.two_sided_exponential import TwoSidedExponential
+from confide.channels.wrapped_exponential import WrappedExponential
 
 __all__ = [
     "BitChannel",
@@ -24,6 +25,7 @@ __all__ = [
     "Indices",
     "Kronecker",
     "Layout",
+    "Margins",
     "Mixed",
     "Mixture",
     "PlanarConvolution",
@@ -32,4 +34,5 @@ __all__ = [
     "ScatteredExponential",
     "TwoSidedExponential",
     "VerticalStack",
+    "WrappedExponential",
 ]

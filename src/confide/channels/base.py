@@ -117,6 +117,13 @@ class Channel(ABC):
     def select(self, values: Indices) -> FloatArray:
         """Return these rows of M, computed entry by entry rather than through push."""
 
+    def in_blocks(self, side: int) -> Channel | None:  # noqa: ARG002 (for those that can)
+        """Return the channel from square blocks of cells to such blocks, with people spread evenly in each.
+
+        None where it has no closed form.
+        """
+        return None
+
     @property
     def entry_error(self) -> float:
         """Relative error of the entries that `select` returns, seen against the ideal matrix.

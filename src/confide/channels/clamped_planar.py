@@ -95,6 +95,10 @@ class ClampedPlanarConvolution(PlaneConvolution):
             spectra[..., block] = np.swapaxes(smeared, -1, -2)
         return drop_signs(self._back(spectra), weights).reshape(weights.shape)
 
+    def in_blocks(self, side: int) -> ClampedPlanarConvolution:
+        """See :meth:`Channel.in_blocks`; blocks at the far rims that do not fit are taken for whole."""
+        return ClampedPlanarConvolution(self.kernel.in_blocks(side))
+
     def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
         """See :meth:`Channel.push_error`: what the border collects goes through sums besides transforms."""
         atoms, rest = self._split(distribution)

@@ -78,7 +78,9 @@ class Kronecker(Channel):
         """See :meth:`Channel.select`."""
         rows = np.ones((values.size, 1))
         for part, own in zip(self.parts, self._split(values, 0), strict=True):
-            rows = (rows[:, :, None] * part.select(own)[:, None, :]).reshape(values.size, -1)
+            # The width is spelled out: of no values at all, nobody could tell it.
+            width = rows.shape[1] * part.shape[1]
+            rows = (rows[:, :, None] * part.select(own)[:, None, :]).reshape(values.size, width)
         return rows
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from confide.alphabets import Attributes
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.checks import read_only
 
@@ -67,6 +68,36 @@ class Points:
     def nearest(self, shares: FloatArray) -> FloatArray | None:
         """See :meth:`Block.nearest`."""
         return shares
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Combinations of all attributes, each a point mass on what it has of some of them: what sums the others away."""
+
+    whole: Attributes
+    names: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """See :attr:`Block.count`."""
+        return self.whole.size
+
+    @cached_property
+    def values(self) -> Indices:
+        """See :attr:`Block.values`."""
+        return np.arange(self.whole.part(*self.names).size)
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """See :meth:`Block.spread`."""
+        return self.whole.margin(shares, *self.names)
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Block.gather`."""
+        return self.whole.spread(weights, *self.names)
+
+    def nearest(self, shares: FloatArray) -> FloatArray | None:  # noqa: ARG002 (many combinations are as near)
+        """See :meth:`Block.nearest`."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)

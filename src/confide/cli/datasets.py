@@ -13,12 +13,14 @@ from confide.cli.usage import AsJson
 from confide.datasets import Dataset
 from confide.errors import InvalidParameterError
 from confide.explanations import describe_alphabet
-from confide.files import alphabet_record, write_values
+from confide.files import alphabet_record, write_text, write_values
+from confide.files.writing import csv_text
 
 EXAMPLES = (
     "confide datasets",
     "confide datasets adult_ages --export values.csv",
     "confide datasets paris --export paris.csv --counted",
+    "confide datasets manhattan --export checkins.csv --coordinates",
 )
 
 LONGEST_LICENCE = 16
@@ -37,29 +39,43 @@ def datasets(
         ),
     ] = None,
     counted: Annotated[bool, typer.Option("--counted", help="With --export: one row a value, and its count.")] = False,
+    coordinates: Annotated[
+        bool, typer.Option("--coordinates", help="With --export: latitude and longitude, of the middle of each cell.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the bundled datasets, or describe and export one."""
-    if (export is not None and name is None) or (counted and export is None):
-        raise InvalidParameterError("--export needs the NAME of a dataset, and --counted needs --export.")
-    if as_json and str(export) == "-":
-        raise InvalidParameterError("--json and the values cannot share standard output. Name a file with --export.")
+    _check(name, export, counted=counted, coordinates=coordinates, as_json=as_json)
     if name is None:
         _list_all(as_json=as_json)
         return
     dataset = bundled.load(name)
     if export is not None:
-        write_values(export, dataset.alphabet, dataset.histogram, counted=counted)
+        if coordinates:
+            write_text(export, csv_text(("latitude", "longitude"), dataset.coordinates().round(6).tolist()))
+        else:
+            write_values(export, dataset.alphabet, dataset.histogram, counted=counted)
     if as_json:
         show_json(dataset_record(dataset))
     elif str(export) != "-":
         _describe(dataset, export)
 
 
+def _check(name: str | None, export: Path | None, *, counted: bool, coordinates: bool, as_json: bool) -> None:
+    """Refuse options that do not go together."""
+    if (export is not None and name is None) or ((counted or coordinates) and export is None):
+        raise InvalidParameterError("--export needs the NAME of a dataset; --counted and --coordinates need --export.")
+    if counted and coordinates:
+        raise InvalidParameterError("Give either --counted or --coordinates: places are written one a person.")
+    if as_json and str(export) == "-":
+        raise InvalidParameterError("--json and the values cannot share standard output. Name a file with --export.")
+
+
 def dataset_record(dataset: Dataset) -> dict[str, Any]:
     """Return what is known about a dataset, ready for JSON."""
     texts = {key: getattr(dataset, key) for key in ("name", "title", "source", "licence", "citation", "note")}
-    return texts | {"people": dataset.total, "alphabet": alphabet_record(dataset.alphabet)}
+    places = None if dataset.places is None else alphabet_record(dataset.places)
+    return texts | {"people": dataset.total, "alphabet": alphabet_record(dataset.alphabet), "places": places}
 
 
 def _list_all(*, as_json: bool) -> None:
@@ -102,6 +118,7 @@ def _describe(dataset: Dataset, export: Path | None) -> None:
             ("Name", dataset.name),
             ("People", f"{dataset.total:,}"),
             ("Values", describe_alphabet(dataset.alphabet)),
+            *([] if dataset.places is None else [("On the Earth", describe_alphabet(dataset.places))]),
             ("Source", dataset.source),
             ("Licence", dataset.licence),
             ("Citation", dataset.citation),

@@ -23,16 +23,21 @@ from confide.cli.terminal import (
 from confide.cli.usage import (
     USUAL_LEVEL,
     AsJson,
+    Cell,
     Columns,
     Rejects,
     ShapeWords,
     Strict,
     SurveyPath,
+    Within,
     check_formats,
     check_outputs,
     check_queries,
+    choose_cells,
     choose_shape,
+    count_on_cells,
     end_strictly,
+    gather_queries,
     outputs_option,
     read_share,
     take_reports,
@@ -53,6 +58,7 @@ from confide.files import (
     write_text,
 )
 from confide.intervals import check_level
+from confide.queries import Query
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey
 from confide.theory.verdicts import Verdict
@@ -92,11 +98,13 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         list[str] | None,
         typer.Option(
             metavar="QUERY",
-            help='Also ask for the probability of "age >= 65", "answer in {yes, no}", "row in 2..4 and column < 3"; '
+            help='Also ask for the probability of "age >= 65", "answer in {yes, no}", "within 2 km of 40.75, -73.98"; '
             "may be repeated.",
             show_default=False,
         ),
     ] = None,
+    within: Within = None,
+    cell: Cell = None,
     error: Annotated[
         str,
         typer.Option(
@@ -130,25 +138,29 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     """
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)
-    check_outputs([*outputs, rejects], [survey, reports])
+    check_outputs([*outputs, rejects], [survey, reports, *(within or ())])
     near = read_share("--error", error, "0.05 or 5%")
     check_level("--interval", interval)
-    contract = load_survey(survey)
+    asked_by, queries = load_survey(survey), gather_queries(query, within)
+    contract = choose_cells(asked_by, cell)
     if contract.alphabet.is_finite:
         contract.alphabet.require_listable()
-    check_queries(contract, query or [])
+    check_queries(contract, queries)
     form = choose_shape(contract, shape or [])
     if reports is not None and is_counts_file(reports) and read_heading(reports).by:
+        if cell is not None:
+            raise InvalidParameterError("--cell is for reports of one group; these counts are of several.")
         asked = (form, near, interval)
-        _diagnose_groups(contract, reports, query or [], asked, outputs, as_json=as_json, strict=strict)
+        _diagnose_groups(contract, reports, queries, asked, outputs, as_json=as_json, strict=strict)
         return
-    gathered = None if reports is None else _gather(reports, contract, column, rejects)
+    gathered = None if reports is None else _gather(reports, asked_by, column, rejects)
+    gathered = None if gathered is None else count_on_cells(gathered, asked_by, contract)
     if gathered is not None and contract.alphabet.is_finite and contract.alphabet.size > LONG:
         size = f"{contract.alphabet.size:,} values"
         say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         diagnosis = _diagnose(contract, gathered, form, near, interval)
-        answers = [diagnosis.query(one, contract.name) for one in query or []]
+        answers = [diagnosis.query(one, contract.name) for one in queries]
         # All are rendered before the first is written, so that a missing package leaves none behind.
         contents = [_render(path, contract, gathered, diagnosis, answers) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
@@ -167,7 +179,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
 def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     survey: Survey,
     path: Path,
-    queries: list[str],
+    queries: list[Query],
     asked: tuple[Shape | None, float, float],
     outputs: list[Path],
     *,

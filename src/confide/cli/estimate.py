@@ -37,6 +37,7 @@ from confide.cli.usage import (
     DEFAULT,
     USUAL_LEVEL,
     AsJson,
+    Cell,
     Columns,
     Mean,
     Median,
@@ -48,13 +49,17 @@ from confide.cli.usage import (
     Statistic,
     Strict,
     SurveyPath,
+    Within,
     check_formats,
     check_outputs,
     check_queries,
+    choose_cells,
     choose_method,
     choose_shape,
     choose_statistics,
+    count_on_cells,
     end_strictly,
+    gather_queries,
     outputs_option,
     take_reports,
 )
@@ -69,7 +74,9 @@ from confide.files import (
     Account,
     Heading,
     Rows,
+    describe_left_out,
     estimate_csv,
+    estimate_geojson,
     estimate_record,
     is_counts_file,
     read_counts,
@@ -77,8 +84,10 @@ from confide.files import (
     to_json,
     write_text,
 )
+from confide.geojson import read_lines
 from confide.intervals import Band, Interval, Windows, check_level, level_of_each
 from confide.methods import IBU, MLE, Method
+from confide.queries import Query
 from confide.surveys import Survey, load_survey
 from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
@@ -101,10 +110,11 @@ EXAMPLES = (
     'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
     "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
+    'confide estimate city.toml reports.csv --within district.geojson --query "within 2 km of 40.75, -73.98"',
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
 
-FORMATS = (".csv", ".json", ".html")
+FORMATS = (".csv", ".json", ".html", ".geojson")
 
 
 def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
@@ -153,8 +163,18 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         list[str] | None,
         typer.Option(
             metavar="QUERY",
-            help='Also answer "age >= 65", "answer in {yes, no}" or "row in 2..4 and column < 3", with an interval '
+            help='Also answer "age >= 65", "answer in {yes, no}" or "within 2 km of 40.75, -73.98", with an interval '
             f"at the level of --interval [default: {USUAL_LEVEL:g}]; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    within: Within = None,
+    cell: Cell = None,
+    background: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="LINES",
+            help="Draw the lines of a GeoJSON file, such as a coast or streets, on the maps of the page.",
             show_default=False,
         ),
     ] = None,
@@ -177,7 +197,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             show_default=False,
         ),
     ] = None,
-    output: Annotated[list[Path] | None, outputs_option("the estimate as .csv, .json or a .html page")] = None,
+    output: Annotated[
+        list[Path] | None, outputs_option("the estimate as .csv, .json, a .html page, or .geojson of places")
+    ] = None,
     column: Columns = None,
     rejects: Rejects = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not ranges or the likeliest.")] = False,
@@ -199,28 +221,32 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     level = USUAL_LEVEL if interval is None else interval
     check_level("--interval", level)
     check_formats(outputs, FORMATS)
-    check_outputs([*outputs, rejects], [survey, reports, truth])
-    contract = load_survey(survey)
+    check_outputs([*outputs, rejects], [survey, reports, truth, background, *(within or ())])
+    asked_by, queries = load_survey(survey), gather_queries(query, within)
+    contract = choose_cells(asked_by, cell)
     form = choose_shape(contract, shape or [])
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
-        check_queries(contract, query or [])
+        check_queries(contract, queries)
+    lines = _take_background(contract, outputs, background)
     if is_counts_file(reports):
         counted = read_counts(reports)
-        counted.heading.require(contract, reports)
+        counted.heading.require(asked_by, reports)
         if counted.heading.by:
             _refuse_for_groups(
                 {"--truth": truth, "--shape": shape, "--joint": joint or None, "--prospect": prospect or None}
+                | {"--background": background, "-o .geojson": _maps(outputs) or None, "--cell": cell}
             )
             _warn_of_groups(contract)
-            wanted = Wanted(query or [], statistics, interval, outputs, everything, as_json)
+            wanted = Wanted(queries, statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
             end_strictly(fits, strict=strict)
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = take_reports(reports, contract, column or [], rejects, set_aside)
+    gathered = take_reports(reports, asked_by, column or [], rejects, set_aside)
+    gathered = count_on_cells(gathered, asked_by, contract)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
@@ -228,9 +254,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     with progress("Testing the fit"):
         fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
     with progress("Finding intervals"):
-        questions = Questions(query or [], statistics, joint, prospect)
+        questions = Questions(queries, statistics, joint, prospect)
         found = _ask(contract, outcome, questions, level, has_band=interval is not None)
-        found = replace(found, truth=None if true_rows is None else true_rows.account)
+        found = replace(found, truth=None if true_rows is None else true_rows.account, background=tuple(lines))
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
     for path, content in zip(outputs, contents, strict=True):
@@ -244,12 +270,30 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
         for path in outputs:
             say_exactly(f"Wrote {path}")
+        _say_what_is_left_out(outcome.estimate, outputs)
     _warn_of_ending(outcome.estimate, as_json=as_json)
     warn_over_limit(_heading(contract, gathered))
     if as_json:
         note_poor_fit(fit, as_json=True)
         note_poor_fit(shape_fit, as_json=True)
     end_strictly(fit, shape_fit, strict=strict)
+
+
+def _maps(outputs: list[Path]) -> list[Path]:
+    return [path for path in outputs if path.suffix.lower() == ".geojson"]
+
+
+def _take_background(survey: Survey, outputs: list[Path], background: Path | None) -> list[NDArray[np.float64]]:
+    """Read the lines for maps; refuse maps of what lies nowhere on the Earth before any work is done."""
+    if background is not None or _maps(outputs):
+        survey.alphabet.corners([0])
+    return [] if background is None else read_lines(background)
+
+
+def _say_what_is_left_out(answer: Estimate, outputs: list[Path]) -> None:
+    note = describe_left_out(answer.alphabet) if _maps(outputs) else ""
+    if note:
+        say(note)
 
 
 def _heading(survey: Survey, gathered: ReportInput) -> Heading:
@@ -268,7 +312,8 @@ def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
 class Asked:
     """Answers beyond the distribution of an estimate: queries, means and quantiles, windows, a band over all values.
 
-    `undivided` says why there are no windows; the truth is the account of the rows that the distance is measured from.
+    `undivided` says why there are no windows; the truth is the account of the rows that the distance is measured from;
+    the background are lines for the maps of a page.
     """
 
     answers: list[Interval]
@@ -276,13 +321,14 @@ class Asked:
     undivided: str
     band: Band | None
     truth: Account | None = None
+    background: tuple[NDArray[np.float64], ...] = ()
 
 
 @dataclass(frozen=True)
 class Questions:
     """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them."""
 
-    queries: list[str]
+    queries: list[Query]
     statistics: list[Statistic]
     joint: bool
     prospect: bool
@@ -367,7 +413,9 @@ def _ask(
         size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
         say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
     windows = None if undivided else answer.windows(level=level, name=survey.name)
-    return Asked(asked, windows, undivided, answer.interval(level) if has_band else None)
+    if has_band and answer.blocks is not None:
+        warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
+    return Asked(asked, windows, undivided, answer.interval(level) if has_band and answer.blocks is None else None)
 
 
 def _ask_statistics(
@@ -395,6 +443,8 @@ def _render(
     counts = gathered.counts
     if path.suffix.lower() == ".csv":
         return estimate_csv(survey, outcome.estimate, asked.band)
+    if path.suffix.lower() == ".geojson":
+        return estimate_geojson(survey, outcome, asked.band, asked.answers, asked.windows)
     if path.suffix.lower() == ".json":
         record = estimate_record(survey, counts, outcome, asked.band, asked.answers, asked.windows)
         repetition = repetition_record(_heading(survey, gathered))
@@ -411,6 +461,7 @@ def _render(
         band=asked.band,
         answers=asked.answers,
         windows=asked.windows,
+        background=asked.background,
         notes=gathered.notes,
         files=_heading(survey, gathered).files,
     )
@@ -471,7 +522,7 @@ def _show_answers(answers: list[Interval]) -> None:
         pairs = []
         for one in answers:
             pairs.append((one.question, _in_percent(one) if one.is_share else str(one)))
-            pairs += [("", one.prospect)] if one.prospect else []
+            pairs += [("", note) for note in (one.remark, one.prospect) if note]
         show_pairs(pairs)
 
 

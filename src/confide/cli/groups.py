@@ -41,6 +41,7 @@ from confide.files import (
 from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
+from confide.queries import Query
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
 from confide.wording import counted
@@ -67,7 +68,7 @@ FEW_ASKED = 50
 class Wanted:
     """What is wanted of the groups: queries, statistics, a level where one was given, outputs, and how to show all."""
 
-    queries: list[str]
+    queries: list[Query]
     statistics: list[Statistic]
     level: float | None
     outputs: list[Path]
@@ -98,6 +99,8 @@ def estimate_each_group(counts: CountsFile, survey: Survey, method: Method, want
     if wanted.as_json:
         show_json(groups_record(found, answers) | {"repetition": repetition_record(counts.heading)})
         note_poor_fit(fits, as_json=True)
+        if found.untold and not found.identification.is_no:
+            warn(found.describe_untold(label_group))
     else:
         _show(found, counts, answers, everything=wanted.everything)
         for path in wanted.outputs:
@@ -160,6 +163,7 @@ def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, eve
     told = ", ".join(f"{number:,} by {status}" for status, number in endings.most_common())
     show_pairs(
         [
+            *untold_line(found),
             ("Survey", found.survey.title),
             ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
             *noise_lines(found.origin),
@@ -183,6 +187,11 @@ def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, eve
     if answers.main is not None:
         some = next(iter(answers.questions[answers.main].values()))
         show_pairs([("Intervals", f"at {percent(some.level)} rest on {some.rests_on}")])
+
+
+def untold_line(found: SurveyGroups) -> list[tuple[str, str]]:
+    """Return the first line of estimates some of which cannot be told from a uniform population."""
+    return [("But", found.describe_untold(label_group))] if found.untold else []
 
 
 def difference_line(found: SurveyGroups) -> str:
@@ -217,6 +226,7 @@ def _show_table(found: SurveyGroups, keys: list[Key], answers: GroupAnswers) -> 
     for key in keys:
         numbers = (f"{found.reports[key]:,.10g}", *_cells(found, key, answers))
         differs = found.describe_difference(key).split(";")[0].replace("differs from the others", "differs")
+        differs += "" if found[key].is_told else "; cannot be told from uniform"
         style = "bold" if found.differences[key].is_different else ""
         table.add_row(*map(Text, (label_group(key), *numbers)), Text(differs, style=style))
     show(table)
@@ -232,9 +242,7 @@ def _cells(found: SurveyGroups, key: Key, answers: GroupAnswers) -> list[str]:
 
 def _in_words(found: Interval) -> str:
     """Return an answer with its ends, as shares in percent."""
-    low, now, high = (
-        f"{one:.1%}" if found.is_share else f"{one:.4g}" for one in (found.low, found.estimate, found.high)
-    )
+    now, low, high = found.texts(1)
     return f"{now} ({low} to {high})"
 
 

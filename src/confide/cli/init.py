@@ -17,7 +17,7 @@ from confide.files import write_text
 
 EXAMPLES = (
     "confide init",
-    "confide init checkins.toml --alphabet grid",
+    "confide init checkins.toml --alphabet places",
     "confide init --mechanism rappor --reports 1",
 )
 
@@ -54,6 +54,9 @@ class AlphabetKind(StrEnum):
     CATEGORIES = "categories"
     GRID = "grid"
     LATTICE = "lattice"
+    PLACES = "places"
+    COORDINATES = "coordinates"
+    SCALE = "scale"
     ATTRIBUTES = "attributes"
 
 
@@ -110,6 +113,9 @@ unit = "year"          # what distances are counted in; may be left out
 [alphabet]
 kind = "categories"    # unordered values, all texts or all whole numbers; none is nearer than another
 values = ["never", "sometimes", "often"]
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { often = ["always", "daily"] }   # other names that people have for a value
+# other = "sometimes"  # the value that takes whatever is not listed, typing errors too; refused if left out
 """,
         "unit of distance: any two categories are 1 apart",
         2.0,
@@ -143,6 +149,59 @@ unit = "km"            # what distances are counted in; may be left out
         "km",
         1.0,
     ),
+    AlphabetKind.PLACES: AlphabetExample(
+        "home",
+        "Where people live",
+        """\
+[alphabet]
+kind = "places"        # cells on the Earth; files of values have the columns latitude and longitude, in decimal degrees
+south = 40.7044        # the box (WGS 84); it grows by less than a cell so that it holds whole ones
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+cell = "1 km"          # the size of a cell; or rows and columns into which the box is cut
+# unit = "km"          # what distances are counted in, km or m
+# holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
+""",
+        "km on the ground",
+        1.0,
+    ),
+    AlphabetKind.COORDINATES: AlphabetExample(
+        "home",
+        "Where people live",
+        """\
+[alphabet]
+kind = "coordinates"   # latitude and longitude without cells; these are chosen at the estimate, with --cell "500 m"
+south = 40.7044        # the box in which people are (WGS 84); reports may lie outside
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# unit = "km"          # what distances are counted in, km or m
+""",
+        "km on the ground",
+        1.0,
+    ),
+    AlphabetKind.SCALE: AlphabetExample(
+        "answer",
+        "How often do you cycle to work?",
+        """\
+[alphabet]
+kind = "scale"         # words in an order; neighbours are nearer than others, and reports hold their numbers, from 0
+values = ["never", "rarely", "sometimes", "often", "always"]
+unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { always = ["daily", "every day"] }   # other names that people have for a word
+""",
+        "step",
+        1.0,
+        is_single=True,
+    ),
     AlphabetKind.ATTRIBUTES: AlphabetExample(
         "person",
         "Age, visits and region of each person",
@@ -170,7 +229,7 @@ values = ["north", "south", "east", "west"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, ATTRIBUTES = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, COORDINATES, SCALE, ATTRIBUTES = AlphabetKind
 
 
 @dataclass(frozen=True)
@@ -249,30 +308,37 @@ unit = "km"
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
         "the truth, or with some probability any other value alike",
-        (CATEGORIES, INTEGERS, GRID, ATTRIBUTES),
+        (CATEGORIES, INTEGERS, SCALE, GRID, PLACES, ATTRIBUTES),
         is_per_person=True,
     ),
     "rappor": MechanismExample(
         "a bit for each value, set for the true one, then each flipped at random",
-        (CATEGORIES, INTEGERS, GRID, ATTRIBUTES),
+        (CATEGORIES, INTEGERS, SCALE, GRID, PLACES, ATTRIBUTES),
         is_per_person=True,
     ),
-    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS,)),
-    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS,)),
-    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", (INTEGERS,)),
-    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS,)),
-    "exponential": MechanismExample("any value, a near one more likely than a far one", (INTEGERS, GRID, CATEGORIES)),
-    "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID,)),
-    "taxicab": MechanismExample("noise on row and column; any cell of the plane may be reported", (GRID, LATTICE)),
-    "truncated-planar-geometric": MechanismExample("noise alike in all directions, then the nearest cell", (GRID,)),
+    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS, SCALE)),
+    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE)),
+    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", (INTEGERS, SCALE)),
+    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, SCALE)),
+    "exponential": MechanismExample(
+        "any value, a near one more likely than a far one", (INTEGERS, SCALE, GRID, PLACES, CATEGORIES)
+    ),
+    "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID, PLACES)),
+    "taxicab": MechanismExample(
+        "noise on row and column; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
+    ),
+    "truncated-planar-geometric": MechanismExample(
+        "noise alike in all directions, then the nearest cell", (GRID, PLACES)
+    ),
     "planar-geometric": MechanismExample(
-        "noise alike in all directions; any cell of the plane may be reported", (GRID, LATTICE)
+        "noise alike in all directions; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
     ),
     "truncated-planar-laplace": MechanismExample(
-        "continuous noise alike in all directions, then the nearest cell", (GRID,)
+        "continuous noise alike in all directions, then the nearest cell", (GRID, PLACES)
     ),
     "planar-laplace": MechanismExample(
-        "continuous noise alike in all directions; reports are real rows and columns", (GRID, LATTICE)
+        "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
+        (GRID, LATTICE, PLACES, COORDINATES),
     ),
     "matrix": MechanismExample(
         "your own probabilities; the guarantee is computed from them", (CATEGORIES,), settings={CATEGORIES: MATRIX}
@@ -293,6 +359,9 @@ USUAL = {
     CATEGORIES: "randomized-response",
     GRID: "truncated-planar-laplace",
     LATTICE: "planar-geometric",
+    PLACES: "truncated-planar-laplace",
+    COORDINATES: "planar-laplace",
+    SCALE: "truncated-geometric",
     ATTRIBUTES: "product",
 }
 """The mechanism to begin with, for each alphabet."""
@@ -398,6 +467,8 @@ epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more 
 def _others(alphabet: AlphabetKind, chosen: str) -> str:
     """Return the other mechanisms that fit, a line each."""
     fitting = {kind: one for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen}
+    if not fitting:
+        return "# No other mechanism fits these values.\n"
     width = max(len(kind) for kind in fitting) + 2
     heading = f"# Others that fit these values; for an example: confide init --alphabet {alphabet} --mechanism KIND\n"
     return heading + "".join(f"#   {kind:{width}}{one.about}\n" for kind, one in fitting.items())

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confide.alphabets.words import COUNTED_AS
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
@@ -127,6 +128,12 @@ def privatize(  # noqa: PLR0913 - one argument an option
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
     found = [SEEDED] if seed is not None else []
     found += [KEPT_ORDER] if done.order == "kept" else []
+    found += [
+        f"{counted(number, 'row')} of {done.account.accepted:,} say what is not listed and are {remark}, as the survey "
+        f"declares: a misspelt value would be among them, for it is no error any more."
+        for remark, number in done.account.remarks.items()
+        if COUNTED_AS in remark
+    ]
     if done.alone:
         stand = "stands" if done.alone == 1 else "stand"
         found.append(
@@ -162,7 +169,8 @@ def _summarize(survey: Survey, done: Privatized, output: Path, *, seed: int | No
         show_json(record | {"is_protected": seed is None, "rows": rows.record})
         return
     is_piped = str(output) == "-"
-    if is_piped and seed is None and not rows.total_rejected and not done.kept and done.order == "shuffled":
+    is_plain = not rows.total_rejected and not rows.remarks and not done.kept
+    if is_piped and seed is None and is_plain and done.order == "shuffled":
         return  # a filter says nothing when all is well
     noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
     say(f"Wrote {counted(rows.people, 'report')} to {'standard output' if is_piped else output}.", stderr=is_piped)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from confide.alphabets import Alphabet, Categories, PlaneAlphabet
+from confide.alphabets import Alphabet, Categories, Coordinates, Places, PlaneAlphabet
 from confide.checks import check_choice
 from confide.cli.terminal import complain, warn
 from confide.counting import ReportInput, read_reports
@@ -31,8 +31,10 @@ from confide.errors import (
 from confide.files import REPORT_COLUMN, Reject, check_writable
 from confide.files.metadata import SUFFIX
 from confide.files.sheets import resolved
+from confide.geojson import read_areas
+from confide.mechanisms import PlanarLaplace
 from confide.methods import METHODS, Method, Stacked
-from confide.queries import as_weights
+from confide.queries import Query, as_weights
 from confide.shapes import Shape
 from confide.surveys import Survey
 from confide.theory.fit import Fit, GroupFits
@@ -107,6 +109,23 @@ Quantiles = Annotated[
         show_default=False,
     ),
 ]
+Cell = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help='Where reports are coordinates: cells to estimate on, such as "500 m".', show_default=False
+    ),
+]
+
+Within = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--within",
+        metavar="AREA",
+        help="Also answer how many people are inside the areas of a GeoJSON file, one answer a feature, with an "
+        "interval; cells count by their centres; may be repeated.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
 
 
@@ -124,7 +143,12 @@ def check_formats(outputs: Iterable[Path], formats: tuple[str, ...]) -> None:
             raise InvalidParameterError(f"{path} should end in {', '.join(formats)}: the ending names the format.")
 
 
-def check_queries(survey: Survey, queries: Iterable[str]) -> None:
+def gather_queries(queries: Sequence[str] | None, within: Sequence[Path] | None) -> list[Query]:
+    """Return what is asked: texts, then the areas of files, one question an area."""
+    return [*(queries or ()), *(area for path in within or () for area in read_areas(path))]
+
+
+def check_queries(survey: Survey, queries: Iterable[Query]) -> None:
     """Refuse a query that makes no sense before any work is done."""
     for query in queries:
         as_weights(query, survey.alphabet, survey.name)
@@ -208,6 +232,29 @@ def take_reports(
             f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
         )
     return found
+
+
+def choose_cells(survey: Survey, cell: str | None) -> Survey:
+    """Return the survey as it is estimated: where reports are coordinates, on cells of this size."""
+    mechanism = survey.mechanism
+    has_coordinates = isinstance(mechanism, PlanarLaplace) and isinstance(survey.alphabet, Coordinates)
+    if has_coordinates and cell is None:
+        raise InvalidParameterError(
+            'Reports of this survey are coordinates: choose the cells to estimate on, such as --cell "500 m".'
+        )
+    if cell is not None and not has_coordinates:
+        raise InvalidParameterError(
+            "--cell is for surveys whose reports are coordinates; this one has its values already. Leave it out."
+        )
+    return replace(survey, mechanism=mechanism.on(cell)) if cell and isinstance(mechanism, PlanarLaplace) else survey
+
+
+def count_on_cells(gathered: ReportInput, survey: Survey, cells: Survey) -> ReportInput:
+    """Return reports that are coordinates counted by cells; others as they are."""
+    mechanism, chosen = survey.mechanism, cells.alphabet
+    if survey is cells or not isinstance(mechanism, PlanarLaplace) or not isinstance(chosen, Places):
+        return gathered
+    return replace(gathered, pool=[mechanism.on_cells(counts, chosen) for counts, _ in gathered.pool])
 
 
 def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Values
+from confide.alphabets import Alphabet, Grid, Integers, Places, Values
 from confide.errors import InvalidParameterError
 
 
@@ -32,6 +32,9 @@ class Dataset:
         How many people have each value, in the alphabet's order.
     source, licence, citation, note
         Where it comes from, on what terms, how to cite it, and what to know about it.
+    places
+        Of a city its cells on the Earth, in the alphabet's order; the alphabet has them as the paper does, as squares
+        of a round size. None elsewhere.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Dataset:
     licence: str
     citation: str
     note: str
+    places: Places | None = None
 
     @property
     def total(self) -> int:
@@ -60,6 +64,17 @@ class Dataset:
         array([17, 17, 17])
         """
         return self.alphabet.decode(np.repeat(np.arange(self.alphabet.size), self.histogram))
+
+    def coordinates(self) -> NDArray[np.float64]:
+        """Return latitude and longitude of everybody in a city, as those of the middle of their cell.
+
+        >>> manhattan().coordinates()[0].round(4).tolist()
+        [40.7066, -74.0175]
+        """
+        if self.places is None:
+            cities = ", ".join(name for name in names() if "box" in _catalogue()[name])
+            raise InvalidParameterError(f"{self.name} has no places on the Earth. These have: {cities}.")
+        return self.places.centres(np.repeat(np.arange(self.places.size), self.histogram))
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name}: {self.title}, {self.total:,} people over {self.alphabet!r}>"
@@ -116,6 +131,9 @@ def load(name: str) -> Dataset:
     entry = dict(_catalogue()[name])
     alphabet = _alphabet(entry.pop("alphabet"))
     histogram = _read_histogram(entry.pop("file"), alphabet)
+    box = entry.pop("box", None)
+    if box is not None and isinstance(alphabet, Grid):
+        entry["places"] = Places(*box, rows=alphabet.rows, columns=alphabet.columns)
     return Dataset(name=name, alphabet=alphabet, histogram=histogram, **entry)
 
 

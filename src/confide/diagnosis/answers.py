@@ -97,7 +97,8 @@ class QueryAnswer:
             Verdict.YES: "identified: enough reports reveal it",
             Verdict.NO: "not identified by any number of reports",
         }.get(self.identification.verdict, f"whether it is identified is {self.identification.verdict}")
-        return "; ".join([*([] if self.interval is None else [str(self.interval)]), *self._open_range(), known])
+        asked = [] if self.interval is None else [str(self.interval), *filter(None, [self.interval.remark])]
+        return "; ".join([*asked, *self._open_range(), known])
 
     def _open_range(self) -> list[str]:
         """Return between what the best explanations differ, where they do."""

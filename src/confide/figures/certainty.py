@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.figures import style
-from confide.figures.maps import MapScene
+from confide.figures.maps import MapScene, map_scene
 from confide.figures.panels import FloatArray, Panel
-from confide.figures.shares import LineScene, label_windows
+from confide.figures.shares import LineScene, label_values, label_windows
 from confide.intervals import Windows
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ WIDTH = 5.6
 WIDE, NARROW = 8.2, 4.0
 
 
-def draw_windows(
+def draw_windows(  # noqa: PLR0913 - all that a picture may show
     windows: Windows,
     curve: FloatArray,
     *,
     name: str = "value",
     truth: FloatArray | None = None,
     noisy: FloatArray | None = None,
+    background: tuple[FloatArray, ...] = (),
     is_narrow: bool = False,
 ) -> Figure:
     """Draw windows with their intervals, the estimate over them, and the truth or the reports behind where given.
@@ -54,7 +55,8 @@ def draw_windows(
         if isinstance(alphabet, Integers):
             return _window_line(alphabet, windows, curve, name, truth, is_narrow=is_narrow)
         if isinstance(alphabet, Grid):
-            return _window_maps(alphabet, windows, curve, name, is_narrow=is_narrow)
+            panel = Panel("", curve, windows=windows, background=background)
+            return _window_maps(map_scene(alphabet, (panel,), name), windows, is_narrow=is_narrow)
         return _window_bars(windows, noisy, is_narrow=is_narrow)
 
 
@@ -73,14 +75,14 @@ def _window_line(
     LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
     highest = curve if truth is None else np.maximum(curve, truth)
     label_windows(axes, windows, highest)
-    each = alphabet.unit if alphabet.unit and alphabet.spacing == 1 else "value"
+    is_even = alphabet.spacing == 1 and alphabet.positions is None
+    each = alphabet.unit if alphabet.unit and is_even else "value"
     axes.set_ylabel(f"share of people, per {each}")
     return figure
 
 
-def _window_maps(grid: Grid, windows: Windows, curve: FloatArray, name: str, *, is_narrow: bool) -> Figure:
+def _window_maps(scene: MapScene, windows: Windows, *, is_narrow: bool) -> Figure:
     """Draw the estimate with the districts on it, and beside it how far the share of each may be off."""
-    scene = MapScene(grid, (Panel("", curve, windows=windows),), name)
     width, height = scene.size
     rows, columns = (2, 1) if is_narrow else (1, 2)
     figure = style.new_figure(columns * (width + 1.2), rows * (height + 0.5))
@@ -149,7 +151,10 @@ def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: s
     reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
     axes.set_ylim(-reach, reach)
     axes.grid(visible=False, axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
+    if outputs.has_labels:
+        label_values(axes, outputs)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
     axes.set_xlabel(name)
     axes.set_ylabel("standard errors")
 

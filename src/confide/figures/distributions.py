@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.figures import style
-from confide.figures.maps import MapScene
+from confide.figures.maps import map_scene
 from confide.figures.panels import Panel, check_panels, choose_colors
 from confide.figures.shares import BarScene, LineScene
 
@@ -111,7 +111,7 @@ def choose_scene(alphabet: Alphabet, panels: tuple[Panel, ...], name: str) -> Sc
     if isinstance(alphabet, Integers):
         return LineScene(alphabet, panels, name)
     if isinstance(alphabet, Grid):
-        return MapScene(alphabet, panels, name)
+        return map_scene(alphabet, panels, name)
     return BarScene(alphabet, panels, name)
 
 

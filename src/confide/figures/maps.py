@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices
+from confide.alphabets import Grid, Indices, Places
+from confide.circles import ground_distances
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role
 from confide.intervals import Windows
@@ -50,9 +51,13 @@ class MapScene:
     @cached_property
     def size(self) -> tuple[float, float]:
         """Inches of one panel: a map and room for its labels."""
-        longer = max(self.alphabet.shape)
-        width, height = (LONGER_SIDE * max(side / longer, 0.35) for side in reversed(self.alphabet.shape))
+        height, width = (LONGER_SIDE * max(side / max(self._sides), 0.35) for side in self._sides)
         return width + 0.75, height + 0.65
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        """Height and width of the map, in proportion."""
+        return self.alphabet.shape
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:  # noqa: ARG002  every scene has this signature
         """Draw one panel into empty axes."""
@@ -61,6 +66,7 @@ class MapScene:
         image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.heat())
         image.set_clim(0.0, self._highest)
         self._frame(axes)
+        self._draw_background(axes)
         if panel.windows is not None:
             self._outline(axes, panel.windows)
 
@@ -72,6 +78,7 @@ class MapScene:
         image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.greys())
         image.set_clim(0.0, windows.error)
         self._frame(axes)
+        self._draw_background(axes)
         self._outline(axes, windows)
         self._write_shares(axes, windows)
         extend = "max" if doubt.max() > windows.error else "neither"
@@ -84,11 +91,14 @@ class MapScene:
         """Write the share of each district into it, and by how many points it may be off, where there is room."""
         west, east, south, north = self._extent()
         rows, columns = self.alphabet.shape
-        district, inch = self.alphabet.picture(windows.window_of), LONGER_SIDE / max(rows, columns)
+        district = self.alphabet.picture(windows.window_of)
+        # Inches of a cell, high and broad.
+        tall, wide = (LONGER_SIDE * side / max(self._sides) for side in self._sides)
+        tall, wide = tall / rows, wide / columns
         for number, answer in enumerate(windows.answers):
             share, error = f"{100 * answer.estimate:.0f}%", f"\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
             for words, (height, breadth) in ((f"{share}\n{error}", TWO_LINES), (f"{share} {error}", ONE_LINE)):
-                place = _room(district == number, height / inch, breadth / inch)
+                place = _room(district == number, height / tall, breadth / wide)
                 if place is not None:
                     x, y = west + place[1] * (east - west) / columns, south + place[0] * (north - south) / rows
                     settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "linespacing": 1.1}
@@ -104,6 +114,9 @@ class MapScene:
         for axis, label in ((axes.xaxis, self._label("east", "column")), (axes.yaxis, self._label("north", "row"))):
             axis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
             axis.set_label_text(label)
+
+    def _draw_background(self, axes: Axes) -> None:
+        """Draw the lines behind, as far as the map goes; on a plane that is nowhere on the Earth there are none."""
 
     def _outline(self, axes: Axes, windows: Windows) -> None:
         """Draw the borders between districts."""
@@ -194,6 +207,122 @@ def _room(inside: NDArray[np.bool_], height: float, breadth: float) -> tuple[flo
     midst = np.argwhere(inside).mean(axis=0) + 0.5
     row, column = middles[np.argmin(((middles - midst) ** 2).sum(axis=1))].tolist()
     return row, column
+
+
+def map_scene(grid: Grid, panels: tuple[Panel, ...], name: str) -> MapScene:
+    """Return how maps of a grid are drawn: places on the Earth with degrees, a scale and north."""
+    return EarthScene(grid, panels, name) if isinstance(grid, Places) else MapScene(grid, panels, name)
+
+
+@dataclass(frozen=True, eq=False)
+class EarthScene(MapScene):
+    """Maps of places on the Earth: degrees on the rim, a scale bar, north, and lines behind; right on the ground."""
+
+    @cached_property
+    def _places(self) -> Places:
+        assert isinstance(self.alphabet, Places)  # noqa: S101 (what it is chosen for)
+        return self.alphabet
+
+    @cached_property
+    def _kilometres(self) -> tuple[float, float]:
+        """Kilometres of the map's height and width, through its middle."""
+        south, west, north, east = (getattr(self._places, side) for side in ("south", "west", "north", "east"))
+        middle = (south + north) / 2, (west + east) / 2
+        tall = 2 * float(ground_distances([(north, middle[1])], middle)[0])
+        wide = 2 * float(ground_distances([(middle[0], east)], middle)[0])
+        return tall / 1000, wide / 1000
+
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """See :attr:`MapScene.size`."""
+        height, width = (LONGER_SIDE * max(side / max(self._sides), 0.35) for side in self._sides)
+        return width + 0.85, height + 0.5
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        return self._kilometres
+
+    def _extent(self) -> tuple[float, float, float, float]:
+        return self._places.west, self._places.east, self._places.south, self._places.north
+
+    def _frame(self, axes: Axes) -> None:
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        axes.grid(visible=False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(True)
+        west, east, south, north = self._extent()
+        (tall, wide), ratio = self._kilometres, (north - south) / (east - west)
+        axes.set_aspect(tall / wide / ratio)
+        for axis, ends in ((axes.xaxis, "EW"), (axes.yaxis, "NS")):
+            axis.set_major_locator(MaxNLocator(nbins=3 if ends == "EW" else 5, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_formatter(FuncFormatter(partial(_degrees, ends=ends)))
+        axes.set_xlim(west, east)
+        axes.set_ylim(south, north)
+        self._draw_scale(axes)
+
+    def _draw_scale(self, axes: Axes) -> None:
+        """Draw a bar of a round length in the corner, and an arrow to the north above it."""
+        from matplotlib.patheffects import withStroke
+
+        wide = self._kilometres[1]
+        length = round_length(wide / 4)
+        words = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
+        halo = [withStroke(linewidth=3, foreground="white")]
+        start, end, level = 0.05, 0.05 + length / wide, 0.05
+        bar: dict[str, Any] = {
+            "transform": axes.transAxes,
+            "color": style.INK,
+            "path_effects": halo,
+            "clip_on": False,
+            "zorder": 5,
+        }
+        for x, y in (((start, end), (level, level)), *(((at, at), (level, level + 0.015)) for at in (start, end))):
+            axes.plot(x, y, linewidth=1.4, solid_capstyle="butt", **bar)
+        # A halo would turn letters into outlines, which nobody can search or copy.
+        ground = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.8}
+        letters: dict[str, Any] = {"ha": "center", "fontsize": 8, "color": style.INK, "bbox": ground, "zorder": 5}
+        axes.text((start + end) / 2, level + 0.025, words, va="bottom", transform=axes.transAxes, **letters)
+        arrow = {"arrowstyle": "-|>", "color": style.INK, "linewidth": 1.2, "path_effects": halo}
+        axes.annotate("", (0.94, 0.97), (0.94, 0.87), "axes fraction", arrowprops=arrow, zorder=5)
+        axes.text(0.94, 0.855, "N", va="top", transform=axes.transAxes, **letters)
+
+    def _draw_background(self, axes: Axes) -> None:
+        from matplotlib.collections import LineCollection
+
+        west, east, south, north = self._extent()
+        pieces = [piece for line in self.panels[0].background for piece in _within(line, (west, east, south, north))]
+        for color, width in (("white", 1.8), (style.FAINT, 0.7)):
+            axes.add_collection(LineCollection(pieces, colors=color, linewidths=width), autolim=False)
+
+
+def _within(line: FloatArray, extent: tuple[float, float, float, float]) -> list[FloatArray]:
+    """Return the pieces of a line that may show on a map: a file of all coasts would make a page of megabytes."""
+    west, east, south, north = extent
+    low, high = np.minimum(line[:-1], line[1:]), np.maximum(line[:-1], line[1:])
+    shows = ((low <= (east, north)) & (high >= (west, south))).all(axis=1) & (high[:, 0] - low[:, 0] <= 180)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], shows.astype(np.int8), [0]])))
+    return [line[first : last + 1] for first, last in edges.reshape(-1, 2).tolist()]
+
+
+def round_length(most: float) -> float:
+    """Return the longest round length that is no longer: 1, 2 or 5 times a power of ten.
+
+    >>> round_length(3.7), round_length(0.6), round_length(1.0)
+    (2.0, 0.5, 1.0)
+    """
+    power = 10.0 ** math.floor(math.log10(most))
+    return max(power * step for step in (1, 2, 5) if power * step <= most * (1 + 1e-9))
+
+
+def _degrees(value: float, _place: object, *, ends: str) -> str:
+    """Return a degree on the rim of a map.
+
+    >>> _degrees(-73.98, None, ends="EW"), _degrees(0.0, None, ends="NS")
+    ('73.98°W', '0°')
+    """
+    side = "" if abs(value) < 1e-9 else ends[0] if value > 0 else ends[1]
+    return f"{abs(value):.6g}°{side}"
 
 
 def _differ(here: FloatArray, there: FloatArray) -> NDArray[np.bool_]:

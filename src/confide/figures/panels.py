@@ -47,6 +47,8 @@ class Panel:
         whiskers; not on maps.
     windows
         Windows with their intervals: boxes on a line, outlines on a map; they take the place of a band.
+    background
+        Lines on a map of places, as longitude and latitude.
     """
 
     title: str
@@ -58,6 +60,7 @@ class Panel:
     reference_role: Role = Role.TRUTH
     band: tuple[FloatArray, FloatArray] | None = None
     windows: Windows | None = None
+    background: tuple[FloatArray, ...] = ()
 
     @property
     def layers(self) -> list[FloatArray]:

@@ -32,6 +32,8 @@ HEADROOM, MOST_CUT = 2.0, 0.1
 LABEL_HEIGHT, FAR, EDGE = 0.17, 0.12, 0.04
 # Points that a letter of the two lines of a label takes, about, and the air beside it; part of a figure that is axes.
 BOLD, PLAIN, AIR, AXIS_PART = 6.4, 4.5, 5.0, 0.82
+# Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
+MOST_TICKS, LETTERS_AN_INCH = 10, 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,10 @@ class LineScene(AxesScene):
         axes.set_xlim(edges[0] - air, edges[-1] + air)
         axes.set_ylim(*self._limits(panel))
         axes.grid(visible=False, axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+        if self.alphabet.has_labels:
+            label_values(axes, self.alphabet)
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
@@ -189,6 +194,16 @@ class LineScene(AxesScene):
         elif unit and plural(unit) not in self.name:
             label += f" ({plural(unit)})"
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
+
+
+def label_values(axes: Axes, alphabet: Integers, most: int = MOST_TICKS) -> None:
+    """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
+    step = -(-alphabet.size // most)
+    chosen = np.arange(0, alphabet.size, step)
+    labels = [_shorten(one) for one in alphabet.labels(chosen)]
+    is_slanted = max(map(len, labels)) * len(labels) > LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    settings: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_slanted else {}
+    axes.set_xticks(chosen + alphabet.span[0], labels, **settings)
 
 
 def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:

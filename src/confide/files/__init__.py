@@ -36,6 +36,7 @@ from confide.files.groups import (
     estimate_file,
     label_group,
 )
+from confide.files.maps import describe_left_out, estimate_geojson
 from confide.files.metadata import Metadata, read_metadata
 from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
@@ -89,9 +90,11 @@ __all__ = [
     "ask_groups",
     "check_writable",
     "csv_text",
+    "describe_left_out",
     "diagnosis_record",
     "estimate_csv",
     "estimate_file",
+    "estimate_geojson",
     "estimate_record",
     "finding_record",
     "group_reports_record",

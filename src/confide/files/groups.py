@@ -21,6 +21,7 @@ from confide.intervals.together import Question
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
 from confide.origins import Origin
+from confide.queries import Query, describe_query
 from confide.surveys import Survey
 from confide.wording import counted
 
@@ -251,7 +252,7 @@ def estimate_file(
 
 def ask_groups(
     groups: SurveyGroups,
-    queries: Sequence[str],
+    queries: Sequence[Query],
     level: float,
     *,
     quantiles: Sequence[float] = (),
@@ -265,6 +266,8 @@ def ask_groups(
             name = "median" if share == 0.5 else f"quantile {share:g}"
             questions[name] = partial(Inference.seek_quantile, share=share, level=level, basis=None)
     for query in queries:
-        questions[query] = partial(Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None)
+        questions[describe_query(query)] = partial(
+            Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None
+        )
     answers = groups.answer(list(questions.values()), progress=progress)
     return dict(zip(questions, answers, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, time
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -283,6 +284,7 @@ def _remarks(request: Request, fields: list[Entry], codes: Indices) -> dict[str,
 def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(request, values[code]) for code in codes}
+    hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
     rejects = []
     for row in rows:
         line, stray = int(scan.lines[row]), scan.strays.get(row)
@@ -290,7 +292,7 @@ def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], 
             rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
         else:
             code = int(scan.codes[row])
-            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code]))
+            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code], hints.get(code, "")))
     return tuple(rejects)
 
 
@@ -336,7 +338,8 @@ def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
     array: Values = np.array(values, dtype=object if is_mixed else None)
     if isinstance(alphabet, Line | Plane):
         with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
-            array = np.rint(array * alphabet.RESOLUTION) / alphabet.RESOLUTION
+            resolutions = np.array(alphabet.resolutions)
+            array = np.rint(array * resolutions) / resolutions
     return array
 
 
@@ -344,6 +347,8 @@ def _fits(value: Any) -> bool:
     """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
+    if isinstance(value, str):
+        return not value.endswith("\0")  # which numpy would cut off
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
@@ -362,7 +367,8 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
         places = request.choose(path, header, has_lines=False)
         names, read = [header[place] for place in _ordered(places)], 0
         for batch in file.iter_batches(PARQUET_ROWS, columns=[*names, *request.keep]):
-            columns = [_as_entries(batch.column(name), name, path) for name in names]
+            times = request.is_raw and request.alphabet.reads_times
+            columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
             kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
             yield _judge(replace(_combine(columns, read), kept=kept), request, places, path)
             read += batch.num_rows
@@ -379,8 +385,11 @@ def _as_kept(column: Any, name: str, path: str) -> Any:
     return plain
 
 
-def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
+def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
     """Return the distinct texts of a column, and which of them each row holds."""
+    types = require("pyarrow").types
+    if types.is_timestamp(column.type) or types.is_time(column.type):
+        column = _without_fractions(column)
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
     except (TypeError, NotImplementedError):
@@ -388,12 +397,25 @@ def _as_entries(column: Any, name: str, path: str) -> tuple[list[str], Indices]:
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         ) from None
     values = encoded.dictionary.to_pylist()
-    strange = next((value for value in values if not isinstance(value, str | int | float | Decimal | None)), None)
+    known = str | int | float | Decimal | (date | time if reads_times else None) | None
+    strange = next((value for value in values if not isinstance(value, known)), None)
     if strange is not None:
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         )
     return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _without_fractions(column: Any) -> Any:
+    """Return times to the second, rounded down: of nanoseconds Python's own times know nothing."""
+    arrow = require("pyarrow")
+    if arrow.types.is_timestamp(column.type):
+        return (
+            require("pyarrow.compute")
+            .floor_temporal(column, unit="second")
+            .cast(arrow.timestamp("s", column.type.tz), safe=False)
+        )
+    return column.cast(arrow.time64("us"), safe=False) if arrow.types.is_time64(column.type) else column
 
 
 def _as_text(value: Any) -> str:
@@ -402,6 +424,8 @@ def _as_text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, date | time):
+        return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return str(int(value))
     return str(value)

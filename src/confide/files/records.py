@@ -17,7 +17,7 @@ from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
 from confide.explanations import describe_repetition
-from confide.files.groups import GroupAnswers, Key, SurveyGroups
+from confide.files.groups import GroupAnswers, Key, SurveyGroups, label_group
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
 from confide.intervals import Band, Interval, Resolution, Windows
@@ -84,13 +84,14 @@ def estimate_record(
         "fit": fit_record(answer.fit),
         "shape": None if answer.shape is None else _shape_record(answer),
         "emd": outcome.emd,
+        "emd_unit": answer.alphabet.unit or None,
         "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
         "considered": None if answer.considered is None else _considered_record(answer.considered),
         "interval": None if band is None else _band_record(band),
-        "queries": [_answer_record(one) for one in answers if one.is_share],
-        "statistics": [_answer_record(one) for one in answers if not one.is_share],
+        "queries": [answer_record(one) for one in answers if one.is_share],
+        "statistics": [answer_record(one) for one in answers if not one.is_share],
         "windows": None if windows is None else windows_record(windows),
     }
 
@@ -104,7 +105,7 @@ def windows_record(windows: Windows) -> dict[str, Any]:
         "level": windows.level,
         "windows": [
             {"label": label, "values": windows.alphabet.decode(members).tolist(), "is_told": is_told}
-            | _answer_record(answer)
+            | answer_record(answer)
             for label, members, is_told, answer in found
         ],
     }
@@ -127,13 +128,16 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def uniformity_record(found: Uniformity) -> dict[str, Any]:
     """Return whether the reports tell their people from a uniform population, ready for :func:`to_json`."""
+    return {"words": str(found)} | _short_uniformity(found) | {"epsilon": found.epsilon}
+
+
+def _short_uniformity(found: Uniformity) -> dict[str, Any]:
+    """Return the same without the epsilon that would do, which takes a search: for each of many groups."""
     return {
-        "words": str(found),
         "is_rejected": found.is_rejected,
         "is_weak": found.is_weak,
         "p_value": found.p_value,
         "people": found.people if math.isfinite(found.people) else None,
-        "epsilon": found.epsilon,
     }
 
 
@@ -162,7 +166,8 @@ def _band_record(band: Band) -> dict[str, Any]:
     }
 
 
-def _answer_record(answer: Interval) -> dict[str, Any]:
+def answer_record(answer: Interval) -> dict[str, Any]:
+    """Return an answer with its interval, ready for :func:`to_json`."""
     return {
         "query": answer.question,
         "estimate": answer.estimate,
@@ -172,7 +177,9 @@ def _answer_record(answer: Interval) -> dict[str, Any]:
         "rests_on": answer.rests_on,
         "together": answer.together,
         "prospect": answer.prospect or None,
+        "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
+        **({"labels": list(answer.labels)} if answer.labels else {}),
     }
 
 
@@ -265,6 +272,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
         "method": first.method.name,
         "settings": repr(first.method),
         "identification": finding_record(groups.identification),
+        "uniform": {"words": groups.describe_untold(label_group), "groups": len(groups.untold)},
         "fit": fit_record(groups.fits.together),
         "differences": {
             "false_discovery_rate": groups.differences.level,
@@ -283,6 +291,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "status": str(one.status),
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
+        "uniformity": None if one.uniformity is None else _short_uniformity(one.uniformity),
         "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
         "difference": {
             "is_different": _is_different(groups, key),
@@ -293,7 +302,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "iterations": one.iterations,
         "log_likelihood": one.log_likelihood,
         "certificate": one.certificate if one.method.seeks_maximum else None,
-        "answers": [_answer_record(by_group[key]) for by_group in answers.questions.values()],
+        "answers": [answer_record(by_group[key]) for by_group in answers.questions.values()],
         **({} if groups.survey.alphabet.is_finite else listed_values(one.alphabet)),
         "distribution": one.distribution.tolist(),
         **({} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}),
@@ -408,12 +417,12 @@ def _resolution(found: Resolution) -> dict[str, Any]:
         "error": found.error,
         "level": found.level,
         "within": found.within,
-    } | {name: None if one is None else _answer_record(one) for name, one in answers.items()}
+    } | {name: None if one is None else answer_record(one) for name, one in answers.items()}
 
 
 def _answer(answer: QueryAnswer) -> dict[str, Any]:
     found = answer.interval
-    return ({} if found is None else _answer_record(found)) | {
+    return ({} if found is None else answer_record(found)) | {
         "query": answer.query,
         "identification": _finding(answer.identification),
         "lowest": answer.lowest,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Grid, Integers, Lattice, Line, Plane
+from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted
@@ -28,6 +28,13 @@ class Reason(StrEnum):
     BAD_COUNT = "bad count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
+    NOT_FINITE = "not a finite number"
+    SEPARATED = "separators in a number"
+    SIGNED = "a sign or unit beside a number"
+    NOT_A_DATE = "not a date"
+    NO_SUCH_DATE = "no such date"
+    NOT_A_TIME = "not a time"
+    NO_SUCH_TIME = "no such time"
     NOT_DEGREES = "not decimal degrees"
     NOT_ON_EARTH = "no latitude and longitude"
     SWAPPED = "latitude and longitude swapped"
@@ -47,16 +54,19 @@ class Reject:
         What it says in the columns that were read.
     reason
         What is wrong with it.
+    hint
+        Which setting of the survey would take it, where one would.
     """
 
     file: str
     line: int | None
     text: str
     reason: Reason
+    hint: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
-        return f"{place}: {self.text!r} ({self.reason})"
+        return f"{place}: {self.text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
 
 
 @dataclass(frozen=True)
@@ -231,6 +241,8 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
         return tuple(field for one in alphabet.alphabets for field in fields_of(one))
     if isinstance(alphabet, Grid):
         return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
+    if isinstance(alphabet, Line | Plane):
+        return tuple(Field("real", resolution=one) for one in alphabet.resolutions)
     if isinstance(alphabet, BitVectors):
         lengths = (min(63, alphabet.length - start) for start in range(0, alphabet.length, 63))
         return tuple(_span(0, 2**length) for length in lengths)
@@ -241,10 +253,10 @@ def _field_of(alphabet: Alphabet) -> Field:
     """Return what every part of a report is, where all are alike."""
     if isinstance(alphabet, Integers) and alphabet.is_finite:
         return Field("whole", *alphabet.span)
+    if isinstance(alphabet, Circle):
+        return Field("whole", 0, alphabet.size - 1)
     if isinstance(alphabet, Integers | Lattice):
         return Field("whole")
-    if isinstance(alphabet, Line | Plane):
-        return Field("real", resolution=alphabet.RESOLUTION)
     if isinstance(alphabet, Categories):
         members: Any = alphabet.values
         return Field("text" if isinstance(members[0], str) else "whole", members=members)

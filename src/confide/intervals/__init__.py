@@ -7,7 +7,7 @@ is known under strong noise. A new basis is one subclass of :class:`Basis`. The 
 the likelihood is enough.
 """
 
-from confide.intervals.answers import Band, Interval, level_of_each, percent
+from confide.intervals.answers import Band, CrossTable, Interval, level_of_each, percent
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
 from confide.intervals.division import PROPORTION, Windows
 from confide.intervals.inference import Inference, check_level
@@ -20,6 +20,7 @@ __all__ = [
     "Band",
     "Basis",
     "Bootstrap",
+    "CrossTable",
     "Inference",
     "Interval",
     "Likelihood",

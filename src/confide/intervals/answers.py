@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +40,10 @@ class Interval:
         How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
     prospect
         What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
+    labels
+        What people call the answer and its ends, where it is a value that has a label; empty elsewhere.
+    remark
+        What else is to be said of the question: of an area, how many cells count and how many its border cuts.
     """
 
     question: str
@@ -52,6 +56,8 @@ class Interval:
     is_share: bool = True
     together: int = 1
     prospect: str = ""
+    labels: tuple[str, ...] = ()
+    remark: str = ""
 
     @property
     def width(self) -> float:
@@ -64,14 +70,29 @@ class Interval:
 
     def hull(self, others: Sequence[Interval], remark: str) -> Interval:
         """Return the same answer with ends that hold those of others, and a remark on what these are."""
-        low, high = min(one.low for one in (self, *others)), max(one.high for one in (self, *others))
-        return replace(self, low=low, high=high, rests_on=f"{self.rests_on}; {remark}")
+        lowest, highest = min((self, *others), key=lambda one: one.low), max((self, *others), key=lambda one: one.high)
+        labels = (self.labels[0], lowest.labels[1], highest.labels[2]) if self.labels else ()
+        words = f"{self.rests_on}; {remark}"
+        return replace(self, low=lowest.low, high=highest.high, rests_on=words, labels=labels)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        return f"{self.estimate:.4g}, between {self.low:.4g} and {self.high:.4g} at {self.shown_level}"
+        now, low, high = self.texts()
+        return f"{now}, between {low} and {high} at {self.shown_level}"
+
+    def texts(self, decimals: int | None = None) -> tuple[str, str, str]:
+        """Return answer, low and high end as people read them: labels, a share in percent, or a number.
+
+        >>> Interval("age >= 65", 0.1234, 0.1, 0.15, 0.95, "").texts(1)
+        ('12.3%', '10.0%', '15.0%')
+        """
+        if self.labels:
+            now, low, high = self.labels
+            return now, low, high
+        form = ".4g" if decimals is None or not self.is_share else f".{decimals}%"
+        return f"{self.estimate:{form}}", f"{self.low:{form}}", f"{self.high:{form}}"
 
     @property
     def shown_level(self) -> str:
@@ -150,6 +171,47 @@ class Band:
     def __repr__(self) -> str:
         widest = float(self.width.max())
         return f"<Band over {self.alphabet!r} at {percent(self.level)}, at most {widest:.3g} wide>"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """Shares of all combinations of some attributes, each with its interval, and the totals of each attribute.
+
+    Attributes
+    ----------
+    names
+        The attributes, those of the rows first.
+    band
+        The entries.
+    totals
+        By attribute, the entries summed over all others: what stands on the margins of the table.
+    together
+        How many entries hold the truth together at the level, all of them at once; 1 where each does by itself.
+    """
+
+    names: tuple[str, ...]
+    band: Band
+    totals: Mapping[str, Band]
+    together: int = 1
+
+    @property
+    def shares(self) -> FloatArray:
+        """The entries as a table, one axis an attribute."""
+        return self.band.estimate.reshape([total.alphabet.size for total in self.totals.values()])
+
+    @property
+    def shown_level(self) -> str:
+        """The level in words, and whether it is that of all entries together."""
+        return percent(self.band.level) + (f" for all {self.together:,} together" if self.together > 1 else "")
+
+    def at(self, *values: Value) -> Interval:
+        """Return the entry of one value of each attribute, such as ``table.at(30, "f")``."""
+        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        return self.band.at(tuple(parts))
+
+    def __repr__(self) -> str:
+        widest = float(self.band.width.max())
+        return f"<CrossTable of {' and '.join(self.names)} at {self.shown_level}, at most {widest:.3g} wide>"
 
 
 def level_of_each(level: float, together: int) -> float:

@@ -32,7 +32,7 @@ from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
 from confide.intervals.unbiased import Unbiased
 from confide.methods import MLE, Method, Solution
-from confide.queries import Query, as_weights, describe_query, weigh
+from confide.queries import Query, as_weights, describe_query, remark_on_cells, weigh
 from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
@@ -241,7 +241,7 @@ class Inference:
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
         answer = yield from considered._answer(describe_query(query), considered.lift(weights), limits, level, chosen)
-        return replace(answer, is_share=_is_choice(weights))
+        return replace(answer, is_share=_is_choice(weights), remark=remark_on_cells(query, self.alphabet, name))
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""
@@ -275,7 +275,8 @@ class Inference:
             words = f"{words}; {self._explain_open(below, undetermined)}"
         low, high = min(low, now), max(high, now)
         question = "median" if share == MEDIAN else f"quantile {share:g}"
-        return Interval(question, now, low, high, level, words, undetermined, is_share=False)
+        names = self.alphabet._name(np.array([now, low, high]).astype(np.int64)) if self.alphabet.has_labels else ()
+        return Interval(question, now, low, high, level, words, undetermined, is_share=False, labels=tuple(names))
 
     def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
         """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -94,8 +94,8 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
 def _around_range(likely: Integers, wanted: int) -> Surroundings:
     low, high = likely.span
     steps = min(wanted, max(0, LONGEST_LINE - likely.size) // 2, LARGEST_INTEGER - max(-low, high))
-    wide = replace(likely, low=low - steps, high=high + steps)
-    far = tuple(replace(likely, low=end, high=end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    wide = likely.between(low - steps, high + steps)
+    far = tuple(likely.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, np.arange(steps, steps + likely.size), far, steps, wanted)
 
 

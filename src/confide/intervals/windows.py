@@ -120,7 +120,8 @@ class _LineWindows:
     def broad(self) -> list[list[Window]]:
         ends = np.linspace(self.low, self.high + 1, TENTHS + 1).astype(np.int64).tolist()
         pairs = [(low, high - 1) for low, high in pairwise(ends) if high > low + 1]
-        asked = ((self.whole.question(self.name, low), self.places >= low) for low in ends[1:-1])
+        starts = [low for low in dict.fromkeys(ends) if self.low < low <= self.high]  # of all values everyone has one
+        asked = ((self.whole.question(self.name, low), self.places >= low) for low in starts)
         tails = [Window(question, inside.astype(np.float64)) for question, inside in asked]
         return [
             [one for one in kind if one.weights.any()] for kind in ([self._between(*pair) for pair in pairs], tails)
@@ -128,6 +129,8 @@ class _LineWindows:
 
     def describe(self, width: int) -> str:
         unit, spacing = self.whole.unit, self.whole.spacing
+        if self.whole.positions is not None:
+            unit = ""  # windows of as many values are not alike in width
         if width == 1:
             return f"single {plural(unit) if unit and spacing == 1 else 'values'}"
         if spacing == 1 and unit:

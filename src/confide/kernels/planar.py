@@ -47,6 +47,22 @@ class PlanarKernel:
         total = 4 * corners[0, 0] - 2 * (rows[0, 0] + columns[0, 0]) + cells[0, 0]
         return cls(*(read_only(table / total) for table in (cells, rows, columns, corners)))
 
+    def in_blocks(self, side: int) -> PlanarKernel:
+        """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
+
+        >>> kernel = planar_geometric_kernel((4, 4), 1.0).in_blocks(2)
+        >>> total = 4 * kernel.corners[0, 0] - 2 * (kernel.rows[0, 0] + kernel.columns[0, 0]) + kernel.cells[0, 0]
+        >>> bool(abs(total - 1) < 1e-14)
+        True
+        """
+        (down, tails_down), (along, tails_along) = (_between_blocks(count, side) for count in self.cells.shape)
+        return PlanarKernel(
+            read_only(down @ self.cells @ along.T),
+            read_only(tails_down @ self.rows @ along.T),
+            read_only(down @ self.columns @ tails_along.T),
+            read_only(tails_down @ self.corners @ tails_along.T),
+        )
+
 
 def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     """Return probabilities proportional to e^(-decay hypot(i, j)) over the integer lattice (paper, eq. pg).
@@ -83,6 +99,25 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
         _floored(_across_cells(along, height, decay), decay),
         _floored_corner(down, along, decay),
     )
+
+
+def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
+    """Return what takes displacements of cells to those of blocks, along one axis: itself, and the tails from it on.
+
+    From place u of a block to place v of the one d further it is d side + v - u; on average over u, summed over v. The
+    tail from block d on begins, for d >= 1, (d - 1) side + u + 1 cells away, where u counts from the nearer end; that
+    from its own block on is all but what leaves it backwards. Displacements beyond the table are taken for its last.
+    """
+    steps, last = np.arange(-(-count // side)), count - 1
+    cells, tails = np.zeros((2, steps.size, count))
+    for shift in range(1 - side, side):
+        np.add.at(cells, (steps, np.minimum(np.abs(steps * side + shift), last)), (side - abs(shift)) / side)
+    for place in range(side):
+        np.add.at(tails, (steps[1:], np.minimum((steps[1:] - 1) * side + place + 1, last)), 1 / side)
+        tails[0, min(side - place, last)] -= 1 / side
+    tails[0, 0] += 1
+    tails[0, min(1, last)] += 1
+    return cells, tails
 
 
 def _every(count: int) -> Rule:

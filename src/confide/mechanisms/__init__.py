@@ -16,6 +16,7 @@ from confide.mechanisms.planar_noise import (
 from confide.mechanisms.randomized_response import RandomizedResponse
 from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
 from confide.mechanisms.unary import Rappor, UnaryEncoding
+from confide.mechanisms.wrapped_geometric import WrappedGeometric
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.kind: mechanism
@@ -27,6 +28,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         TruncatedLaplace,
         Laplace,
         Exponential,
+        WrappedGeometric,
         TruncatedTaxicab,
         Taxicab,
         TruncatedPlanarGeometric,
@@ -65,5 +67,6 @@ __all__ = [
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
     "UnaryEncoding",
+    "WrappedGeometric",
     "truncated",
 ]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Indices
+from confide.alphabets import Alphabet, Attributes, BitVectors, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError
@@ -77,6 +77,25 @@ class Mechanism(ABC):
     def facts(self) -> Facts:
         """Declared facts, which theory reads; none unless the mechanism says otherwise."""
         return Facts()
+
+    def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
+        """Return the mechanism of some attributes alone: what it reports is what this one reports of them.
+
+        None where a report of these depends on the other attributes too.
+        """
+        return None
+
+    def reports_of(self, counts: Counts, *names: str) -> Counts:
+        """Return counts of reports of several attributes as counts of what they say of some of these."""
+        self.refuse_strays(counts)
+        whole = self.report_alphabet
+        if not isinstance(whole, Attributes):
+            raise InvalidParameterError(f"Reports of {self!r} have no attributes; got the names {', '.join(names)}.")
+        part, numbers = whole.part(*names), whole.split(whole.locate(whole.as_array(counts.reports)))
+        chosen = [numbers[whole.axis(name)] for name in names]
+        own = part.join(chosen) if isinstance(part, Attributes) else chosen[0]
+        seen, places = np.unique(own, return_inverse=True)
+        return tally(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """Return places that hold the peaks of all reports between them, one row a place.

@@ -69,6 +69,18 @@ class Product(Mechanism):
         """See :attr:`Mechanism.facts`; all that is known follows from the parts."""
         return Facts(parts=dict(zip(self.names, self.mechanisms, strict=True)))
 
+    def part(self, *names: str) -> Mechanism:
+        """See :meth:`Mechanism.part`.
+
+        >>> from confide import Categories, RandomizedResponse
+        >>> one = RandomizedResponse(Categories(["yes", "no"]), 1.0)
+        >>> Product(vote=one, car=one, dog=one).part("car") == one
+        True
+        """
+        self.alphabet.part(*names)  # refuses names that are not there, or come twice
+        chosen = {name: self.mechanisms[self.alphabet.axis(name)] for name in names}
+        return chosen[names[0]] if len(names) == 1 else Product(**chosen)
+
     @cached_property
     def channel(self) -> Kronecker:
         """See :attr:`Mechanism.channel`."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Attributes, BitVectors, Indices
+from confide.alphabets import Attributes, BitVectors, Indices, Plane
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import LatticeNoise
@@ -108,7 +108,8 @@ def _p_values(mechanism: Mechanism, value: int, reports: Reports) -> list[float]
         each = zip(facts.parts.values(), mechanism.alphabet.split(value), outputs.columns(reports), strict=True)
         return [p for one in each for p in _p_values(*one)]
     if facts.noise is not None and not mechanism.has_channel:
-        moves = reports.reshape(len(reports), -1) - mechanism.alphabet.points([value])
+        places = outputs.steps(reports) if isinstance(outputs, Plane) else reports.reshape(len(reports), -1)
+        moves = places - mechanism.alphabet.points([value])
         is_plain = not (facts.noise.is_clamped or facts.noise.is_redrawn) or _is_inside(mechanism, value, facts.noise)
         return _test_noise(facts.noise, np.rint(moves * facts.noise.resolution)) if is_plain else []
     return [chi_square(np.bincount(outputs.locate(reports), minlength=outputs.size), _row(mechanism, value))]

@@ -28,7 +28,7 @@ from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Pre
 from confide.mechanisms.geometric import power_weights
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
-from confide.metrics import Discrete, Euclidean, Manhattan, Metric, SumMetric
+from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, SumMetric, Uneven
 from confide.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
 
 
@@ -68,7 +68,7 @@ class Exponential(Mechanism):
             "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
         )
         is_known = is_positive_definite(self.alphabet.metric)
-        is_line = isinstance(self.alphabet, Integers)
+        is_line = self._line is not None
         return Facts(
             is_positive=True,
             independence=rescaled if is_known else None,
@@ -84,14 +84,14 @@ class Exponential(Mechanism):
         from y to x, farther out, N shrinks by e^(-rate |x - y|) at most, by the triangle inequality, while the
         weight shrinks by just that. Categories are all at distance one, as in k-RR.
         """
-        if isinstance(self.alphabet, Integers):
+        if self._line is not None:
             return Premise.LINE
         return Premise.OWN_VALUE if isinstance(self.alphabet, Categories) else Premise.NOTHING
 
     @cached_property
     def channel(self) -> Channel:
         """See :attr:`Mechanism.channel`."""
-        if isinstance(self.alphabet, Integers):
+        if self._line is not None:
             return self._line_channel(self.alphabet.size)
         if isinstance(self.alphabet, Grid) and self.alphabet.size > LARGEST_DENSE and min(self.alphabet.shape) > 1:
             return self._plane_channel(self.alphabet)
@@ -105,7 +105,7 @@ class Exponential(Mechanism):
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`."""
-        if isinstance(self.alphabet, Integers):
+        if self._line is not None:
             size = self.alphabet.size
             return [power_weights(self._ratio, size)[abs(z - index)] for z in range(size)]
         return as_integers(self._row(index))
@@ -117,6 +117,12 @@ class Exponential(Mechanism):
         # Exponents past 650 would underflow; cut off there they keep neighbours within the promise, a zero would not.
         row: NDArray[np.float64] = np.exp(-np.minimum(shaded(self._half_rate) * distances, 650.0))
         return row
+
+    @property
+    def _line(self) -> Integers | None:
+        """The alphabet, where its values lie on a line and equally far apart."""
+        is_even = isinstance(self.alphabet, Integers) and self.alphabet.positions is None
+        return self.alphabet if is_even else None  # type: ignore[return-value]
 
     @property
     def _spacing(self) -> float:
@@ -150,7 +156,7 @@ class Exponential(Mechanism):
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw from rows of weights where there are few; else propose unbounded noise until it hits a value."""
-        if self.alphabet.size <= LARGEST_TABLE or not isinstance(self.alphabet, Integers | Grid):
+        if self.alphabet.size <= LARGEST_TABLE or (self._line is None and not isinstance(self.alphabet, Grid)):
             return super()._draw(indices, bits)
         drawn = np.full(indices.size, -1, dtype=np.int64)
         while (pending := np.flatnonzero(drawn < 0)).size:
@@ -158,7 +164,7 @@ class Exponential(Mechanism):
         return drawn
 
     def _propose(self, values: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
-        if isinstance(self.alphabet, Integers):
+        if self._line is not None:
             return values + GeometricNoise(self._ratio).draw(values.size, bits)
         return values + np.stack(self._table.draw(values.shape[0], bits), axis=-1)
 
@@ -174,4 +180,5 @@ def is_positive_definite(metric: Metric) -> bool:
     """Whether e^(-c distance) is strictly positive definite under this metric."""
     if isinstance(metric, SumMetric):
         return all(map(is_positive_definite, metric.metrics))
-    return isinstance(metric, Discrete | Euclidean | Manhattan)
+    # Around a circle e^(-c distance) has the Fourier coefficients c (1 - (-1)^n e^(-c pi)) / (c^2 + n^2), all positive.
+    return isinstance(metric, Discrete | Euclidean | Manhattan | Uneven | Circular)

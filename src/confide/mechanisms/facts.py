@@ -121,6 +121,8 @@ class LatticeNoise:
         The probability of no displacement, where it is not (1 - ratio) / (1 + ratio), as of geometric noise.
     resolution
         Lattice points a step of the alphabet.
+    points
+        Lattice points from the first value to the last, where they are more than values; 0 elsewhere.
     is_clamped
         Whether the sum is moved to some outputs afterwards, by a map that does not know the value.
     is_redrawn
@@ -131,6 +133,7 @@ class LatticeNoise:
     rate: Fraction | None = None
     stay: Fraction | None = None
     resolution: int = 1
+    points: int = 0
     is_clamped: bool = False
     is_redrawn: bool = False
 

@@ -140,6 +140,9 @@ class TruncatedGeometric(TruncatedLineMechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
         rate, size = float(self._rate), self.alphabet.size
+        if self._is_uneven:
+            noise = self._uneven_noise(LatticeNoise(self._ratio, is_clamped=True))
+            return replace(super().facts, noise=noise)
         known = replace(
             super().facts,
             noise=LatticeNoise(self._ratio, is_clamped=True),
@@ -157,6 +160,16 @@ class TruncatedGeometric(TruncatedLineMechanism):
 
     def _box_weights(self, index: int, size: int) -> list[int]:
         return clamped_weights(self._ratio, index, size)
+
+    def _tail_weight(self, steps: int | None, size: int) -> int:
+        # P(noise >= m) is alpha^m / (1 + alpha) for m >= 0, and the complement of the other side's below; times
+        # 1 + alpha, over the denominator's power of size + 1, which no difference of two places exceeds.
+        inner, full = self._ratio.numerator, self._ratio.denominator
+        power = size + 1
+        if steps is not None and steps >= 0:
+            return int(inner**steps * full ** (power - steps))
+        whole = int((full + inner) * full ** (power - 1))
+        return whole if steps is None else whole - int(inner ** (1 - steps) * full ** (power - 1 + steps))
 
     def _noise(self, count: int, bits: Bits) -> Indices:
         return GeometricNoise(self._ratio).draw(count, bits)

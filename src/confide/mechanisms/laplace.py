@@ -134,9 +134,11 @@ class TruncatedLaplace(TruncatedLineMechanism):
     @property
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
-        at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
         noise = LatticeNoise(self._half_ratio**2, stay=1 - self._half_ratio, is_clamped=True)
+        if self._is_uneven:
+            return replace(super().facts, noise=self._uneven_noise(noise))
+        at_values = Proof("The columns at the values are linearly independent.", POSITIVE_DEFINITE)
         return replace(super().facts, noise=noise, independence=at_values if self.reports_every_value else None)
 
     def _box_channel(self, size: int) -> TwoSidedExponential:
@@ -153,6 +155,15 @@ class TruncatedLaplace(TruncatedLineMechanism):
         row[0] = beyond[index] if index > 0 else whole - beyond[1]
         row[-1] = beyond[size - 1 - index] if index < size - 1 else whole - beyond[1]
         return row
+
+    def _tail_weight(self, steps: int | None, size: int) -> int:
+        # P(noise >= m) is b^(2m - 1) / 2 for m >= 1, and the complement of the other side's below.
+        inner, full = self._half_ratio.numerator, self._half_ratio.denominator
+        power = 2 * size + 1
+        if steps is not None and steps >= 1:
+            return int(inner ** (2 * steps - 1) * full ** (power - 2 * steps + 1))
+        whole = int(2 * full**power)
+        return whole if steps is None else whole - int(inner ** (1 - 2 * steps) * full ** (power - 1 + 2 * steps))
 
     def _noise(self, count: int, bits: Bits) -> Indices:
         return LaplaceCellNoise(self._half_ratio).draw(count, bits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,17 +13,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Indices, Integers, Selection
-from confide.channels import Embedded, ScatteredExponential, TwoSidedExponential
+from confide.channels import Dense, Embedded, ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
 from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
-from confide.mechanisms.facts import Facts, Premise, Proof
+from confide.mechanisms.facts import Facts, LatticeNoise, Premise, Proof
 from confide.sampling import Bits
 
 LARGEST_TABLE = 256
 """Cells up to which a row of weights per value is drawn from; past it noise is added and clamped instead."""
+
+MOST_PLACES = 2**20
+"""Points of the lattice that holds uneven values: products take time in proportion."""
+
+LARGEST_EXACT = 2**21
+"""Entries of the dense matrix of uneven values times points of their lattice: its exact rows then take half a second,
+where integers of 64 bits a point are powered and divided."""
+
+INTERVALS = Proof(
+    "A report stands for an interval of places that holds its own value. The determinant of the matrix is a sum of "
+    "determinants of e^(-c distance) between rising places, none negative and one positive.",
+    "total positivity of the Laplace kernel",
+)
+"""Independence of noise that is rounded to uneven values.
+
+e^(-c |x - z|) is totally positive (Karlin, 1968): its minors over rising x and rising z are not negative. By the basic
+composition formula the determinant over values x_1 < x_2 < ... and intervals B_1 < B_2 < ... is the sum, or integral,
+of such minors over all z_i in B_i. The one at z_i = x_i, which lies in B_i, is positive (positive definite kernel).
+"""
 
 DISTANCE_DOMINANCE = Proof(
     "d(z) = c (distance from z to some value + the diameter of the values) - log a, whose mean is finite.",
@@ -44,12 +64,41 @@ class LineMechanism(Mechanism):
 
     @property
     def _rate(self) -> Fraction:
-        """The promised log-ratio between neighbours, exactly."""
-        return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
+        """The promised log-ratio between neighbours, or between points of the lattice of uneven values, exactly."""
+        step = self._lattice[0] if self._is_uneven else Fraction(self.alphabet.spacing)
+        return Fraction(self.epsilon) * step
+
+    @property
+    def _is_uneven(self) -> bool:
+        """Whether values lie on a line, but not equally far apart."""
+        return self.alphabet.positions is not None
+
+    def _uneven_noise(self, noise: LatticeNoise) -> LatticeNoise:
+        """Return noise on the lattice of uneven values: all gaps between them, and bounds, are multiples of its step.
+
+        So the gap from the first to the second stands for all.
+        """
+        places = self._lattice[1].tolist()
+        return replace(noise, resolution=places[1], points=places[-1])
+
+    @cached_property
+    def _lattice(self) -> tuple[Fraction, Indices]:
+        """Step of the coarsest lattice that holds all uneven values, and their places on it."""
+        return lattice_of(self.alphabet.positions or ())
 
     def _check(self) -> None:
-        require_integers(self.alphabet, type(self).__name__)
-        settle_epsilon(self, self.alphabet.spacing)
+        require_line(self.alphabet, type(self).__name__)
+        if not self._is_uneven:
+            settle_epsilon(self, self.alphabet.spacing)
+            return
+        step, places = self._lattice
+        if places[-1] >= MOST_PLACES:
+            raise InvalidParameterError(
+                f"The places of {self.alphabet!r} have {float(step):g} in common and nothing coarser, of which it "
+                f"takes {places[-1]:,}, more than {MOST_PLACES:,}, to reach from the first to the last. Choose rounder "
+                f"edges, or use Exponential, which takes any."
+            )
+        settle_epsilon(self, float(step * int(np.diff(places).min())))
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,6 +107,14 @@ class UnboundedLineMechanism(LineMechanism):
 
     alphabet: Integers
     epsilon: float
+
+    def _check(self) -> None:
+        super()._check()
+        if self._is_uneven:
+            raise InvalidParameterError(
+                f"{type(self).__name__} would report places where {self.alphabet!r} has no value. Use "
+                f"Truncated{type(self).__name__}, which reports the nearest one."
+            )
 
     @property
     @abstractmethod
@@ -102,7 +159,9 @@ class TruncatedLineMechanism(LineMechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`; those that all clamped noise on a line has. One single output says nothing."""
         says_something = self.report_alphabet.size > 1
-        return Facts(is_positive=True, premise=Premise.LINE if says_something else Premise.NOTHING)
+        known = Facts(is_positive=True, premise=Premise.LINE if says_something else Premise.NOTHING)
+        # Of uneven values the rule of each report is an interval, under noise that falls away on both sides: the LINE.
+        return replace(known, independence=INTERVALS) if self._is_uneven else known
 
     @property
     def reports_every_value(self) -> bool:
@@ -113,6 +172,8 @@ class TruncatedLineMechanism(LineMechanism):
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """See :meth:`Mechanism.peaks`; an end collects all beyond it, so it is likeliest from the alphabet's end."""
         self.refuse_strays(counts)
+        if self._is_uneven:
+            return self._uneven_peaks[self.alphabet.encode(counts.reports)][:, None]
         (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
         reports = counts.reports.astype(np.float64)
         places = np.where(reports == first, float(low), np.where(reports == last, float(high), reports))
@@ -132,10 +193,12 @@ class TruncatedLineMechanism(LineMechanism):
         return Evidence(self._clamped_channel.piece(start, start + part.size), per_output)
 
     @cached_property
-    def channel(self) -> TwoSidedExponential | Embedded:
-        """See :attr:`Mechanism.channel`."""
+    def channel(self) -> TwoSidedExponential | Embedded | Dense:
+        """See :attr:`Mechanism.channel`; uneven values have a dense one while its exact rows are quick to make."""
         if self._is_plain:
             return self._clamped_channel
+        if self._is_uneven and self.alphabet.size**2 * self._box.size <= LARGEST_EXACT:
+            return self._stored_weights
         return Embedded(self._clamped_channel, self._values, self._remap, self.report_alphabet.size)
 
     @cached_property
@@ -143,8 +206,14 @@ class TruncatedLineMechanism(LineMechanism):
         return self._box_channel(self._box.size)
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`."""
+        """See :meth:`Mechanism.weights`; of uneven values, differences of tails at the ends of each interval."""
         self._box.require_listable()
+        if self._is_uneven:
+            steps = (self._starts - self._values[index]).tolist()
+            tails = [self._tail_weight(step, self._box.size) for step in steps]
+            return [self._tail_weight(None, self._box.size) - tails[0]] + [
+                one - other for one, other in zip(tails, [*tails[1:], 0], strict=True)
+            ]
         row = self._box_weights(int(self._values[index]), self._box.size)
         return merge_weights(self._remap, row, self.report_alphabet.size)
 
@@ -157,34 +226,61 @@ class TruncatedLineMechanism(LineMechanism):
         """Return the exact weights of noise clamped to `size` cells, from one of them."""
 
     @abstractmethod
+    def _tail_weight(self, steps: int | None, size: int) -> int:
+        """Return the weight of noise of at least so many steps, or of all noise, over the denominator for `size`."""
+
+    @abstractmethod
     def _noise(self, count: int, bits: Bits) -> Indices:
         """Draw noise over all whole numbers."""
 
     @property
     def _is_plain(self) -> bool:
-        """Whether values and outputs are the same."""
-        return self.alphabet.span == self.report_alphabet.span
+        """Whether values and outputs are the same, and evenly spaced."""
+        return not self._is_uneven and self.alphabet.span == self.report_alphabet.span
 
     @cached_property
     def _box(self) -> Integers:
+        if self._is_uneven:
+            return Integers(0, int(self._lattice[1][-1]))
         (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
         return self.alphabet.between(min(low, first), max(high, last))
 
     @cached_property
     def _values(self) -> Indices:
         """Places of the values in the box."""
+        if self._is_uneven:
+            return self._lattice[1]
         return np.arange(self.alphabet.size) + (self.alphabet.span[0] - self._box.span[0])
 
     @cached_property
     def _remap(self) -> Indices:
         """Number of the output that each cell of the box is reported as."""
+        if self._is_uneven:
+            return np.searchsorted(self._starts, np.arange(self._box.size), side="right")
         cells = np.arange(self._box.size) + (self._box.span[0] - self.report_alphabet.span[0])
         remap: Indices = np.clip(cells, 0, self.report_alphabet.size - 1)
         return remap
 
+    @cached_property
+    def _starts(self) -> Indices:
+        """First cell of the box that is nearer to each uneven value than to the one before it, but for the first."""
+        places = self._lattice[1]
+        return (places[:-1] + places[1:]) // 2 + 1  # a cell in the middle goes to the lower one
+
+    @cached_property
+    def _uneven_peaks(self) -> NDArray[np.float64]:
+        """The value likeliest to give each report: the one nearest to the middle of its cells, and the two ends."""
+        middles = (self._starts[:-1] + self._starts[1:] - 1)[:, None] / 2
+        nearest = np.argmin(np.abs(self._values - middles), axis=1)
+        return np.concatenate([[0], nearest, [self.alphabet.size - 1]]).astype(np.float64)
+
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         if self._box.size <= LARGEST_TABLE:
             return super()._draw(indices, bits)
+        if self._is_uneven:
+            cells = np.clip(self._values[indices] + self._noise(indices.size, bits), 0, self._box.size - 1)
+            reported: Indices = self._remap[cells]
+            return reported
         shift = self.alphabet.span[0] - self.report_alphabet.span[0]
         drawn: Indices = np.clip(indices + shift + self._noise(indices.size, bits), 0, self.report_alphabet.size - 1)
         return drawn
@@ -197,8 +293,16 @@ class TruncatedLineMechanism(LineMechanism):
         if self.outputs is not None:
             self._check_outputs(self.outputs)
 
+    def _refuse_uneven_outputs(self) -> None:
+        if self._is_uneven:
+            raise InvalidParameterError(
+                f"Reports of uneven values are these values; {type(self).__name__} over {self.alphabet!r} takes no "
+                f"other outputs. Leave them out."
+            )
+
     def _check_outputs(self, outputs: Integers) -> None:
-        require_integers(outputs, f"The outputs of {type(self).__name__}")
+        self._refuse_uneven_outputs()
+        require_line(outputs, f"The outputs of {type(self).__name__}")
         (low, high), (first, last) = self.alphabet.span, outputs.span
         if outputs.spacing != self.alphabet.spacing:
             raise InvalidParameterError(
@@ -210,7 +314,19 @@ class TruncatedLineMechanism(LineMechanism):
             )
 
 
-def require_integers(alphabet: Alphabet, name: str) -> None:
-    """Refuse anything but whole numbers on a line."""
-    if not isinstance(alphabet, Integers):
+def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, Indices]:
+    """Return the coarsest step of which all positions are multiples from the first one on, and these multiples.
+
+    >>> lattice_of([Fraction(5), Fraction(15), Fraction(35), Fraction(75)])
+    (Fraction(10, 1), array([0, 1, 3, 7]))
+    """
+    gaps = [place - positions[0] for place in positions[1:]]
+    whole = math.lcm(*(gap.denominator for gap in gaps))
+    step = Fraction(math.gcd(*(int(gap * whole) for gap in gaps)), whole)
+    return step, np.array([0, *(int(gap / step) for gap in gaps)], dtype=np.int64)
+
+
+def require_line(alphabet: Alphabet, name: str) -> None:
+    """Refuse anything but whole numbers on a line, or values with places along one."""
+    if not isinstance(alphabet, Integers) and getattr(alphabet, "positions", None) is None:
         raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")

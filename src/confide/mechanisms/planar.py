@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, Selection, unbounded
+from confide.alphabets import Alphabet, Coordinates, Grid, Indices, Lattice, Plane, Selection, unbounded
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -36,6 +36,8 @@ class PlaneMechanism(Mechanism):
     alphabet: Grid | Lattice
     epsilon: float
 
+    _takes_coordinates: ClassVar[bool] = False
+
     @property
     def guarantee(self) -> MetricPrivacy:
         """See :attr:`Mechanism.guarantee`."""
@@ -52,6 +54,11 @@ class PlaneMechanism(Mechanism):
 
     def _check(self) -> None:
         require_plane(self.alphabet, type(self).__name__)
+        if isinstance(self.alphabet, Coordinates) and not self._takes_coordinates:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs cells, and coordinates have none. Use PlanarLaplace, or Places with a "
+                f"cell size."
+            )
         if self.alphabet.is_finite and self.alphabet.size < 2:
             raise InvalidParameterError(
                 f"{type(self).__name__} needs at least two cells; got {self.alphabet!r}. Add some."

@@ -11,7 +11,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices, Lattice, Plane, Selection
+from confide.alphabets import (
+    Alphabet,
+    Coordinates,
+    Grid,
+    Indices,
+    Lattice,
+    Places,
+    Plane,
+    Selection,
+    unbounded,
+)
 from confide.channels import (
     Channel,
     ClampedPlanarConvolution,
@@ -21,7 +31,7 @@ from confide.channels import (
     PlanarConvolution,
     VerticalStack,
 )
-from confide.counts import Counts
+from confide.counts import Counts, tally
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
@@ -46,7 +56,10 @@ LARGEST_WINDOW = 4_000_000
 class EuclideanNoise(UnboundedPlaneMechanism):
     """Noise proportional to e^(-epsilon distance) among cells, or among points `_resolution` times as fine."""
 
-    _resolution: ClassVar[int] = 1
+    @property
+    def _resolution(self) -> int:
+        """By how much finer than cells the points are among which noise is drawn."""
+        return 1
 
     @property
     def facts(self) -> Facts:
@@ -160,7 +173,11 @@ class PlanarLaplace(EuclideanNoise):
     alphabet: Grid | Lattice
     epsilon: float
 
-    _resolution: ClassVar[int] = Plane.RESOLUTION
+    _takes_coordinates: ClassVar[bool] = True
+
+    @property
+    def _resolution(self) -> int:
+        return self.alphabet.fine.RESOLUTION
 
     def __post_init__(self) -> None:
         self._check()
@@ -176,7 +193,50 @@ class PlanarLaplace(EuclideanNoise):
     @property
     def report_alphabet(self) -> Plane:
         """See :attr:`Mechanism.report_alphabet`."""
-        return Plane(self.alphabet.spacing, self.alphabet.unit)
+        return self.alphabet.fine
+
+    def on_cells(self, counts: Counts, cells: Places | str) -> tuple[Counts, PlanarLaplaceOnCells]:
+        """Return reports of coordinates counted by cells chosen now, and the mechanism that these are reports of.
+
+        Reports outside the box count in the nearest cell on its rim. In each cell people are taken to be spread evenly.
+
+        >>> from confide import Coordinates, tally
+        >>> mechanism = PlanarLaplace(Coordinates(40.7044, -74.0205, 40.7942, -73.9374), epsilon=1.0)
+        >>> reports = mechanism.privatize([(40.7580, -73.9855)] * 100, rng=1)
+        >>> counts, on_cells = mechanism.on_cells(tally(reports), "1 km")
+        >>> counts.total, on_cells.alphabet.shape
+        (100.0, (10, 8))
+        """
+        self.refuse_strays(counts)
+        mechanism = self.on(cells)
+        found = tally(mechanism.alphabet.nearest_cells(counts.reports.astype(np.float64)), counts.counts)
+        return found.with_origin(counts.origin), mechanism
+
+    def on(self, cells: Places | str) -> PlanarLaplaceOnCells:
+        """Return the mechanism of reports of coordinates that are counted by cells."""
+        if not isinstance(self.alphabet, Coordinates):
+            raise InvalidParameterError(
+                f"Cells are chosen later where reports are coordinates; {self.alphabet!r} has them already."
+            )
+        grid = self.alphabet.cells(cells)
+        if grid.unit != self.alphabet.unit:
+            raise InvalidParameterError(f"The cells must be counted in {self.alphabet.unit}; got {grid.unit}.")
+        outputs = grid.box if grid.holes else None  # noise carries people where nobody can be
+        return PlanarLaplaceOnCells(grid, self.epsilon, outputs)
+
+    def peaks(self, counts: Counts) -> NDArray[np.float64]:
+        """See :meth:`Mechanism.peaks`."""
+        self._require_cells()
+        return super().peaks(counts)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`."""
+        self._require_cells()
+        return super().observe_within(counts, part)
+
+    def _require_cells(self) -> None:
+        if isinstance(self.alphabet, Coordinates):
+            raise unbounded(self.alphabet)
 
     def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarLaplace:
         return TruncatedPlanarLaplace(grid, self.epsilon, outputs)
@@ -186,8 +246,7 @@ class PlanarLaplace(EuclideanNoise):
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
         noise = np.stack(self._noise(indices.size, bits), axis=-1)
-        reports: NDArray[np.float64] = self.alphabet.decode(indices) + noise / Plane.RESOLUTION
-        return reports
+        return self.report_alphabet.moved(self.alphabet.decode(indices), noise)
 
 
 class TruncatedKernelMechanism(TruncatedPlaneMechanism):
@@ -282,6 +341,28 @@ class TruncatedPlanarLaplace(TruncatedKernelMechanism):
 
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         return planar_laplace_kernel(shape, shaded(self._rate))
+
+
+@dataclass(frozen=True, repr=False)
+class PlanarLaplaceOnCells(TruncatedKernelMechanism):
+    """Planar Laplace noise on coordinates, its reports counted by cells: what an estimate on these cells rests on.
+
+    People are taken to be spread evenly over their cell, where :class:`TruncatedPlanarLaplace` has them at its middle.
+    No device draws from it: it is made by :meth:`PlanarLaplace.on_cells`.
+    """
+
+    kind: ClassVar[str] = "planar-laplace-on-cells"
+    alphabet: Places
+    epsilon: float
+    outputs: Grid | None = None
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
+        parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
+        finer = planar_laplace_kernel((shape[0] * parts, shape[1] * parts), shaded(self._rate) / parts)
+        return finer.in_blocks(parts) if parts > 1 else finer
 
 
 def crowded_window(counts: Counts, part: Selection) -> Grid:

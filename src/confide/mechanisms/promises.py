@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, LineAlphabet, PlaneAlphabet
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.metrics import Bracket, Euclidean, Manhattan
+from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.sampling import exponential_bounds, power_bounds
 
 FloatArray = NDArray[np.float64]
@@ -329,6 +329,9 @@ def _is_own_pair(alphabet: Alphabet, guarantee: Guarantee, left: int) -> NDArray
     on a line neighbours suffice, and on a plane those pairs between which there is no other cell.
     """
     count = alphabet.size - left - 1
+    if isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Uneven):
+        next_one: NDArray[np.bool_] = np.arange(count) == 0  # along a line, whatever the gaps
+        return next_one
     is_lattice = isinstance(alphabet, LineAlphabet | PlaneAlphabet) and isinstance(guarantee, MetricPrivacy)
     if not is_lattice or not isinstance(guarantee.metric, Euclidean | Manhattan):  # type: ignore[attr-defined]
         return np.ones(count, dtype=bool)

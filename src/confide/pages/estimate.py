@@ -79,6 +79,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     band: Band | None = None,
     answers: Sequence[Interval] = (),
     windows: Windows | None = None,
+    background: Sequence[FloatArray] = (),
     notes: Sequence[str] = (),
     files: int = 1,
 ) -> str:
@@ -103,6 +104,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     windows
         The windows of the first estimate, :meth:`confide.Estimate.windows`; found if left out, unless there are very
         many values or the reports certainly do not come from the mechanism.
+    background
+        Lines to draw on maps of places, as :func:`confide.geojson.read_lines` returns them.
     notes
         Which metadata are missing, :attr:`confide.counting.ReportInput.notes`.
     files
@@ -121,6 +124,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         band=band,
         answers=_with_statistics(gathered, answers),
         windows=windows if windows is not None else _find_windows(gathered, answers),
+        background=tuple(background),
     )
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
     found = answer_list([_in_short(one) for one in _leading(story)])
@@ -260,6 +264,7 @@ def _show_certainty(story: Story) -> str:
     ]
     shown = table(headings, rows) if rows else ""
     prospects = [f"The interval of {describe_question(one)} is {one.prospect}" for one in story.answers if one.prospect]
+    prospects += [f"{one.question[0].upper()}{one.question[1:]}: {one.remark}." for one in story.answers if one.remark]
     bases = describe_bases(story.band, story.answers)
     first = story.outcomes[0].estimate
     doubt = [IN_DOUBT] if bases and first.fit.is_bad else []

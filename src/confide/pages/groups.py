@@ -58,6 +58,7 @@ def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> st
     survey, answers = groups.survey, answers or GroupAnswers()
     parts = (
         mark_simulated(groups.origin),
+        _untold(groups),
         _poor_fit(groups),
         _not_identified(groups),
         _differences(groups),
@@ -72,6 +73,12 @@ def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> st
         body="\n".join(parts),
         footer=_provenance(groups),
     )
+
+
+def _untold(groups: SurveyGroups) -> str:
+    """Say once for all groups which of them cannot be told from a uniform population."""
+    heading = "Some of these reports say next to nothing"
+    return callout(heading, groups.describe_untold(label_group)) if groups.untold else ""
 
 
 def _poor_fit(groups: SurveyGroups) -> str:
@@ -106,6 +113,7 @@ def _facts(groups: SurveyGroups) -> str:
         "Differ": "nothing to compare"
         if len(sizes) < 2
         else f"{len(groups.differences.different):,} of {len(sizes):,}",
+        "Told from uniform": f"{len(sizes) - len(groups.untold):,} of {len(sizes):,}",
         "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
     }
     return fact_list(facts)
@@ -191,6 +199,7 @@ def _question_names(answers: GroupAnswers) -> list[tuple[str, str]]:
 def _row(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[str]:
     first, *others = _cells(groups, answers, forest, key)
     differs = groups.describe_difference(key).split(";")[0].replace("differs from the others", "differs")
+    differs += "" if groups[key].is_told else "; cannot be told from uniform"
     is_different, fit = groups.differences[key].is_different, groups.fits.groups[key]
     return [
         *(text(part or "(none)") for part in key),
@@ -213,10 +222,11 @@ def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, 
     for question in answers.ordered:
         found = answers.questions[question][key]
         drawn = forest.draw(found) if forest is not None and question == answers.main else ""
-        ends = text(f"{in_words(found, found.low)} to {in_words(found, found.high)}")
+        now, low, high = found.texts(1)
+        ends = text(f"{low} to {high}")
         # Ranges of one width, so that the bars beside them stand on one scale.
         shown = f'{drawn}<span class="range">{ends}</span>' if drawn else ends
-        cells.append((text(in_words(found, found.estimate)), shown))
+        cells.append((text(now), shown))
     return cells
 
 
@@ -280,7 +290,7 @@ def _level_words(answers: GroupAnswers) -> str:
 def _download(groups: SurveyGroups, answers: GroupAnswers, order: list[Key]) -> str:
     """Return a link that holds the numbers of all groups as CSV, for a table that shows them all or not."""
     asked = [column for name in answers.questions for column in (name, f"{name} low", f"{name} high")]
-    header = [*groups.by, "reports", *asked, "differs", "p_value", "fit"]
+    header = [*groups.by, "reports", *asked, "differs", "p_value", "uniform", "fit"]
     rows = (
         (
             *map(as_shown, key),
@@ -288,6 +298,7 @@ def _download(groups: SurveyGroups, answers: GroupAnswers, order: list[Key]) -> 
             *(number for by_group in answers.questions.values() for number in _three(by_group[key])),
             "yes" if groups.differences[key].is_different else "no",
             groups.differences[key].p_value,
+            "no" if groups[key].is_told else "cannot be told",
             str(groups.fits.groups[key].verdict),
         )
         for key in order

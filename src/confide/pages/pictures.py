@@ -37,7 +37,8 @@ def show_windows(story: Story) -> str:
         return ""
     noisy = story.noisy.shares if story.is_comparable and story.noisy is not None else None
     curve = story.outcomes[0].estimate.distribution
-    shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy)
+    behind = story.background
+    shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy, background=behind)
     return section("What these reports tell apart", paragraph(story.windows.headline), shown)
 
 
@@ -48,12 +49,18 @@ def picture_windows(
     *,
     truth: FloatArray | None = None,
     noisy: FloatArray | None = None,
+    background: tuple[FloatArray, ...] = (),
 ) -> str:
     """Return windows in a picture, for a screen and for a telephone, and in numbers, folded away."""
     described = f"Shares of {counted(len(windows), 'window')} with their intervals"
     is_drawn_twice = isinstance(windows.alphabet, Integers | Grid)  # bars can be read at any size
     roomy, *tight = (
-        to_svg(draw_windows(windows, curve, name=name, truth=truth, noisy=noisy, is_narrow=is_narrow), described)
+        to_svg(
+            draw_windows(
+                windows, curve, name=name, truth=truth, noisy=noisy, background=background, is_narrow=is_narrow
+            ),
+            described,
+        )
         for is_narrow in ((False, True) if is_drawn_twice else (True,))
     )
     rows = [
@@ -138,6 +145,7 @@ def _estimate_panels(story: Story) -> list[Panel]:
             describe_accuracy(story, outcome),
             story.truth,
             band=None if place else ends,
+            background=story.background,
         )
         for place, (name, outcome) in enumerate(zip(story.names, story.outcomes, strict=True))
     ]
@@ -149,8 +157,8 @@ def _show_ends(story: Story) -> list[str]:
         return []
     level, name = percent(story.band.level), story.names[0]
     panels = [
-        Panel(f"{name}, low", story.band.low, f"Lower ends at {level}"),
-        Panel(f"{name}, high", story.band.high, f"Upper ends at {level}"),
+        Panel(f"{name}, low", story.band.low, f"Lower ends at {level}", background=story.background),
+        Panel(f"{name}, high", story.band.high, f"Upper ends at {level}", background=story.background),
     ]
     words_of_it = f"The intervals of {name} at {level}, each cell by itself, in a colour scale of their own:"
     return [paragraph(words_of_it), _show(story.alphabet, panels, story)]

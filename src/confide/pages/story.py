@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -141,6 +141,7 @@ class Story:
     band: Band | None = None
     answers: tuple[Interval, ...] = ()
     windows: Windows | None = None
+    background: tuple[FloatArray, ...] = ()
 
     def __post_init__(self) -> None:
         if self.band is not None and self.band.alphabet != self.alphabet:
@@ -195,7 +196,7 @@ class Story:
         """Panel of the truth, where it is known."""
         if self.truth is None:
             return []
-        return [Panel("Original", self.truth, "The true distribution", role=Role.TRUTH)]
+        return [Panel("Original", self.truth, "The true distribution", role=Role.TRUTH, background=self.background)]
 
     @cached_property
     def noisy_panel(self) -> list[Panel]:
@@ -203,7 +204,8 @@ class Story:
         if self.noisy is None:
             return []
         reference = self.truth if self.is_comparable else None
-        return [Panel(self.noisy.title, self.noisy.shares, self.noisy.how, reference, Role.NOISY)]
+        sent = Panel(self.noisy.title, self.noisy.shares, self.noisy.how, reference, Role.NOISY)
+        return [replace(sent, background=self.background)]
 
 
 def gather(
@@ -309,12 +311,13 @@ def describe_question(answer: Interval) -> str:
     >>> describe_question(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, ""))
     'the share of age > 64'
     """
-    return f"the share of {answer.question}" if answer.is_share else f"the {answer.question}"
+    of = "" if answer.question.startswith("within ") else "of "
+    return f"the share {of}{answer.question}" if answer.is_share else f"the {answer.question}"
 
 
 def describe_ends(answer: Interval) -> list[str]:
     """Return the answer and its two ends, in percent where they are shares."""
-    return [f"{one:.2%}" if answer.is_share else f"{one:.4g}" for one in (answer.estimate, answer.low, answer.high)]
+    return list(answer.texts(2))
 
 
 def describe_bases(band: Band | None, answers: Sequence[Interval]) -> list[str]:

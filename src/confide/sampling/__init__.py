@@ -16,6 +16,7 @@ from confide.sampling.bits import (
     as_generator,
     permutation,
     scatter,
+    toss_all,
     uniform_below,
 )
 from confide.sampling.categorical import WeightRows
@@ -53,5 +54,6 @@ __all__ = [
     "power_bounds",
     "ratio_above",
     "scatter",
+    "toss_all",
     "uniform_below",
 ]

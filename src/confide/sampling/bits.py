@@ -1,12 +1,15 @@
-"""Random bits, from the operating system or a seeded generator, and exact coins, integers and orders made of them.
+"""Random bytes, from the operating system or a seeded generator, and exact coins, integers and orders made of them.
 
-A toss compares a random 64-bit word with the leading bits of the probability, and draws more bits only when they agree.
+A coin compares four random bits with the leading bits of its probability, and draws more only when the two agree: bits
+are what exact noise waits for. How many bytes are drawn, and what they decide, is specified (docs/device.md).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,14 +22,19 @@ from confide.errors import InvalidParameterError
 from confide.sampling.ratios import power_bounds
 
 Words = NDArray[np.uint64]
+Octets = NDArray[np.uint8]
 
 
 class Bits(ABC):
-    """A supply of independent, uniform 64-bit words."""
+    """A supply of independent, uniform bytes; a word is eight of them, the lowest first."""
 
     @abstractmethod
+    def octets(self, count: int) -> Octets:
+        """Return `count` fresh bytes."""
+
     def words(self, count: int) -> Words:
-        """Return `count` fresh words."""
+        """Return `count` fresh 64-bit words."""
+        return self.octets(8 * count).view("<u8").astype(np.uint64, copy=False)
 
     def word(self) -> int:
         """Return one fresh word."""
@@ -37,9 +45,9 @@ class Bits(ABC):
 class SecureBits(Bits):
     """The operating system's cryptographic generator: what a deployed device must use."""
 
-    def words(self, count: int) -> Words:
-        """See :meth:`Bits.words`."""
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    def octets(self, count: int) -> Octets:
+        """See :meth:`Bits.octets`."""
+        return np.frombuffer(os.urandom(count), dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -48,9 +56,10 @@ class SeededBits(Bits):
 
     generator: np.random.Generator
 
-    def words(self, count: int) -> Words:
-        """See :meth:`Bits.words`."""
-        return self.generator.integers(0, 2**64, size=count, dtype=np.uint64)
+    def octets(self, count: int) -> Octets:
+        """See :meth:`Bits.octets`; what is left of the last word is dropped."""
+        words = self.generator.integers(0, 2**64, size=-(-count // 8), dtype=np.uint64)
+        return words.astype("<u8", copy=False).view(np.uint8)[:count]
 
 
 def as_bits(rng: Any) -> Bits:
@@ -73,6 +82,9 @@ def as_generator(rng: Any) -> np.random.Generator:
 
 
 WORD = 64
+
+ROUNDS = (4, 8, WORD)
+"""Bits that a toss compares at first, and then while they agree with those of its coin; a word each time after that."""
 GUARD_BITS = 32
 
 
@@ -87,29 +99,44 @@ class PowerCoin:
         """Return integers around the probability times 2^precision."""
         return power_bounds(self.ratio, 1 << self.digit, precision)
 
-    @cached_property
-    def _threshold(self) -> int:
-        return self.bounds(WORD + GUARD_BITS)[0] >> GUARD_BITS
+    def leading(self, precision: int) -> int:
+        """Return the first `precision` bits of the probability, exactly: the whole part of it times 2^precision.
+
+        >>> PowerCoin(Fraction(1, 3)).leading(8), OddsCoin(Fraction(1, 3)).leading(8)
+        (85, 64)
+        """
+        guard = GUARD_BITS
+        while guard <= 2**10:
+            low, high = self.bounds(precision + guard)
+            if low >> guard == high >> guard:
+                return low >> guard
+            guard *= 2
+        # Bounds never part where the product is a whole number. Small powers are known exactly, others are none.
+        return math.floor(self._exact() * (1 << precision))
 
     def toss(self, count: int, bits: Bits) -> NDArray[np.bool_]:
         """Toss `count` times."""
-        words = bits.words(count)
-        heads = words < np.uint64(self._threshold)
-        # The true threshold lies within one unit of this one, so only these two words leave a doubt.
-        doubtful = (words == np.uint64(self._threshold)) | (words == np.uint64(self._threshold + 1))
-        for tie in np.flatnonzero(doubtful):
-            heads[tie] = self._settle(int(words[tie]), bits)
-        return heads
+        tossed: NDArray[np.bool_] = toss_all([self], count, bits)[0]
+        return tossed
 
-    def _settle(self, word: int, bits: Bits) -> bool:
-        u, precision = word, WORD
-        while True:
-            low, high = self.bounds(precision)
-            if u + 1 <= low:
-                return True
-            if u >= high:
-                return False
-            u, precision = (u << WORD) | bits.word(), precision + WORD
+    def _exact(self) -> Fraction:
+        return Fraction(self.ratio ** (1 << self.digit))
+
+    def part(self, start: int, width: int) -> int:
+        """Return `width` bits of the probability behind the first `start`."""
+        return self.leading(start + width) & (1 << width) - 1
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """What the first rounds compare with."""
+        return [self.part(sum(ROUNDS[:place]), width) for place, width in enumerate(ROUNDS)]
+
+    def _settle(self, bits: Bits) -> bool:
+        """Toss on where the first rounds left it open, once in 2^76 times."""
+        drawn = sum(ROUNDS)
+        while (word := bits.word()) == (own := self.part(drawn, WORD)):
+            drawn += WORD
+        return word < own
 
 
 @dataclass(frozen=True)
@@ -121,6 +148,44 @@ class OddsCoin(PowerCoin):
         low, high = power_bounds(self.ratio, 1 << self.digit, precision + GUARD_BITS)
         one = 1 << (precision + GUARD_BITS)
         return (low << precision) // (one + low), -((-high << precision) // (one + high))
+
+    def _exact(self) -> Fraction:
+        power = super()._exact()
+        return power / (1 + power)
+
+
+def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.bool_]:
+    """Toss each coin `count` times, in rounds: half a byte for every toss, then a byte, then words while it is open.
+
+    Returns
+    -------
+    One row a coin, true where it shows heads.
+
+    >>> toss_all([PowerCoin(Fraction(1, 2)), OddsCoin(Fraction(1, 4))], 3, as_bits(7)).shape
+    (2, 3)
+    """
+    tosses = len(coins) * count
+    halves = _halves(bits.octets(-(-tosses // 2)))[:tosses]
+    firsts = np.array([coin._firsts for coin in coins], dtype=np.uint64)
+    own = firsts[:, 0].astype(np.uint8)
+    own = own[0] if len(coins) == 1 else np.repeat(own, count)
+    heads: NDArray[np.bool_] = halves < own
+    undecided = np.flatnonzero(halves == own)
+    for place, draw in ((1, bits.octets), (2, bits.words)):
+        drawn, own = draw(undecided.size), firsts[undecided // count, place]
+        heads[undecided] = drawn < own
+        undecided = undecided[drawn == own]
+    for toss in undecided.tolist():
+        heads[toss] = coins[toss // count]._settle(bits)
+    return heads.reshape(len(coins), count)
+
+
+def _halves(octets: Octets) -> Octets:
+    """Return the lower and the upper half of each byte, in turn."""
+    pairs = octets.astype("<u2")
+    pairs |= pairs << np.uint16(4)
+    pairs &= np.uint16(0x0F0F)
+    return pairs.view(np.uint8)
 
 
 def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
@@ -159,7 +224,7 @@ def scatter(count: int, bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64
     >>> sorted(order.tolist()) == list(range(1000)), ends.size, int(ends[-1])
     (True, 256, 1000)
     """
-    buckets = bits.words(-(-count // 8)).view(np.uint8)[:count] & np.uint8(BUCKETS - 1)
+    buckets = bits.octets(count) & np.uint8(BUCKETS - 1)
     # Of whole numbers this small, a stable sort is a radix sort: one pass, whatever their order.
     return np.argsort(buckets, kind="stable"), np.cumsum(np.bincount(buckets, minlength=BUCKETS))
 

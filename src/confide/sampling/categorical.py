@@ -1,7 +1,7 @@
 """Exact sampling from rows of integer weights, at array speed and with no floating point.
 
 Row x is drawn from by comparing a uniform real u in [0, 1) with the row's cumulative weights C_1/W, C_2/W, ... Only
-the leading bits of u are drawn. They settle the answer unless they agree with the leading bits of some C_j/W; then,
+the leading 64 bits of u are drawn. They settle the answer unless they agree with the leading bits of some C_j/W; then,
 and only then, more bits of u are drawn and compared with more bits of C_j/W, in integers of any size. The result has
 exactly the probabilities weight/W, whatever the weights' size.
 
@@ -94,20 +94,21 @@ class WeightRows:
         return np.where(np.diff(below) > 0, UNSURE, outcomes).astype(np.int32)
 
     def _draw_batch(self, rows: Indices, bits: Bits) -> Indices:
-        leading = (bits.words(rows.size) >> np.uint64(64 - self.leading_bits)).astype(np.int64)
+        words = bits.words(rows.size)
+        leading = (words >> np.uint64(64 - self.leading_bits)).astype(np.int64)
         keys = (rows << self.leading_bits) | leading
         outcomes: Indices = self._guide[keys >> self._bucket_shift].astype(np.int64)
         unsure = np.flatnonzero(outcomes == UNSURE)
         places = np.searchsorted(self.thresholds, keys[unsure], side="right")
         outcomes[unsure] = places - rows[unsure] * self._inner
         for tie in unsure[self.thresholds[places - 1] == keys[unsure]]:
-            outcomes[tie] = self._settle(int(rows[tie]), int(leading[tie]), bits)
+            outcomes[tie] = self._settle(int(rows[tie]), int(words[tie]), bits)
         return outcomes
 
-    def _settle(self, row: int, leading: int, bits: Bits) -> int:
-        """Extend u bit by bit until no cumulative weight of the row is left undecided."""
+    def _settle(self, row: int, word: int, bits: Bits) -> int:
+        """Extend u word by word until no cumulative weight of the row is left undecided."""
         cumulative = self.cumulative[row]
-        u, precision, total = leading, self.leading_bits, cumulative[-1]
+        u, precision, total = word, 64, cumulative[-1]
         while True:
             # u now stands for the interval [u, u + 1) / 2^precision; it is settled once it lies between two bounds.
             below = _count_at_most(cumulative, u * total, precision)

@@ -2,8 +2,8 @@
 
 The binary digits of a geometric variable G with P(G = g) proportional to alpha^g are independent: digit i is 1 with
 probability r / (1 + r), r = alpha^(2^i). So G is a handful of independent coins, and the difference of two such G is
-the two-sided geometric. Each coin compares a random 64-bit word with the leading bits of its probability, and draws
-more bits only when the two agree, so that probabilities which no machine word can hold are still met exactly.
+the two-sided geometric. Each coin compares random bits with the leading ones of its probability, and draws more only
+when the two agree, so that probabilities which no machine word can hold are still met exactly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.sampling.bits import WORD, Bits, OddsCoin, PowerCoin
+from confide.sampling.bits import Bits, OddsCoin, PowerCoin, toss_all
+
+BATCH = 2**14
+"""Draws at a time: what is worked on then stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -31,32 +34,43 @@ class GeometricNoise:
 
     def draw(self, count: int, bits: Bits) -> NDArray[np.int64]:
         """Draw `count` independent integers."""
-        return self.draw_one_sided(count, bits) - self.draw_one_sided(count, bits)
+        noise = np.empty(count, dtype=np.int64)
+        for start in range(0, count, BATCH):
+            batch = noise[start : start + BATCH]
+            batch[:] = self._draw_batch(batch.size, bits)
+            batch -= self._draw_batch(batch.size, bits)
+        return noise
+
+    def draw_one_sided(self, count: int, bits: Bits) -> NDArray[np.int64]:
+        """Draw `count` independent naturals g with probability proportional to ratio^g."""
+        parts = [self._draw_batch(min(BATCH, count - start), bits) for start in range(0, count, BATCH)]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def _digits(self) -> int:
-        """Number of digits that are drawn for everyone: past them, G exceeds 2^digits with probability below 2^-64."""
-        digits, power = 0, self.ratio
-        while power > Fraction(1, 2**WORD):
-            # Rounding is harmless here: any number of digits is exact, this only picks a fast one.
-            power = Fraction(int(power * power * 2**256) + 1, 2**256)
+        """Number of digits that are drawn for everyone: past them, G exceeds 2^digits less than once in 256 times."""
+        digits = 0
+        while PowerCoin(self.ratio, digits).leading(8):
             digits += 1
         return digits
 
     @cached_property
-    def _coins(self) -> tuple[OddsCoin, ...]:
-        return tuple(OddsCoin(self.ratio, digit) for digit in range(self._digits))
+    def _coins(self) -> tuple[PowerCoin, ...]:
+        """The digits from the lowest up, and whether G passes 2^digits."""
+        return (*(OddsCoin(self.ratio, digit) for digit in range(self._digits)), PowerCoin(self.ratio, self._digits))
 
-    def draw_one_sided(self, count: int, bits: Bits) -> NDArray[np.int64]:
-        """Draw `count` independent naturals g with probability proportional to ratio^g."""
+    def _draw_batch(self, count: int, bits: Bits) -> NDArray[np.int64]:
+        heads = toss_all(self._coins, count, bits)
         total = np.zeros(count, dtype=np.int64)
-        for digit, coin in enumerate(self._coins):
-            total += coin.toss(count, bits).astype(np.int64) << digit
-        overflow = PowerCoin(self.ratio, self._digits)
-        undecided = np.arange(count)
+        for start in range(0, self._digits, 8):  # eight digits make a byte
+            octets = np.zeros(count, dtype=np.uint8)
+            for digit, row in enumerate(heads[start : min(start + 8, self._digits)].view(np.uint8)):
+                octets |= row << np.uint8(digit)
+            total |= octets.astype(np.int64) << start
+        undecided = np.flatnonzero(heads[-1])
         while undecided.size:  # memoryless: having passed 2^digits, the rest is geometric again
-            undecided = undecided[overflow.toss(undecided.size, bits)]
             total[undecided] += 1 << self._digits
+            undecided = undecided[self._coins[-1].toss(undecided.size, bits)]
         return total
 
 
@@ -75,5 +89,5 @@ class LaplaceCellNoise:
         moves = PowerCoin(self.half_ratio, 0).toss(count, bits)
         noise = np.zeros(count, dtype=np.int64)
         steps = 1 + GeometricNoise(self.half_ratio**2).draw_one_sided(int(moves.sum()), bits)
-        noise[moves] = np.where(bits.words(steps.size) & np.uint64(1), -steps, steps)
+        noise[moves] = np.where(bits.octets(steps.size) & 1, -steps, steps)
         return noise

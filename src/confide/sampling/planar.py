@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,8 @@ class TableNoise:
         """Draw `count` independent displacements."""
         chosen = self._weights.draw(np.zeros(count, dtype=np.int64), bits)
         rows, columns = np.divmod(chosen, self.quadrant.shape[1])
-        signs = bits.words(count)
-        return _signed(rows, signs & np.uint64(1)), _signed(columns, signs & np.uint64(2))
+        signs = bits.octets(count)
+        return _signed(rows, signs & 1), _signed(columns, signs & 2)
 
 
 @dataclass(frozen=True)
@@ -106,18 +107,26 @@ class PlanarGeometricNoise:
         return kept
 
     def _settle(self, down: int, along: int, word: int, bits: Bits) -> bool:
-        """Decide u < e^(-decay hypot) / ratio^steps in integers, with as many bits of u as that takes."""
-        u, precision, steps = word, 64, abs(down) + abs(along)
-        smallness = math.ceil(2 * self.decay * steps)  # more than the bits by which either side may lie below 1
+        """Decide u < e^(-decay hypot) / ratio^steps in integers; more of u is drawn only while the two agree."""
+        if down == 0 and along == 0:
+            return True  # where the proposal is as likely as what is wanted
+        u, precision = word, 64
+        while u == (edge := self._leading(down, along, precision)):
+            u, precision = (u << 64) | bits.word(), precision + 64
+        return u < edge
+
+    def _leading(self, down: int, along: int, precision: int) -> int:
+        """Return the first `precision` bits of the probability to keep a proposal, which is irrational."""
+        steps = abs(down) + abs(along)
+        guard = math.ceil(2 * self.decay * steps) + 64  # more than the bits by which either side may lie below 1
         while True:
-            scale = precision + smallness + 64
+            scale = precision + guard
             low, high = _hypot_exponential_bounds(self.decay, down, along, scale)
             ratio_low, ratio_high = power_bounds(self._proposal.ratio, steps, scale)
-            if (u + 1) * ratio_high <= low << precision:
-                return True
-            if u * ratio_low >= high << precision:
-                return False
-            u, precision = (u << 64) | bits.word(), precision + 64
+            edges = (low << precision) // ratio_high, (high << precision) // ratio_low
+            if edges[0] == edges[1]:
+                return edges[0]
+            guard += 64
 
 
 def _hypot_exponential_bounds(decay: Fraction, down: int, along: int, precision: int) -> tuple[int, int]:
@@ -127,5 +136,5 @@ def _hypot_exponential_bounds(decay: Fraction, down: int, along: int, precision:
     return exponential_bounds(longer, precision)[0], exponential_bounds(shorter, precision)[1]
 
 
-def _signed(magnitudes: Indices, negative: NDArray[np.uint64]) -> Indices:
+def _signed(magnitudes: Indices, negative: NDArray[np.integer[Any]]) -> Indices:
     return np.where(negative != 0, -magnitudes, magnitudes)

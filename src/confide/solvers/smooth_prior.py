@@ -35,6 +35,9 @@ from confide.solvers.smooth_systems import BandedCurvature, DenseCurvature, Syst
 Progress = Callable[[FloatArray], None]
 """Called after each step with the outputs y = theta M reached."""
 
+Span = tuple[int, int]
+"""The first value that anybody has, and the one after the last."""
+
 AMPLITUDE = 6.0
 """Root mean square over all values by which log theta is expected to stray from the uniform one."""
 
@@ -57,8 +60,11 @@ SMALLEST_WEIGHT = 1e-3
 HOPELESS = 6.0
 """The path ends where the log evidence has fallen by so much from its best."""
 
-ENOUGH = 0.1
+ENOUGH = 0.03
 """A step that promises fewer nats than this is the last: it would not be seen in the answer."""
+
+SLOW = 0.25
+"""The curvature is taken anew where a step with an older one promises more than this part of the one before."""
 
 MOST_STEPS = 40
 LONGEST_STEP = 3.0
@@ -104,6 +110,8 @@ class PriorFit:
         The log-probability of the reports under this prior.
     spikes
         Shares of single values beside the smooth part, which is exp(f); see :mod:`confide.solvers.smooth_spikes`.
+    span
+        The values beyond which nobody is, and which alone have heights; see :mod:`confide.solvers.smooth_edges`.
     """
 
     order: int
@@ -112,6 +120,7 @@ class PriorFit:
     heights: FloatArray
     theta: FloatArray
     spikes: FloatArray | None = None
+    span: Span | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,9 +268,25 @@ class PriorFamily:
 
     def fit(self, weight: float, heights: FloatArray) -> PriorFit:
         """Climb from these heights to the mode for one weight, and measure its evidence."""
+        prior = precision_of(self.problem, self.penalty, weight)
+        heights, theta, outputs, height = climb(self.problem, prior, heights, self.progress)
+        return self._measure(prior, weight, heights, theta, outputs, height)
+
+    def measure(self, weight: float, heights: FloatArray) -> PriorFit:
+        """Measure the evidence at these heights, which are the mode already."""
+        prior = precision_of(self.problem, self.penalty, weight)
+        return self._measure(prior, weight, heights, *_evaluate(self.problem, prior, heights))
+
+    def _measure(
+        self,
+        prior: Precision,
+        weight: float,
+        heights: FloatArray,
+        theta: FloatArray,
+        outputs: FloatArray,
+        height: float,
+    ) -> PriorFit:
         problem = self.problem
-        prior = _precision(problem, self.penalty, weight)
-        heights, theta, outputs, height = climb(problem, prior, heights, self.progress)
         volume = problem.system(theta, outputs, prior).log_determinant
         log_evidence = height + (float(np.log(weight * self.penalty.spectrum + problem.anchor).sum()) - volume) / 2
         return PriorFit(self.order, weight, log_evidence, heights, problem.whole(theta), problem.spikes)
@@ -300,12 +325,21 @@ def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> 
 
 @dataclass(frozen=True, eq=False)
 class FreeSpikes:
-    """A fit whose spikes have heights of their own after those of the knots, so that all can be moved together."""
+    """A fit whose spikes have heights of their own after those of the knots, so that all can be moved together.
+
+    Attributes
+    ----------
+    places
+        The values that have spikes.
+    beyond
+        How many values lie before the first that anybody has, and how many after the last.
+    """
 
     problem: Problem
     prior: Precision
     heights: FloatArray
     places: Indices
+    beyond: tuple[int, int] = (0, 0)
 
     def whole(self, moved: FloatArray) -> FloatArray:
         """Return smooth parts with their spikes behind them, one a row, as distributions."""
@@ -313,11 +347,16 @@ class FreeSpikes:
         both = moved[:, :size].copy()
         both[:, self.places] += moved[:, size:]
         normalised: FloatArray = both / both.sum(axis=1, keepdims=True)
-        return normalised
+        return np.pad(normalised, ((0, 0), self.beyond)) if any(self.beyond) else normalised
 
 
 def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
-    """Return a fit's problem with its spikes as further values, which only the reports hold."""
+    """Return a fit's problem with its spikes as further values, which only the reports hold; or between its edges."""
+    if fit.span is not None:
+        (low, high), size = fit.span, fit.theta.size
+        inside = problem_between(problem, fit.span)
+        held = precision_of(inside, penalty_between(fit.order, fit.span), fit.weight)
+        return FreeSpikes(inside, held, fit.heights, np.zeros(0, dtype=np.int64), (low, size - high))
     prior = prior_precision(problem, fit.order, fit.weight)
     if fit.spikes is None or problem.matrix is None:
         return FreeSpikes(problem, prior, fit.heights, np.zeros(0, dtype=np.int64))
@@ -344,9 +383,24 @@ def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
     return min(float(side) ** (2 * order) / size, STEEPEST_WEIGHT), 10.0 ** (order / 2)
 
 
+def problem_between(problem: Problem, span: Span) -> Problem:
+    """Return the problem on a line without the values beyond two edges."""
+    low, high = span
+    evidence, matrix = problem.evidence, problem.matrix
+    rows = evidence.channel.dense()[low:high]
+    inside = replace(evidence, channel=Dense(rows), layout=None)
+    return Problem(inside, Knots(Layout((high - low,)), high - low, None), None if matrix is None else matrix[low:high])
+
+
+def penalty_between(order: int, span: Span) -> Penalty:
+    """Return P of a line that begins and ends at two edges; without its eigenvalues, for edges move often."""
+    differences = np.diff(np.eye(span[1] - span[0]), order, axis=0)
+    return Penalty(differences.T @ differences, np.zeros(0), order)
+
+
 def prior_precision(problem: Problem, order: int, weight: float) -> Precision:
     """Return Q for an order and a weight."""
-    return _precision(problem, penalty_of(problem, order), weight)
+    return precision_of(problem, penalty_of(problem, order), weight)
 
 
 def penalty_of(problem: Problem, order: int) -> Penalty:
@@ -363,7 +417,8 @@ def penalty_of(problem: Problem, order: int) -> Penalty:
     return _PENALTIES[key]
 
 
-def _precision(problem: Problem, penalty: Penalty, weight: float) -> Precision:
+def precision_of(problem: Problem, penalty: Penalty, weight: float) -> Precision:
+    """Return Q for a roughness and a weight."""
     precision: FloatArray = weight * penalty.matrix
     precision.flat[:: problem.knots.size + 1] += problem.anchor
     return Precision(precision, penalty.width)
@@ -375,13 +430,17 @@ def climb(
     """Climb by Newton's method to the mode; return its heights, theta, outputs and log-posterior."""
     theta, outputs, height = _evaluate(problem, prior, heights)
     shares = problem.evidence.frequencies[problem.evidence.seen]
+    system, before = None, math.inf
     for _ in range(MOST_STEPS):
         gain = problem.pull(shares / outputs)
         pushed = problem.evidence.total * theta * (gain - 1)
         slope = problem.knots.gather(pushed) - prior.matrix @ (heights - problem.start)
-        # The diagonal left out of the curvature, where it is positive: near the mode it vanishes, far off it slows.
-        missing = problem.knots.gather(np.maximum(-pushed, 0.0))
-        step = problem.system(theta, outputs, prior, more=missing).solve(slope)
+        step = slope if system is None else system.solve(slope)
+        if system is None or float(slope @ step) > SLOW * before:
+            # The diagonal left out of the curvature, where it is positive: near the mode it vanishes, far off it slows.
+            missing = problem.knots.gather(np.maximum(-pushed, 0.0))
+            system = problem.system(theta, outputs, prior, more=missing)
+            step = system.solve(slope)
         promise = float(slope @ step)
         if promise < ENOUGH:
             break
@@ -393,6 +452,7 @@ def climb(
             length /= 2
         else:
             break
+        before = promise
         heights, (theta, outputs, height) = heights + length * step, tried
         progress(outputs / (theta.sum() + problem.spiked_share))
     return heights, theta, outputs, height

@@ -6,8 +6,8 @@ much the likelihood would rise with a little of each value. A spike pays for its
 six more, so that the evidence of a fit with spikes can be laid beside that of one without; where they do not pay, none
 is in the answer.
 
-The search begins at fits that are too smooth, since a rough one has followed the heaps already. Shares of spikes and
-smooth part take turns; then the weight of the prior is moved as long as that raises the evidence.
+The search begins at a fit that is too smooth, since a rough one has followed the heaps already. Then the weight of the
+prior is lowered as long as that raises the evidence, and further spikes are looked for beside what is smooth there.
 """
 
 from __future__ import annotations
@@ -20,22 +20,13 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.solvers.quadratic_programme import NonnegativeProgramme
-from confide.solvers.smooth_prior import PriorFamily, PriorFit, Problem, Progress, climb, free_spikes
-
-STARTS = (0, 3)
-"""Places along the path, from smooth to rough, at which spikes are looked for."""
+from confide.solvers.smooth_prior import SMALLEST_WEIGHT, PriorFamily, PriorFit, Problem, Progress, climb, free_spikes
 
 ROUNDS = 5
 """Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 2, 4, ... of them."""
 
 NEARLY = 0.7
 """Part of its cost that a spike must promise to be tried: the promise is a quadratic model's."""
-
-UNLIKELY = 3.0
-"""Nats below the best fit of a search from which on the weight is moved no further."""
-
-FAR = 15.0
-"""Nats below the best fit without spikes from which on those with spikes are given up."""
 
 DOUBT = 6.0
 """Nats that a spike must bring beyond its place among k values. With half a nat the replicates of smooth answers had
@@ -53,15 +44,11 @@ SETTLED = 0.02
 
 def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
     """Return fits with spikes that may be worth more than the fits given, which are those without."""
-    ladder = [fit for fit in fits if fit.order >= 1]
+    ladder = [fit for fit in fits if fit.order >= 1 and fit.span is None]
     if problem.matrix is None or not ladder:
         return []
     path = [fit for fit in ladder if fit.order == ladder[0].order]
-    best = max(fit.log_evidence for fit in fits)
-    found: list[PriorFit] = []
-    for place in STARTS:
-        if place < len(path):
-            found += _search(problem, path[place], path[0].weight / path[1].weight, best, progress)
+    found = _search(problem, path[0], path[0].weight / path[1].weight, progress)
     # A fit that ran into the limits of float64 is no fit.
     return [fit for fit in found if math.isfinite(fit.log_evidence) and bool(np.isfinite(fit.theta).all())]
 
@@ -71,28 +58,29 @@ def cost_of(problem: Problem) -> float:
     return math.log(problem.evidence.channel.shape[0]) + DOUBT
 
 
-def _search(problem: Problem, start: PriorFit, step: float, best: float, progress: Progress) -> Iterator[PriorFit]:
-    """Look for spikes beside one smooth fit, then move the weight of its prior to where the evidence is highest."""
+def _search(problem: Problem, start: PriorFit, step: float, progress: Progress) -> Iterator[PriorFit]:
+    """Look for spikes beside a smooth fit; then lower the weight, and drop those that what is left takes over."""
     now, spikes = start, np.zeros(start.theta.size)
     for _ in range(ROUNDS):
-        most = max(1, 2 * int(np.count_nonzero(spikes)))
-        smooth = np.exp(now.heights)
-        found = find_spikes(problem, smooth / float(smooth.sum()), spikes, most)
+        found = _find(problem, now, spikes, max(1, 2 * int(np.count_nonzero(spikes))))
         if not found.any() or ((found > 0) == (spikes > 0)).all():
             break
         now = _fit(problem, replace(now, spikes=found), now.weight, progress)
         spikes = found if now.spikes is None else now.spikes
         yield now
-    if now is start or now.log_evidence < best - FAR:
-        return
-    for factor in (step, 1 / step):
-        here = now
-        while here.log_evidence > now.log_evidence - UNLIKELY:
-            there = _fit(problem, here, here.weight * factor, progress)
-            yield there
-            if there.log_evidence < here.log_evidence:
-                break
-            here = there
+    while spikes.any() and now.weight > SMALLEST_WEIGHT:
+        rougher = _fit(problem, replace(now, spikes=spikes), now.weight / step, progress)
+        yield rougher
+        if rougher.log_evidence < now.log_evidence or rougher.spikes is None:
+            break
+        now, spikes = rougher, _find(problem, rougher, rougher.spikes, int(np.count_nonzero(rougher.spikes)))
+    if now.spikes is not None and 0 < np.count_nonzero(spikes) < np.count_nonzero(now.spikes):
+        yield _fit(problem, replace(now, spikes=spikes), now.weight, progress)
+
+
+def _find(problem: Problem, fit: PriorFit, spikes: FloatArray, most: int) -> FloatArray:
+    smooth = np.exp(fit.heights)
+    return find_spikes(problem, smooth / float(smooth.sum()), spikes, most)
 
 
 def _fit(problem: Problem, fit: PriorFit, weight: float, progress: Progress) -> PriorFit:
@@ -103,7 +91,7 @@ def _fit(problem: Problem, fit: PriorFit, weight: float, progress: Progress) -> 
     spikes[free.places] = np.exp(moved[size:])
     spikes[spikes < NEGLIGIBLE] = 0.0
     family = PriorFamily.of(replace(problem, spikes=spikes), fit.order, progress)
-    found = family.fit(weight, moved[:size])
+    found = family.measure(weight, moved[:size])
     return replace(found, log_evidence=found.log_evidence - cost_of(problem) * int(np.count_nonzero(spikes)))
 
 

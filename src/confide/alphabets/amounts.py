@@ -1,0 +1,428 @@
+"""Amounts in bins, equal or chosen, with open ends or without: "10 to 20 thousand", "100 thousand or more".
+
+An amount is the decimal number that is written, and a float the shortest decimal that it prints as; both are compared
+with the edges exactly. A bin holds its lower edge and not its upper one, so the last edge of a closed end is outside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.alphabets.base import Indices, Values, as_values, joined
+from confide.alphabets.lines import Integers
+from confide.alphabets.numerals import BLANK, REAL
+from confide.checks import check_text
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.metrics import Metric, Uneven, Value
+from confide.wording import plural, told_at_edges, with_unit
+
+Amount = int | float | Decimal | Fraction
+
+MOST_BINS = 2**16
+"""Bins of one alphabet: more than reports of any number of people could tell apart."""
+
+SHOWN_EDGES = 6
+
+_REAL = re.compile(REAL)
+_NOT_FINITE = re.compile(f"[{BLANK}]*[+-]?(?:nan|inf|infinity)[{BLANK}]*", re.IGNORECASE)
+_SEPARATED = re.compile(f"[{BLANK}]*[+-]?[0-9]+(?:[,'\u2019_{BLANK}.][0-9]+)+[{BLANK}]*")
+_WITH_SIGN = re.compile(f"[{BLANK}]*(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)[{BLANK}]*")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Bins(Integers):
+    """Amounts from one edge up to, and not with, the next; a value is the number of a bin, from 0.
+
+    Bins lie as far apart as their middles; an open one as if it were as wide as its neighbour. So two amounts on either
+    side of an edge count as a whole bin apart, however close they are, and two amounts in one bin are not told apart.
+
+    Parameters
+    ----------
+    low, high, width
+        The first and the last edge of equal bins, and the width of each; or give `edges`.
+    edges
+        The edges of chosen bins, rising.
+    below, above
+        Whether there is a bin for amounts below the first edge, and one for amounts from the last edge on. If not,
+        such amounts are outside.
+    unit
+        Unit of the amounts.
+
+    >>> salaries = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
+    >>> salaries.take([9.99, 10, 250]), salaries.labels()[1:]
+    (array([0, 1, 4]), ['10 to 20 thousand', '20 to 50 thousand', '50 to 100 thousand', '100 thousand or more'])
+    >>> salaries.distance(0, 3)
+    70.0
+    """
+
+    has_labels = True
+    cure: ClassVar[str] = "Widen the bins, or open an end with below=True or above=True; the last edge is not inside."  # type: ignore[misc]
+
+    edges: tuple[Fraction, ...] = ()
+    below: bool = False
+    above: bool = False
+
+    def __init__(  # noqa: PLR0913 (two ways to say where the edges are)
+        self,
+        low: Amount | None = None,
+        high: Amount | None = None,
+        width: Amount | None = None,
+        *,
+        edges: Iterable[Amount] | None = None,
+        below: bool = False,
+        above: bool = False,
+        unit: str = "",
+    ) -> None:
+        for name, end in (("below", below), ("above", above)):
+            if not isinstance(end, bool):
+                raise InvalidParameterError(f"{name} must be true or false; got {end!r}.")
+        check_text("unit", unit)
+        self._settle(_settle_edges(low, high, width, edges), below=below, above=above, unit=unit, start=0)
+
+    def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, unit: str, start: int) -> None:
+        middles = _middles(edges, below=below, above=above)
+        gaps = {other - one for one, other in pairwise(middles)} or {edges[-1] - edges[0]}
+        settled = {
+            "low": start,
+            "high": start + len(edges) - 2 + below + above,
+            "spacing": float(gaps.pop()) if len(gaps) == 1 else 1.0,  # 1 where places are in units of distance
+            "unit": unit,
+            "edges": edges,
+            "below": below,
+            "above": above,
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def positions(self) -> tuple[Fraction, ...] | None:
+        """See :attr:`Alphabet.positions`: the middles of the bins; None where they are equally far apart."""
+        middles = self.middles
+        return middles if len({other - one for one, other in pairwise(middles)}) > 1 else None
+
+    @cached_property
+    def middles(self) -> tuple[Fraction, ...]:
+        """Places of the bins: their middles, an open bin being as wide as its neighbour."""
+        return _middles(self.edges, below=self.below, above=self.above)
+
+    @property
+    def metric(self) -> Metric:
+        """See :attr:`Alphabet.metric`."""
+        return super().metric if self.positions is None else Uneven(self.positions, self.span[0])
+
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """See :attr:`Integers.gaps`."""
+        return np.array([float(other - one) for one, other in pairwise(self.middles)])
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`; equal bins by their width, however they were given."""
+        widths = {other - one for one, other in pairwise(self.edges)}
+        is_equal = len(widths) == 1 and len(self.edges) > 2
+        ends = {"low": self.edges[0], "high": self.edges[-1], "width": next(iter(widths))}
+        settings: dict[str, Any] = {name: _plain(edge) for name, edge in ends.items()} if is_equal else {}
+        if not is_equal:
+            settings["edges"] = tuple(map(_plain, self.edges))
+        settings |= {name: True for name, is_open in (("below", self.below), ("above", self.above)) if is_open}
+        return settings | ({"unit": self.unit} if self.unit else {})
+
+    def between(self, low: int | None, high: int | None) -> Integers:
+        """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
+        first, last = self.span
+        if low is None or high is None or not first <= low <= high <= last:
+            return super().between(low, high)
+        below, above = self.below and low == first, self.above and high == last
+        start = low - first - self.below + below
+        edges = self.edges[start : start + high - low - below - above + 2]
+        if len(edges) < 2:  # an open bin alone
+            return super().between(low, high)
+        part = object.__new__(Bins)
+        part._settle(edges, below=below, above=above, unit=self.unit, start=low)
+        return part
+
+    # What people have.
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`."""
+        found = _REAL.fullmatch(fields[0])
+        if found is None:
+            return None
+        try:
+            amount = Decimal(found[1])
+        except InvalidOperation:  # an exponent past what a decimal holds: as far out as can be, or next to nothing
+            amount = Decimal(float(found[1]))
+        return self._number(bisect_right(self._decimals, amount))
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        text = fields[0]
+        if self.read(fields) is not None:
+            return ""
+        if _NOT_FINITE.fullmatch(text):
+            return "not a finite number"
+        if _SEPARATED.fullmatch(text):
+            return "separators in a number"
+        return "a sign or unit beside a number" if _WITH_SIGN.fullmatch(text) else "not a number"
+
+    def take(self, raw: ArrayLike) -> Values:
+        """See :meth:`Alphabet.take`."""
+        amounts = as_values(raw, 1, self)
+        numbers, is_none = self._count_edges(amounts)
+        outside = np.flatnonzero(is_none | ~self.contains(numbers))
+        if outside.size:
+            first = amounts[outside[0]]
+            shown = first.item() if isinstance(first, np.generic) else first
+            why = "is no finite number" if is_none[outside[0]] else "lies outside"
+            raise ValueOutsideAlphabetError(
+                f"{outside.size:,} of {amounts.size:,} amounts have no bin in {self!r}; first: {shown!r} at position "
+                f"{outside[0]} {why}. {self.cure}",
+                tuple(outside.tolist()),
+            )
+        return numbers
+
+    def _count_edges(self, amounts: Values) -> tuple[Indices, NDArray[np.bool_]]:
+        """Return the number of the bin of each amount, and a mark on what is no finite number."""
+        kind = amounts.dtype.kind
+        if kind == "f":
+            # Narrow floats are the decimals that they print as too: 0.7 of 32 bits is below 0.7 of 64.
+            wide = amounts if amounts.dtype == np.float64 else amounts.astype(str).astype(np.float64)
+            places = np.searchsorted(np.array([float(edge) for edge in self.edges]), wide, side="right")
+            return self._numbers(places), ~np.isfinite(wide)
+        if kind in "iu":
+            edges = np.clip([float(math.ceil(edge)) for edge in self.edges], -(2.0**62), 2.0**62).astype(np.int64)
+            return self._numbers(np.searchsorted(edges, amounts, side="right")), np.zeros(amounts.shape, dtype=bool)
+        found = [self._read_one(amount) for amount in amounts.tolist()]
+        is_none = np.array([one is None for one in found], dtype=bool)
+        return np.array([self.span[0] - 1 if one is None else one for one in found], dtype=np.int64), is_none
+
+    def _read_one(self, amount: object) -> int | None:
+        if isinstance(amount, str):
+            number = self.read((amount,))
+            return number if isinstance(number, int) else None
+        try:
+            return self._number(bisect_right(self.edges, as_amount("an amount", amount)))
+        except InvalidParameterError:
+            return None
+
+    def _number(self, place: int) -> int:
+        """Return the number of a bin by how many edges are at most an amount; one just outside where there is none."""
+        if self._has_bin(place):
+            return self.span[0] + self.below + place - 1
+        return self.span[0] - 1 if place == 0 else self.span[1] + 1
+
+    def _has_bin(self, place: int) -> bool:
+        return (place > 0 or self.below) and (place < len(self.edges) or self.above)
+
+    def _numbers(self, places: NDArray[Any]) -> Indices:
+        table = np.array([self._number(place) for place in range(len(self.edges) + 1)], dtype=np.int64)
+        numbers: Indices = table[places]
+        return numbers
+
+    @cached_property
+    def _decimals(self) -> list[Decimal]:
+        return [Decimal(_text(edge)) for edge in self.edges]
+
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the bin of a column of numbers; null where there is none.
+
+        >>> print(Bins(0, 2, 1).sql("rooms"))
+        CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \
+rooms < 2 THEN 1 END
+        """
+        branches = [
+            f"WHEN {column} < {_text(edge)} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
+            for place, edge in enumerate(self.edges)
+        ]
+        if self.above:
+            branches.append(f"WHEN {column} >= {_text(self.edges[-1])} THEN {self.span[1]}")
+        return f"CASE WHEN NOT isfinite(CAST({column} AS DOUBLE)) THEN NULL {' '.join(branches)} END"
+
+    # What is said of them.
+
+    def _name(self, values: Values) -> list[str]:
+        return [self.label_range(number, number) for number in values.tolist()]
+
+    def label_range(self, low: int, high: int) -> str:
+        """See :meth:`Integers.label_range`."""
+        first, last = self._ends(low)[0], self._ends(high)[1]
+        unit = f" {plural(self.unit)}" if self.unit else ""
+        if first is None or last is None:
+            ends = [] if last is None else [f"below {_text(last)}{unit}"]
+            ends += [] if first is None else [f"{_text(first)}{unit} or more"]
+            return " or ".join(ends) or "any amount"
+        return f"{_text(first)} to {_text(last)}{unit}"
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """See :meth:`Integers.question`.
+
+        >>> Bins(0, 50, 10, above=True).question("salary", 1, 2)
+        '10 <= salary < 30'
+        """
+        first, last = self._ends(low)[0], None if high is None else self._ends(high)[1]
+        if first is None and last is None:
+            return f"{name} < {_text(self.edges[0])} or {name} >= {_text(self.edges[0])}"
+        if first is None or last is None:
+            return f"{name} < {_text(last)}" if last is not None else f"{name} >= {_text(first or Fraction(0))}"
+        return f"{_text(first)} <= {name} < {_text(last)}"
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.compare`."""
+        amount = as_amount("an amount in a query", literal)
+        if sign in ("=", "==", "!="):
+            raise InvalidParameterError(f"bins hold many amounts, so none is asked for by itself; {self._cure(amount)}")
+        reaches_on = {"<": False, ">=": False, "<=": True, ">": True}[sign]  # whether the amount itself counts as below
+        is_above = []
+        for number in range(self.span[0], self.span[1] + 1):
+            first, last = self._ends(number)
+            starts_above = first is not None and (first > amount if reaches_on else first >= amount)
+            if not starts_above and (last is None or last > amount):
+                label = self.label_range(number, number)
+                raise InvalidParameterError(f"it cuts the bin {label!r}; {self._cure(amount)}")
+            is_above.append(starts_above)
+        chosen = np.array(is_above)
+        return chosen if sign in (">", ">=") else ~chosen
+
+    def _cure(self, amount: Fraction) -> str:
+        """Return how to ask at the edges nearest to an amount."""
+        place = bisect_right(self.edges, amount)
+        near = dict.fromkeys(self.edges[max(place - 1, 0) : place + 1] or self.edges[-1:])
+        return f"ask with < or >= at an edge, such as {' or '.join(map(_text, near))}"
+
+    def _ends(self, number: int) -> tuple[Fraction | None, Fraction | None]:
+        """Return the edges of a bin; None where it is open."""
+        place = number - self.span[0] - self.below
+        return (
+            self.edges[place] if place >= 0 else None,
+            self.edges[place + 1] if place + 1 < len(self.edges) else None,
+        )
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        widths = [float(other - one) for one, other in pairwise(self.edges)]
+        if self.positions is None:
+            sentence = told_at_edges("amount", "bin", self.spacing, self.unit)
+        else:
+            sentence = (
+                f"Two amounts on either side of an edge count as far apart as the middles of their bins, up to "
+                f"{with_unit(float(self.gaps.max()), self.unit)}, however near they are; two people in one bin are not "
+                f"told apart at all. Two amounts d apart count as d + {with_unit(max(widths), self.unit)} at worst."
+            )
+        is_open = self.below or self.above
+        beyond = "A bin with an open end lies where one as wide as its neighbour would, however far its amounts go."
+        return (sentence, beyond) if is_open else (sentence,)
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.amounts`: the middles of the bins, where none is open."""
+        if self.below or self.above:
+            raise InvalidParameterError(
+                f"{self!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a "
+                f"quantile, which is a bin, or for a share."
+            )
+        return np.array([float(middle) for middle in self.middles])
+
+    @property
+    def mean_remark(self) -> str:
+        """See :attr:`Alphabet.mean_remark`."""
+        widest = max(other - one for one, other in pairwise(self.edges)) / 2
+        unit = f" {plural(self.unit)}" if self.unit else ""
+        return f"amounts count as the middle of their bin, which may be off by up to {_text(widest)}{unit} either way"
+
+    def __repr__(self) -> str:
+        if self.declared.get("width") is not None:
+            kind = f"{_text(self.edges[0])}, {_text(self.edges[-1])}, {_text(self.edges[1] - self.edges[0])}"
+        else:
+            shown = ", ".join(map(_text, self.edges[:SHOWN_EDGES]))
+            kind = f"edges=[{shown}{', ...' if len(self.edges) > SHOWN_EDGES else ''}]"
+        ends = ["below=True" if self.below else "", "above=True" if self.above else ""]
+        return f"Bins({joined(kind, *ends, f'unit={self.unit!r}' if self.unit else '')})"
+
+
+def as_amount(name: str, value: object) -> Fraction:
+    """Return a number as the decimal that it prints as.
+
+    >>> as_amount("width", 0.1)
+    Fraction(1, 10)
+    """
+    plain = value.item() if isinstance(value, np.generic) and value.dtype != np.float32 else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Decimal | Fraction | np.floating):
+        raise InvalidParameterError(f"{name} must be a number; got {value!r}.")
+    if not isinstance(plain, int | Fraction) and not math.isfinite(plain):
+        raise InvalidParameterError(f"{name} must be a finite number; got {value!r}.")
+    return Fraction(str(plain)) if isinstance(plain, float | np.floating) else Fraction(plain)
+
+
+def _middles(edges: tuple[Fraction, ...], *, below: bool, above: bool) -> tuple[Fraction, ...]:
+    closed = [(one + other) / 2 for one, other in pairwise(edges)]
+    first = [2 * edges[0] - closed[0]] if below else []
+    last = [2 * edges[-1] - closed[-1]] if above else []
+    return (*first, *closed, *last)
+
+
+def _settle_edges(
+    low: Amount | None, high: Amount | None, width: Amount | None, edges: Iterable[Amount] | None
+) -> tuple[Fraction, ...]:
+    given = [number is not None for number in (low, high, width)]
+    if (edges is not None and any(given)) or (edges is None and not all(given)):
+        raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
+    if edges is None:
+        return _equal_edges(as_amount("low", low), as_amount("high", high), as_amount("width", width))
+    if isinstance(edges, str):
+        raise InvalidParameterError(f"edges must be a list of numbers; got {edges!r}.")
+    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in edges)
+    if not 2 <= len(chosen) <= MOST_BINS + 1:
+        raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
+    for one, other in pairwise(chosen):
+        if one >= other:
+            raise InvalidParameterError(f"Edges must rise; got {_text(other)} after {_text(one)}.")
+    return chosen
+
+
+def _equal_edges(low: Fraction, high: Fraction, width: Fraction) -> tuple[Fraction, ...]:
+    if width <= 0 or high <= low:
+        raise InvalidParameterError(
+            f"Bins need a width above 0 and high above low; got low={_text(low)}, high={_text(high)}, "
+            f"width={_text(width)}."
+        )
+    count = (high - low) / width
+    if count > MOST_BINS:
+        raise InvalidParameterError(
+            f"{float(count):,.0f} bins are too many, at most {MOST_BINS:,}. Choose a larger width."
+        )
+    if count.denominator != 1:
+        ends = (low + math.floor(count) * width, low + math.ceil(count) * width)
+        raise InvalidParameterError(
+            f"From {_text(low)} to {_text(high)} there is no whole number of bins of {_text(width)}. Let high be "
+            f"{_text(ends[0])} or {_text(ends[1])}, or give edges."
+        )
+    return tuple(_short("an edge", low + place * width) for place in range(int(count) + 1))
+
+
+def _short(name: str, edge: Fraction) -> Fraction:
+    """Refuse an edge that float64 does not hold to the last digit: files, SQL and arrays would not agree on it."""
+    if abs(edge) > Fraction(10**15) or Fraction(str(float(edge))) != edge:
+        raise InvalidParameterError(f"{name} may have 15 digits at most; got {float(edge)!r}. Round it.")
+    return edge
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _text(number: Fraction) -> str:
+    """Return a number without an exponent, which queries and SQL read too."""
+    return str(int(number)) if number.denominator == 1 else f"{Decimal(str(float(number))):f}"

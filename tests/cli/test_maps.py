@@ -1,0 +1,100 @@
+"""From coordinates to a map on the command line: areas, circles, GeoJSON out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Call
+
+import confide as cf
+from confide.geojson import read_areas
+
+PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
+TOML = """
+name = "home"
+title = "Where people live"
+
+[alphabet]
+kind = "places"
+south = 40.70
+west = -74.02
+north = 40.79
+east = -73.93
+rows = 4
+columns = 3
+
+[mechanism]
+kind = "truncated-planar-laplace"
+epsilon = 1.0
+"""
+HALVES = {
+    "type": "FeatureCollection",
+    "features": [
+        {
+            "type": "Feature",
+            "properties": {"name": name},
+            "geometry": {
+                "type": "Polygon",
+                "coordinates": [[[-74.1, low], [-73.9, low], [-73.9, high], [-74.1, high], [-74.1, low]]],
+            },
+        }
+        for name, low, high in (("South", 40.6, 40.745), ("North", 40.745, 40.9))
+    ],
+}
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    (folder / "city.toml").write_text(TOML)
+    (folder / "halves.geojson").write_text(json.dumps(HALVES))
+    points = PLACES.centres(np.repeat(np.arange(12), np.arange(1, 13) * 10))
+    rows = "\n".join(f"{latitude},{longitude}" for latitude, longitude in points.tolist())
+    (folder / "people.csv").write_text(f"lat,lon\n{rows}\n")
+    return folder
+
+
+@pytest.mark.slow
+def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
+    call("privatize", str(files / "city.toml"), str(files / "people.csv"), "-o", str(files / "reports.csv"))
+    asked = ["--within", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
+    base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
+    shown = call(*base, "-o", str(files / "map.geojson"), "--background", str(files / "halves.geojson"))
+    assert "within North" in shown.out
+    assert "6 cells by centre" in shown.out
+    assert len(read_areas(files / "map.geojson")) == 12
+    record: dict[str, Any] = call(*base, "--json").record
+    answers = {one["query"]: one for one in record["queries"]}
+    assert set(answers) == {"within 3 km of 40.745, -73.975", "within South", "within North"}
+    assert answers["within South"]["estimate"] + answers["within North"]["estimate"] == pytest.approx(1)
+    assert "6 cells by centre" in answers["within South"]["remark"]
+    told = call("diagnose", str(files / "city.toml"), "--within", str(files / "halves.geojson")).out
+    assert "within South" in told
+
+
+@pytest.mark.slow
+def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
+    text = (files / "people.csv").read_text().splitlines()
+    rows = [f"{line},{'ab'[place % 2]}" for place, line in enumerate(text[1:])]
+    (files / "grouped.csv").write_text("\n".join([f"{text[0]},town", *rows]) + "\n")
+    city, reports, counts = (str(files / name) for name in ("city.toml", "reports.csv", "counts.parquet"))
+    call("privatize", city, str(files / "grouped.csv"), "-o", reports, "--keep", "town")
+    call("count", city, reports, "--by", "town", "-o", counts)
+    base = ["estimate", city, counts, "--method", "ibu"]
+    record = call(*base, "--within", str(files / "halves.geojson"), "--json").record
+    assert [one["query"] for one in record["groups"][0]["answers"]] == ["within South", "within North"]
+    refused = call(*base, "-o", str(files / "map.geojson"))
+    assert "-o .geojson is for one distribution" in refused.err
+
+
+def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:
+    grid = TOML.replace('"places"', '"grid"')
+    grid = "\n".join(line for line in grid.splitlines() if line.split(" ")[0] not in ("south", "west", "north", "east"))
+    (files / "grid.toml").write_text(grid)
+    (files / "reports.csv").write_text("row,column\n1,1\n")
+    for option in (["-o", str(files / "map.geojson")], ["--within", str(files / "halves.geojson")]):
+        refused = call("estimate", str(files / "grid.toml"), str(files / "reports.csv"), *option)
+        assert "no places on the Earth" in refused.err
