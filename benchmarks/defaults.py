@@ -5,46 +5,51 @@
     python -m benchmarks.defaults --only truths         # smooth, spiky, sparse, ... on lines and grids
     python -m benchmarks.defaults --only heaped         # working hours with the heap at 40, heaps at tens, few values
     python -m benchmarks.defaults --only weak           # reports that hardly tell anything: the mean over four truths
-    python -m benchmarks.defaults --cells paris/krr     # the cells whose names hold this
+    python -m benchmarks.defaults --only large          # very many values: how long it takes
+    python -m benchmarks.defaults --beside MLE smooth   # further methods
+    python -m benchmarks.defaults --cells paris/k-RR    # the cells whose names hold this
     python -m benchmarks.defaults --first-seed 1000     # other reports, on which nothing was tuned
-    python -m benchmarks.defaults --jobs 4
+    python -m benchmarks.defaults --keep r.jsonl --limit 240  # stop after four minutes; the same again goes on there
 
-A cell is a dataset, a mechanism and a privacy level. Reports are drawn afresh for each repeat, and errors are means
+The cells are those of :mod:`benchmarks.truths`. Reports are drawn afresh for each repeat, and errors are means
 over the repeats. The bars: the geometric mean of the default's EMD is at most 0.70 of IBU's with the delta that is best
 for the whole table, and 0.50 of that of EMS; no cell is above 1.5 of what the best delta of that very cell reaches, if
 the reports reject the uniform distribution; half of the cells take at most 10 times as long as IBU with delta 0.01, and
 none more than 30 times as long and a tenth of a second. Where reports are weak, the mean EMD over uniform, falling,
 humped and spiky truths is at most that of every single delta, and of a uniform truth at least 95 % of surveys are told
-to be no different from one.
+to be no different from one; where IBU stops after a step or two, only the second bar on time is asked.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
+from benchmarks.truths import SECTIONS, Cell, FloatArray, cells_of
 from confide.channels.base import Layout
 from confide.em import SmallStep, StoppingRule
 from confide.evidence import Evidence
 from confide.recovery import recover
 
-FloatArray = NDArray[np.float64]
 Numbers = dict[str, float]
+Job = tuple[str, str, int, tuple[str, ...]]
 
 DELTAS = (1.0, 0.1, 0.01, 0.001)
 FIXED = tuple(f"IBU {delta:g}" for delta in DELTAS)
 DEFAULT, USUAL, SMOOTHED = "stacked", "IBU 0.01", "EMS"
+CITIES = ("manhattan", "paris")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,54 +97,25 @@ METHODS: dict[str, Callable[[cf.Alphabet], cf.Method]] = {
     DEFAULT: lambda _: cf.Stacked(),
 }
 
-LINE_LEVELS = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3)
-PLANE_LEVELS = (0.2, 0.5, 1.0, 2.0, 3.0)
-RESPONSE_LEVELS = (0.5, 1.0, 2.0, 3.0, 4.0)
-BIT_LEVELS = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
-
-LINE: dict[str, Callable[[Any, float], cf.Mechanism]] = {
-    "geometric": cf.TruncatedGeometric,
-    "Laplace": cf.TruncatedLaplace,
-    "exponential": cf.Exponential,
-}
-PLANE: dict[str, Callable[[Any, float], cf.Mechanism]] = {
-    "taxicab": cf.TruncatedTaxicab,
-    "planar-geometric": cf.TruncatedPlanarGeometric,
-    "planar-Laplace": cf.TruncatedPlanarLaplace,
-    "exponential": cf.Exponential,
-}
-KINDS = ("smooth", "bimodal", "decay", "step", "uniform", "spiky", "sparse", "rough", "single")
-WEAK_KINDS = ("uniform", "decay", "humped", "spiky")
-
-HOURS = {40: 467, 50: 87, 45: 56, 60: 45, 35: 40, 20: 38, 30: 35, 55: 21, 25: 21, 48: 16, 38: 15, 15: 12, 70: 9, 10: 9}
-HOURS |= {32: 8, 24: 8, 65: 7, 36: 7, 42: 7, 44: 7, 16: 6, 12: 5, 43: 5, 37: 5, 8: 4, 52: 4, 80: 4, 56: 3, 28: 3, 99: 3}
-HOURS |= {hour: 1 for hour in range(1, 100) if hour not in HOURS}
-"""Working hours a week of about a thousand people, as in the Adult data: half of them say 40."""
+USED = (*FIXED, SMOOTHED, DEFAULT)
+BESIDE = tuple(name for name in METHODS if name not in USED)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A truth, a mechanism and how many people; the truth is a dataset, or drawn anew for each repeat."""
-
-    name: str
-    mechanism: cf.Mechanism
-    draw: Callable[[np.random.Generator], NDArray[np.int64]]
-
-    def run(self, seed: int) -> dict[str, Numbers]:
-        """Return EMD, total variation and seconds of every method on one drawing of the reports, and what is told."""
-        generator = np.random.default_rng([seed, 2026])
-        histogram = self.draw(generator)
-        truth, counts = histogram / histogram.sum(), self.mechanism.simulate_counts(histogram, rng=generator)
-        results = {}
-        for name, make in METHODS.items():
-            method = make(self.mechanism.alphabet)
-            # Without the test of the fit, which costs all methods alike.
-            seconds, answer = once(lambda method=method: recover([(counts, self.mechanism)], method))  # type: ignore[misc]
-            distance = cf.emd(answer.distribution, truth, self.mechanism.alphabet)
-            variation = cf.total_variation(answer.distribution, truth)
-            told = float(answer.is_told)
-            results[name] = {"emd": distance, "variation": variation, "seconds": seconds, "told": told}
-        return results
+def run(cell: Cell, seed: int, methods: Sequence[str]) -> dict[str, Numbers]:
+    """Return EMD, total variation and seconds of each method on one drawing of the reports, and what is told."""
+    generator = np.random.default_rng([seed, 2026])
+    histogram = cell.draw(generator)
+    truth, counts = histogram / histogram.sum(), cell.mechanism.simulate_counts(histogram, rng=generator)
+    results = {}
+    for name in methods:
+        method = METHODS[name](cell.mechanism.alphabet)
+        # Without the test of the fit, which costs all methods alike.
+        seconds, answer = once(lambda method=method: recover([(counts, cell.mechanism)], method))  # type: ignore[misc]
+        distance = cf.emd(answer.distribution, truth, cell.mechanism.alphabet)
+        variation = cf.total_variation(answer.distribution, truth)
+        told = float(answer.is_told)
+        results[name] = {"emd": distance, "variation": variation, "seconds": seconds, "told": told}
+    return results
 
 
 @dataclass(frozen=True)
@@ -156,7 +132,15 @@ class Row:
     @property
     def best_fixed(self) -> float:
         """What the best fixed delta of this very cell reaches."""
-        return min(self.emd(name) for name in FIXED)
+        return min(self.emd(name) for name in FIXED if name in self.means)
+
+    @property
+    def part(self) -> str:
+        """The dataset or kind of truth, and whether the mechanism is metric, local or RAPPOR."""
+        first, *others = self.name.split("/")
+        kind = next((kind for kind in ("k-RR", "RAPPOR") if kind in others), "metric")
+        place = " on a plane" if others[0] == "lake" or (others[0].startswith("planar") and first not in CITIES) else ""
+        return f"{first}, {kind}{place}"
 
     @property
     def told(self) -> float:
@@ -183,45 +167,70 @@ def main() -> None:
     arguments = _parse()
     print(machine())
     for section in arguments.only:
-        rows = measure(section, arguments)
+        methods = (USUAL, DEFAULT) if section == "large" else (*USED, *arguments.beside)
+        rows, repeats = measure(section, methods, arguments)
         if rows:
-            show(section, rows, arguments.repeats)
+            show(section, rows, methods, repeats)
 
 
-def measure(section: str, arguments: argparse.Namespace) -> list[Row]:
-    """Run all cells of a section, several at a time."""
-    names = [cell.name for cell in SECTIONS[section]() if arguments.cells in cell.name]
+def measure(section: str, methods: tuple[str, ...], arguments: argparse.Namespace) -> tuple[list[Row], int]:
+    """Run all cells of a section, several at a time, repeat by repeat; return those that have as many as any."""
+    names = [name for name in cells_of(section) if arguments.cells in name]
     if arguments.quick:
         names = names[::3]
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.repeats)
-    jobs = [(section, name, seed) for name in names for seed in seeds]
+    jobs = [(section, name, seed, methods) for seed in seeds for name in names]
+    known = dict(_known(arguments.keep, jobs))
+    left, end = [job for job in jobs if job not in known], time.monotonic() + arguments.limit
     with ProcessPoolExecutor(arguments.jobs, initializer=_warm_up) as pool:
-        outcomes = list(pool.map(_run, jobs, chunksize=2))
-    by_cell: dict[str, list[dict[str, Numbers]]] = {name: [] for name in names}
-    for (_, name, _), outcome in zip(jobs, outcomes, strict=True):
-        by_cell[name].append(outcome)
-    return [Row(name, _mean(outcomes)) for name, outcomes in by_cell.items()]
+        for begin in range(0, len(left), 8 * arguments.jobs):
+            if time.monotonic() > end:
+                print(f"{len(known)} of {len(jobs)} runs are done; the same command goes on from there.")
+                break
+            some = left[begin : begin + 8 * arguments.jobs]
+            found = dict(zip(some, pool.map(_run, some), strict=True))
+            known |= found
+            _keep(arguments.keep, found)
+    whole = [seed for seed in seeds if all((section, name, seed, methods) in known for name in names)]
+    rows = [Row(name, _mean([known[section, name, seed, methods] for seed in whole])) for name in names if whole]
+    return rows, len(whole)
 
 
-def show(section: str, rows: Sequence[Row], repeats: int) -> None:
+def _known(path: Path | None, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Numbers]]]:
+    """Read the runs that an earlier command has kept."""
+    asked = set(jobs)
+    for line in path.read_text().splitlines() if path is not None and path.exists() else ():
+        section, name, seed, methods, outcome = json.loads(line)
+        if (section, name, seed, tuple(methods)) in asked:
+            yield (section, name, seed, tuple(methods)), outcome
+
+
+def _keep(path: Path | None, found: dict[Job, dict[str, Numbers]]) -> None:
+    if path is not None:
+        with path.open("a") as file:
+            file.writelines(json.dumps([*job, outcome]) + "\n" for job, outcome in found.items())
+
+
+def show(section: str, rows: Sequence[Row], methods: Sequence[str], repeats: int) -> None:
     """Print every cell, then what the bars ask for."""
-    heads = ["cell", *METHODS, "/ best delta", "told", "time"]
+    heads = ["cell", *methods, "/ best delta", "told", "time"]
     table = [[row.name, *_figures(row), f"{row.ratio():.2f}", f"{row.told:.0%}", f"{row.pace:.0f}"] for row in rows]
     print_table(f"{section}: mean EMD over {repeats} repeats; times in units of {USUAL}", heads, table)
     if section == "weak":
-        _show_weak(rows)
-    else:
-        _show_summary(rows)
-    _show_time(rows)
+        _show_weak(rows, methods)
+    elif section != "large":
+        _show_summary(rows, methods)
+        _show_parts(rows)
+    _show_time(rows, asks_median=section not in ("weak", "large"))
 
 
-def _show_summary(rows: Sequence[Row]) -> None:
+def _show_summary(rows: Sequence[Row], methods: Sequence[str]) -> None:
     best = min(FIXED, key=lambda name: _geometric_mean([row.emd(name) for row in rows]))
     base = _geometric_mean([row.emd(best) for row in rows])
     variation = np.mean([row.means[best]["variation"] for row in rows])
     told = [row for row in rows if row.told > 0.5]
     lines = []
-    for name in METHODS:
+    for name in methods:
         ratios = [row.ratio(name) for row in told]
         lines.append(
             [
@@ -242,179 +251,56 @@ def _show_summary(rows: Sequence[Row]) -> None:
     print(verdict(f"worst cell told {worst.ratio():.2f} ({worst.name}), bar 1.50", met=worst.ratio() <= 1.5))
 
 
-def _show_weak(rows: Sequence[Row]) -> None:
+def _show_parts(rows: Sequence[Row]) -> None:
+    """Print the same by dataset or kind of truth, and by mechanism on lines and planes."""
+    best = min(FIXED, key=lambda name: _geometric_mean([row.emd(name) for row in rows]))
+    lines = []
+    for part in dict.fromkeys(row.part for row in rows):
+        here = [row for row in rows if row.part == part]
+        told = [row.ratio() for row in here if row.told > 0.5]
+        lines.append(
+            [
+                part,
+                f"{len(here)}",
+                f"{_geometric_mean([row.emd(DEFAULT) / row.emd(best) for row in here]):.2f}",
+                f"{_geometric_mean([row.emd(DEFAULT) / row.emd(SMOOTHED) for row in here]):.2f}",
+                f"{max(told):.2f}" if told else "none told",
+                f"{statistics.median(row.pace for row in here):.1f}",
+                f"{max(row.means[DEFAULT]['seconds'] for row in here):.2f} s",
+            ]
+        )
+    heads = ["cells", "number", f"of {best}", f"of {SMOOTHED}", "worst cell told", "median time", "slowest"]
+    print_table("The default by part", heads, lines)
+
+
+def _show_weak(rows: Sequence[Row], methods: Sequence[str]) -> None:
     """Print the mean over all truths of each setting, and how often the reports were said to tell nothing."""
     settings = dict.fromkeys(row.name.partition("/")[2] for row in rows)
     lines, regrets, unsaid = [], [], []
     for setting in settings:
         here = [row for row in rows if row.name.partition("/")[2] == setting]
-        means = {name: float(np.mean([row.emd(name) for row in here])) for name in METHODS}
+        means = {name: float(np.mean([row.emd(name) for row in here])) for name in methods}
         regrets.append((means[DEFAULT] / min(means[name] for name in FIXED), setting))
         unsaid += [(row.told, row.name) for row in here if row.name.startswith("uniform/")]
-        lines.append([setting, *(f"{means[name]:.3g}" for name in METHODS), f"{regrets[-1][0]:.2f}"])
-    print_table("Mean EMD over all truths of a setting", ["setting", *METHODS, "/ best delta"], lines)
+        lines.append([setting, *(f"{means[name]:.3g}" for name in methods), f"{regrets[-1][0]:.2f}"])
+    print_table("Mean EMD over all truths of a setting", ["setting", *methods, "/ best delta"], lines)
     (regret, where), (most, which) = max(regrets), max(unsaid, default=(0.0, "none"))
     print(verdict(f"mean over four truths {regret:.2f} of the best delta ({where}), bar 1.00", met=regret <= 1))
     print(verdict(f"uniform truths said to be none in {most:.1%} of surveys ({which}), bar 5 %", met=most <= 0.05))
     print(f"Told from uniform, over all truths: {np.mean([row.told for row in rows]):.1%} of surveys.")
 
 
-def _show_time(rows: Sequence[Row]) -> None:
+def _show_time(rows: Sequence[Row], *, asks_median: bool) -> None:
     pace, slowest = statistics.median(row.pace for row in rows), max(rows, key=lambda row: row.excess)
-    print(verdict(f"median time {pace:.1f} times {USUAL}, bar 10", met=pace <= 10))
+    if asks_median:
+        print(verdict(f"median time {pace:.1f} times {USUAL}, bar 10", met=pace <= 10))
     taken = f"{slowest.means[DEFAULT]['seconds']:.3f} s, {slowest.pace:.0f} times {USUAL} ({slowest.name})"
     print(verdict(f"slowest: {taken}, bar 30 times and 0.1 s", met=slowest.excess <= 0.1))
 
 
-def paper() -> list[Cell]:
-    """Return the paper's grid: its datasets, mechanisms and privacy levels."""
-    data = cf.datasets
-    lines, planes = (data.adult_ages(), data.lab_procedures()), (data.manhattan(), data.paris())
-    cells = [_real(one, name, make, level) for one in lines for name, make in LINE.items() for level in LINE_LEVELS]
-    cells += [_real(one, name, make, level) for one in planes for name, make in PLANE.items() for level in PLANE_LEVELS]
-    for one in (*lines, *planes):
-        cells += [_real(one, "k-RR", cf.RandomizedResponse, level) for level in RESPONSE_LEVELS]
-    ten = cf.Integers(0, 9)
-    binomial = np.array([math.comb(9, value) for value in range(10)]) / 512
-    even = np.where((np.arange(10) >= 3) & (np.arange(10) <= 6), 0.25, 0.0)
-    for name, truth in (("binomial", binomial), ("uniform-on-4", even)):
-        cells += [
-            Cell(f"{name}/RAPPOR/{level:g}", cf.Rappor(ten, level), _sample(truth, 100_000)) for level in BIT_LEVELS
-        ]
-    return cells
-
-
-def truths() -> list[Cell]:
-    """Return truths of every kind, anew for each repeat, on a line, on a grid and on a grid with a lake."""
-    line, grid = cf.Integers(0, 79), cf.Grid(12, 10, spacing=0.5)
-    lake = cf.Grid(10, 12, spacing=0.5, holes=tuple((row, column) for row in (3, 4, 5) for column in range(4, 9)))
-    mechanisms: dict[str, cf.Mechanism] = {
-        **{f"geometric/{level:g}": cf.TruncatedGeometric(line, level) for level in (0.02, 0.1, 0.5)},
-        **{f"k-RR/{level:g}": cf.RandomizedResponse(line, level) for level in (0.5, 2.0, 4.0)},
-        **{f"planar-Laplace/{level:g}": cf.TruncatedPlanarLaplace(grid, level) for level in (0.3, 1.0, 3.0)},
-        "lake/taxicab/1": cf.TruncatedTaxicab(lake, 1.0),
-    }
-    return [
-        Cell(f"{kind}/{name}/n={people:,}", mechanism, _draw_kind(kind, mechanism.alphabet, people))
-        for kind in KINDS
-        for name, mechanism in mechanisms.items()
-        for people in (2_000, 50_000)
-    ]
-
-
-def heaped() -> list[Cell]:
-    """Return truths with most people at a few values: working hours, heaps at tens and fives, a handful of values."""
-    line = cf.Integers(1, 99)
-    mechanisms: dict[str, cf.Mechanism] = {
-        **{f"geometric/{level:g}": cf.TruncatedGeometric(line, level) for level in (0.05, 0.1, 0.2, 0.5, 1.0)},
-        "Laplace/0.2": cf.TruncatedLaplace(line, 0.2),
-        **{f"k-RR/{level:g}": cf.RandomizedResponse(line, level) for level in (1.0, 2.0, 4.0)},
-    }
-    hours = np.array([HOURS[hour] for hour in range(1, 100)]) / sum(HOURS.values())
-    cells = []
-    for name, mechanism in mechanisms.items():
-        for people in (2_000, 50_000):
-            cells.append(Cell(f"hours/{name}/n={people:,}", mechanism, _sample(hours, people)))
-            for kind in ("heaped", "sparse"):
-                draw = _draw_kind(kind, line, people)
-                cells.append(Cell(f"{kind}/{name}/n={people:,}", mechanism, draw))
-    bits = cf.Rappor(cf.Integers(0, 49), 5.0)
-    cells.append(Cell("sparse/RAPPOR/5/n=10,000", bits, _draw_kind("sparse", bits.alphabet, 10_000)))
-    return cells
-
-
-def weak() -> list[Cell]:
-    """Return reports that hardly tell their people from a uniform population, of four truths."""
-    settings = {
-        "k-RR/1/400 values": (cf.RandomizedResponse(cf.Integers(0, 399), 1.0), 100_000),
-        "k-RR/0.5/100 values": (cf.RandomizedResponse(cf.Integers(0, 99), 0.5), 100_000),
-        "k-RR/0.5/80 values": (cf.RandomizedResponse(cf.Integers(0, 79), 0.5), 50_000),
-        "k-RR/1/80 values": (cf.RandomizedResponse(cf.Integers(0, 79), 1.0), 2_000),
-        "k-RR/0.5/12 x 10": (cf.RandomizedResponse(cf.Grid(12, 10, spacing=0.5), 0.5), 50_000),
-        "geometric/0.002/100 values": (cf.TruncatedGeometric(cf.Integers(0, 99), 0.002), 2_000),
-    }
-    return [
-        Cell(f"{kind}/{name}, {people:,} people", mechanism, _draw_kind(kind, mechanism.alphabet, people))
-        for name, (mechanism, people) in settings.items()
-        for kind in WEAK_KINDS
-    ]
-
-
-SECTIONS: dict[str, Callable[[], list[Cell]]] = {"paper": paper, "truths": truths, "heaped": heaped, "weak": weak}
-
-
-def invent(kind: str, layout: Layout, generator: np.random.Generator) -> FloatArray:
-    """Return a distribution of a kind over a box."""
-    axes = np.meshgrid(*(np.linspace(0, 1, length) for length in layout.shape), indexing="ij")
-    size = math.prod(layout.shape)
-
-    def bell(width: float, centre: Any = None) -> FloatArray:
-        middle = generator.uniform(0.1, 0.9, len(axes)) if centre is None else [centre] * len(axes)
-        apart = sum((axis - one) ** 2 for axis, one in zip(axes, middle, strict=True))
-        bells: FloatArray = np.exp(-np.asarray(apart) / (2 * width**2)).reshape(-1)
-        return bells
-
-    def some(count: int, weights: FloatArray) -> FloatArray:
-        chosen = np.zeros(size)
-        chosen[generator.choice(size, count, replace=False)] = weights
-        return chosen
-
-    def heaps(weight: float) -> FloatArray:
-        """Return heaps at every fifth value, those at every tenth twice as likely, as wide as a bell."""
-        places, chosen = np.arange(4, size, 5), np.zeros(size)
-        chosen[places] = (1.0 + places % 2) * bell(0.2)[places] * generator.gamma(1.0, 1.0, places.size)
-        scale = weight * float(bell(0.2).sum()) / float(chosen.sum())
-        return scale * chosen
-
-    first = axes[0].reshape(-1)
-    makers: dict[str, Callable[[], FloatArray]] = {
-        "smooth": lambda: bell(0.1) + 0.7 * bell(0.2) + 0.4 * bell(0.15) + 0.01,
-        "bimodal": lambda: bell(0.06, 0.2) + 0.7 * bell(0.06, 0.75),
-        "decay": lambda: np.exp(-6 * sum(axes).reshape(-1)),  # type: ignore[union-attr]
-        "step": lambda: ((first > 0.3) & (first < 0.6)).astype(np.float64),
-        "uniform": lambda: np.ones(size),
-        "humped": lambda: bell(generator.uniform(0.05, 0.15)),
-        "heaped": lambda: bell(0.2) + heaps(generator.uniform(0.5, 2.0)),
-        "spiky": lambda: bell(0.15) + some(6, generator.uniform(0.02, 0.08, 6) * size / 6),
-        "sparse": lambda: some(5, generator.dirichlet(np.ones(5))),
-        "rough": lambda: generator.dirichlet(np.full(size, 0.7)),
-        "single": lambda: some(1, np.ones(1)),
-    }
-    truth = makers[kind]()
-    return truth / float(truth.sum())
-
-
-def _draw_kind(kind: str, alphabet: cf.Alphabet, people: int) -> Callable[[np.random.Generator], NDArray[np.int64]]:
-    layout = Layout.of(alphabet)
-    assert layout is not None
-
-    def draw(generator: np.random.Generator) -> NDArray[np.int64]:
-        truth = invent(kind, layout, generator)
-        held = truth if layout.places is None else truth[layout.places]
-        # What fell into the lake is spread over the shore.
-        held = (held + 1e-12) / float((held + 1e-12).sum())
-        return generator.multinomial(people, held)
-
-    return draw
-
-
-def _real(dataset: cf.datasets.Dataset, name: str, make: Any, level: float) -> Cell:
-    mechanism = make(dataset.alphabet, level)
-    return Cell(f"{dataset.name}/{name}/{level:g}", mechanism, lambda _: dataset.histogram)
-
-
-def _sample(truth: FloatArray, people: int) -> Callable[[np.random.Generator], NDArray[np.int64]]:
-    return lambda generator: generator.multinomial(people, truth)
-
-
-@cache
-def _cells(section: str) -> dict[str, Cell]:
-    return {cell.name: cell for cell in SECTIONS[section]()}
-
-
-def _run(job: tuple[str, str, int]) -> dict[str, Numbers]:
-    section, name, seed = job
-    return _cells(section)[name].run(seed)
+def _run(job: Job) -> dict[str, Numbers]:
+    section, name, seed, methods = job
+    return run(cells_of(section)[name], seed, methods)
 
 
 def _warm_up() -> None:
@@ -428,14 +314,14 @@ def _mean(outcomes: Sequence[dict[str, Numbers]]) -> dict[str, Numbers]:
     measures = ("emd", "variation", "seconds", "told")
     return {
         name: {measure: float(np.mean([outcome[name][measure] for outcome in outcomes])) for measure in measures}
-        for name in METHODS
+        for name in outcomes[0]
     }
 
 
 def _figures(row: Row) -> list[str]:
     """Return the mean EMD of every method, the closest one marked."""
-    closest = min(METHODS, key=row.emd)
-    return [f"{row.emd(name):.3g}{'*' if name == closest else ''}" for name in METHODS]
+    closest = min(row.means, key=row.emd)
+    return [f"{row.emd(name):.3g}{'*' if name == closest else ''}" for name in row.means]
 
 
 def _seconds(rows: Sequence[Row], name: str) -> float:
@@ -454,6 +340,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side")
     parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=["paper"], help="which tables")
     parser.add_argument("--cells", default="", help="only cells whose names hold this")
+    parser.add_argument("--beside", nargs="+", choices=BESIDE, default=(), help="further methods")
+    parser.add_argument("--keep", type=Path, help="a file of the runs that are done, to go on from")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds after which no run is begun")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.repeats = 2

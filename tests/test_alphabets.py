@@ -595,3 +595,8 @@ def test_the_entry_at_fault_is_named(alphabet: Alphabet, values: Any, words: str
         alphabet.encode(values)
     assert words in str(refusal.value)
     assert refusal.value.positions == positions
+
+
+def test_a_whole_number_past_what_floats_hold_lies_outside() -> None:
+    with pytest.raises(ValueOutsideAlphabetError, match="1 of 2 values"):
+        Integers(0, 9).encode([3, -(10**400)])

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.alphabets import Alphabet
+from confide.departures import departure
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.guarantees import ProductGuarantee
 from confide.queries import as_weights
+from confide.theory.uniformity import Uniformity
 
 LAKE = cf.Grid(2, 3, 0.5, "km", holes=[(0, 1)])
 AGE, SEX = cf.Integers(18, 20), cf.Categories(["f", "m"])
@@ -348,3 +350,19 @@ def test_a_circle_is_drawn_around_the_attribute_that_it_names() -> None:
     asked = as_weights("sex == f and work within 2 km of 40.75, -73.98", people).reshape(2, home.size, home.size)
     np.testing.assert_array_equal(asked[0], np.broadcast_to(alone, (home.size, home.size)))
     assert not asked[1].any()
+
+
+def test_a_peak_of_one_attribute_is_seen_among_many_combinations() -> None:
+    """Over 1,200 combinations reports of a peaked age could not be told from uniform ones."""
+    cities = cf.RandomizedResponse(cf.Categories(list(range(60))), 0.5)
+    mechanism = cf.Product(age=cf.TruncatedGeometric(cf.Integers(0, 9), 0.5), city=cities, sex=three().mechanisms[0])
+    ages = np.repeat(np.exp(-0.5 * (np.arange(10) - 4) ** 2 / 16), 120)
+    peaked = mechanism.simulate_counts(np.random.default_rng(1).multinomial(3000, ages / ages.sum()), rng=2)
+    even = mechanism.simulate_counts(np.random.default_rng(3).multinomial(3000, np.full(1200, 1 / 1200)), rng=4)
+    seen, unseen = (Uniformity.of((mechanism,), mechanism.observe(counts)) for counts in (peaked, even))
+    assert seen is not None
+    assert unseen is not None
+    assert seen.is_rejected
+    assert not unseen.is_rejected
+    assert departure(mechanism.observe(peaked)).p_value > 0.01, "all combinations at once do not show it"
+    assert unseen.people < departure(mechanism.observe(even)).people

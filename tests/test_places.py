@@ -338,3 +338,13 @@ def test_holes_are_the_cells_that_water_covers_whole(tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(text.replace("water.geo", "sea.geo"))
     with pytest.raises(SurveyError, match=r"sea\.geojson cannot be read"):
         cf.load_survey(tmp_path / "survey.toml")
+
+
+def test_districts_and_the_fit_name_places_by_degrees() -> None:
+    places = cf.Places(*MANHATTAN, cell="3 km")
+    mechanism = cf.TruncatedPlanarLaplace(places, epsilon=0.5)
+    people = np.random.default_rng(2).uniform(MANHATTAN[:2], MANHATTAN[2:], (2000, 2))
+    answer = cf.estimate(cf.tally(mechanism.privatize(people, rng=1)), mechanism, cf.IBU())
+    named = answer.windows().labels
+    assert all(" N, " in name for name in named)
+    assert any(name.split(" around ")[0].endswith("cells") for name in named)

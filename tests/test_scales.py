@@ -114,6 +114,9 @@ def test_words_at_positions_lie_as_far_apart_as_these() -> None:
     # Equal steps are a spacing, however they were given, so that equal surveys have one fingerprint.
     assert cf.Scale(WORDS, positions=[10, 12, 14, 16]) == cf.Scale(WORDS, spacing=2)
     assert "positions=[0, 0.5, 4, 5]" in repr(scale)
+    assert (
+        describe_alphabet(scale) == "4 values in order: never, rarely, often, always, neighbours 0.5 to 3.5 hours apart"
+    )
 
 
 @pytest.mark.parametrize(

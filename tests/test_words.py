@@ -109,6 +109,7 @@ def test_without_fold_aliases_are_exact() -> None:
     assert alphabet.read(("paname",)) == "paname"  # which lies outside
     assert alphabet.hint(("paname",)) == 'it is "Paris" under fold = true'
     assert alphabet.hint(("Nice",)) == ""
+    assert cf.Categories(["Paris", "paris"]).hint(("PARIS",)) == ""  # which of the two, nobody knows
 
 
 def test_whole_numbers_have_other_names_too() -> None:

@@ -416,7 +416,7 @@ def _label(alphabet: Alphabet, number: int) -> str:
     value = alphabet.decode([number]).tolist()[0]
     if isinstance(alphabet, BitVectors) and alphabet.parts > 1:
         return f"{value[0]} (of {alphabet.length:,} bits)"  # a number fits into the first word; the others are empty
-    return label_value(value)
+    return alphabet.labels([number])[0] if alphabet.has_labels else label_value(value)
 
 
 def _excess(worst: WorstRatio) -> str:

@@ -71,8 +71,10 @@ class Departure:
         return self.p_value < LEVEL
 
 
-def departure(evidence: Evidence) -> Departure:
+def departure(evidence: Evidence, tests: int = 1) -> Departure:
     """Test reports against a uniform population; the evidence is over all values that a person may have.
+
+    It may be one of several tests of the same people, of which one is enough: then each must see more.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> channel = RandomizedResponseChannel(10, 0.55, 0.05)
@@ -83,7 +85,7 @@ def departure(evidence: Evidence) -> Departure:
     """
     layout = evidence.layout if evidence.layout is not None else evidence.channel.layout
     levels, waves = ((), None) if layout is None or max(layout.shape) < 2 else _waves(layout.shape)
-    number, found = len(levels) + 2, Departure(1.0, math.inf)
+    number, found = (len(levels) + 2) * tests, Departure(1.0, math.inf)
     if layout is not None and waves is not None:
         held = waves if layout.places is None else waves[:, layout.places]
         found = _test_waves(evidence, levels, held, LEVEL / number)

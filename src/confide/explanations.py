@@ -209,6 +209,8 @@ def describe_alphabet(alphabet: Alphabet) -> str:
         each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
         return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
+    if alphabet.summary:
+        return alphabet.summary
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
         return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)
@@ -230,6 +232,8 @@ def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
     if isinstance(alphabet, Line | Plane):
         what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
+    if isinstance(alphabet, Integers) and alphabet.positions is not None:
+        step = f"{alphabet.gaps.min():g} to {with_unit(float(alphabet.gaps.max()), alphabet.unit)}"
     where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
     return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
@@ -267,8 +271,11 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
 
 
 def _quoted(alphabet: Alphabet, index: int) -> str:
-    """Return a value in a sentence: its label in quotation marks where it has one."""
-    return quote_value(alphabet.labels([index])[0] if alphabet.has_labels else _value(alphabet, index))
+    """Return a value in a sentence: its label, in quotation marks where that is a word of the alphabet."""
+    if not alphabet.has_labels:
+        return quote_value(_value(alphabet, index))
+    label = alphabet.labels([index])[0]
+    return label if alphabet.summary else quote_value(label)
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:

@@ -163,7 +163,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the values are numbers, which have a mean and quantiles."""
+        """Whether the values are numbers, which have quantiles and most have a mean."""
         return isinstance(self.first.alphabet, Integers) or self.first._inference.has_numbers
 
     @property

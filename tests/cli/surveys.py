@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import confide as cf
 from confide.alphabets import Values
 
@@ -52,14 +54,15 @@ FINITE: dict[str, str] = {
     + _with_epsilon("truncated-geometric")
     + '[mechanism.outputs]\nkind = "integers"\nlow = -3\nhigh = 7\nunit = "year"\n',
     "truncated-geometric on a scale": SCALE + _with_epsilon("truncated-geometric"),
-    "rappor on a scale": SCALE + _with_epsilon("rappor"),
-    "laplace on a scale": SCALE + _with_epsilon("laplace"),
     "geometric": AGES + _with_epsilon("geometric"),
     "truncated-laplace": AGES + _with_epsilon("truncated-laplace"),
     "laplace": AGES + _with_epsilon("laplace"),
     "exponential": AGES + _with_epsilon("exponential"),
     "exponential with holes": HOLED + _with_epsilon("exponential"),
     "exponential of categories": ANSWERS + _with_epsilon("exponential"),
+    "wrapped-geometric": '[alphabet]\nkind = "circle"\nsteps = 12\n' + _with_epsilon("wrapped-geometric"),
+    "truncated-geometric of bins": '[alphabet]\nkind = "bins"\nedges = [0, 1, 2, 3, 9]\nunit = "thousand"\n'
+    + _with_epsilon("truncated-geometric"),
     "truncated-taxicab": HOLED + _with_epsilon("truncated-taxicab"),
     "taxicab": CELLS + _with_epsilon("taxicab"),
     "truncated-planar-geometric": HOLED + _with_epsilon("truncated-planar-geometric"),
@@ -101,6 +104,7 @@ def survey(text: str) -> cf.Survey:
 
 
 def some_values(alphabet: cf.Alphabet, count: int = 300) -> Values:
-    """Return values of an alphabet, the first ones more often than the last."""
+    """Return people's own values, the first ones more often than the last."""
     size = alphabet.size if alphabet.is_finite else 10
-    return alphabet.decode([(place * place) % size for place in range(count)])
+    numbers = [(place * place) % size for place in range(count)]
+    return np.array(alphabet.labels(numbers)) if isinstance(alphabet, cf.Scale) else alphabet.decode(numbers)

@@ -90,7 +90,7 @@ def test_islands_and_lone_values_are_no_trouble() -> None:
         size = alphabet.size
         mechanism = cf.FromMatrix(alphabet, 0.6 * np.eye(size) + 0.4 / size)
         answer = cf.estimate(mechanism.simulate_counts([30] * alphabet.size, rng=1), mechanism, cf.Smooth())
-        np.testing.assert_allclose(answer.distribution, 1 / alphabet.size, atol=0.1)
+        np.testing.assert_allclose(answer.distribution, 1 / alphabet.size, atol=0.15)
 
 
 @pytest.mark.slow

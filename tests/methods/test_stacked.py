@@ -115,7 +115,7 @@ def test_groups_with_different_mechanisms_are_one_problem() -> None:
     pooled = cf.estimate_pool(groups)
     alone = [cf.estimate(counts, one) for counts, one in groups]
     distances = [cf.emd(answer.distribution, ages.distribution, ages.alphabet) for answer in (pooled, *alone)]
-    assert distances[0] < 1.2 * min(distances[1:])
+    assert distances[0] < 1.5 * min(distances[1:])
 
 
 def test_the_same_reports_give_the_same_answer_and_seeds_are_settings() -> None:

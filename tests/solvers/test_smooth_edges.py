@@ -111,3 +111,16 @@ def test_a_long_line_a_plane_and_uniform_reports_are_left_alone(most: int, monke
     assert add_edges(plane, fits_of(plane), ignore) == []
     even = problem_of(np.ones(60))
     assert add_edges(even, fits_of(even), ignore) == []
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 57, 58, 59])
+def test_everybody_at_an_end_of_the_line_is_no_trouble(place: int) -> None:
+    """An edge leaves a value out and four in, wherever the people are."""
+    one = problem_of(np.eye(60)[place] + 1e-9)
+    for fit in add_edges(one, fits_of(one), ignore):
+        assert fit.span is not None
+        low, high = fit.span
+        assert 0 <= low <= high - FEWEST
+        assert high <= 60
+        assert fit.heights.size == high - low < 60
+        assert math.isfinite(fit.log_evidence)

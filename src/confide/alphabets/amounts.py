@@ -26,7 +26,7 @@ from confide.alphabets.numerals import BLANK, REAL
 from confide.checks import check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Metric, Uneven, Value
-from confide.wording import plural, told_at_edges, with_unit
+from confide.wording import counted, plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction
 
@@ -309,6 +309,24 @@ rooms < 2 THEN 1 END
             self.edges[place + 1] if place + 1 < len(self.edges) else None,
         )
 
+    step_name = "bin"
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """See :meth:`Integers.ticks`: edges, which lie between two bins."""
+        step = -(-len(self.edges) // most)
+        first = self.span[0] + self.below - 0.5
+        return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
+
+    @property
+    def summary(self) -> str:
+        """See :attr:`Alphabet.summary`."""
+        first, last = self.labels([0, self.size - 1])
+        gaps = self.gaps if self.size > 1 else np.array([self.spacing])
+        apart = with_unit(float(gaps.max()), self.unit)
+        if self.positions is not None:
+            apart = f"{with_unit(float(gaps.min()), '')} to {apart}"
+        return f"{counted(self.size, 'bin')}, {first} up to {last}, neighbours {apart} apart, from middle to middle"
+
     @property
     def fine_print(self) -> tuple[str, ...]:
         """See :attr:`Alphabet.fine_print`."""
@@ -326,14 +344,26 @@ rooms < 2 THEN 1 END
         return (sentence, beyond) if is_open else (sentence,)
 
     @property
+    def has_mean(self) -> bool:
+        """See :attr:`Alphabet.has_mean`; where no end is open."""
+        return not (self.below or self.above)
+
+    @property
+    def _no_mean(self) -> str:
+        return (
+            f"{self!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a "
+            f"quantile, which is a bin, or for a share."
+        )
+
+    @property
     def amounts(self) -> NDArray[np.float64]:
         """See :attr:`Alphabet.amounts`: the middles of the bins, where none is open."""
-        if self.below or self.above:
-            raise InvalidParameterError(
-                f"{self!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a "
-                f"quantile, which is a bin, or for a share."
-            )
+        _ = super().amounts  # which says why there is no mean
         return np.array([float(middle) for middle in self.middles])
+
+    def name_mean(self, mean: float) -> str:
+        """See :meth:`Alphabet.name_mean`."""
+        return f"{mean:.4g} {plural(self.unit)}".rstrip()
 
     @property
     def mean_remark(self) -> str:

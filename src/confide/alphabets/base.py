@@ -163,30 +163,48 @@ class Alphabet(ABC):
         return None
 
     @property
+    def summary(self) -> str:
+        """All values in a few words; empty where their kind says it."""
+        return ""
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether values are numbers in order, which have quantiles."""
+        return self.parts == 1 and self.decode(np.arange(1)).dtype.kind in "iuf"
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether a mean can be taken of them."""
+        return self.has_numbers
+
+    @property
     def amounts(self) -> NDArray[np.float64]:
         """Numbers of which a mean is taken.
 
         Raises
         ------
         InvalidParameterError
-            If the values are no numbers, or have no mean.
+            If there are none.
         """
-        values = self.decode(np.arange(self.size))
-        if self.parts > 1 or values.dtype.kind not in "iuf":
-            raise InvalidParameterError(
-                f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, "
-                f"with one weight for each value or a function of a value."
-            )
-        return values.astype(np.float64)
+        if not self.has_mean:
+            raise InvalidParameterError(self._no_mean)
+        return self.decode(np.arange(self.size)).astype(np.float64)
+
+    @property
+    def _no_mean(self) -> str:
+        return (
+            f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, with "
+            f"one weight for each value or a function of a value."
+        )
 
     @property
     def mean_remark(self) -> str:
         """Remark on a mean where it is one of something coarser than what people have; empty elsewhere."""
         return ""
 
-    def describe_number(self, number: float) -> str:  # noqa: ARG002 (for those that have labels)
-        """Return what a quantile or a mean among the values is called; empty where it is a plain number."""
-        return ""
+    def name_mean(self, mean: float) -> str:
+        """Return a mean as people write it."""
+        return f"{mean:.4g}"
 
     def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
         """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
@@ -399,7 +417,8 @@ def _as_integers(array: Values) -> Values:
     try:
         return array.astype(np.int64)
     except OverflowError:
-        return array.astype(np.float64)
+        near = [float(max(-(2**1000), min(number, 2**1000))) for number in array.reshape(-1).tolist()]
+        return np.array(near).reshape(array.shape)  # Python's integers may be past what float64 holds
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:

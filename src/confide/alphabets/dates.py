@@ -23,7 +23,7 @@ from confide.alphabets.numerals import BLANK, parse_integer
 from confide.checks import check_choice, check_count, check_text, refuse_masked
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Circular, Metric, Value
-from confide.wording import told_at_edges
+from confide.wording import counted, told_at_edges
 
 EVERY = ("day", "week", "month", "quarter", "year")
 
@@ -211,6 +211,11 @@ class Dates(_Timed, Integers):
         return _label_step(self.origin + self.span[1], self.every)
 
     @property
+    def summary(self) -> str:
+        """See :attr:`Alphabet.summary`."""
+        return f"{counted(self.size, self.every)}, {self.first} to {self.last}"
+
+    @property
     def declared(self) -> Mapping[str, Any]:
         """See :attr:`Alphabet.declared`."""
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
@@ -283,9 +288,9 @@ class Dates(_Timed, Integers):
         starts = np.array([_start_of(step, self.every) for step in steps], dtype=np.int64)
         return starts[:-1], starts[1:] - 1
 
-    def describe_number(self, number: float) -> str:
-        """See :meth:`Alphabet.describe_number`."""
-        return _label_step(self.origin + math.floor(number + 0.5), self.every)
+    def name_mean(self, mean: float) -> str:
+        """See :meth:`Alphabet.name_mean`: the nearest day, or step."""
+        return _label_step(self.origin + math.floor(mean + 0.5), self.every)
 
     def sql(self, column: str = "value") -> str:
         """Return an SQL expression for the value of a column of dates or timestamps; null where there is none.
@@ -314,6 +319,7 @@ class Circle(Alphabet):
 
     steps: int
     unit: str = ""
+    spacing = 1.0
     cure = "Count them from 0."
 
     def __post_init__(self) -> None:
@@ -338,6 +344,12 @@ class Circle(Alphabet):
         """See :attr:`Alphabet.coordinates`."""
         return np.arange(self.steps, dtype=np.float64)[:, None]
 
+    @property
+    def summary(self) -> str:
+        """See :attr:`Alphabet.summary`."""
+        first, last = self.labels([0, self.size - 1])
+        return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
+
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
         numbers, whole = whole_numbers(values)
@@ -350,6 +362,21 @@ class Circle(Alphabet):
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
         return parse_integer(fields[0])
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """Return the query for the values from `low` to `high`, or to the last; see :meth:`Integers.question`."""
+        first, last = self.labels([low, self.steps - 1 if high is None else high])
+        return f"{name} == {first}" if first == last else f"{name} in {first}..{last}"
+
+    @property
+    def step_name(self) -> str:
+        """What one value is called where values are counted."""
+        return self.unit or "value"
+
+    def label_range(self, low: int, high: int) -> str:
+        """Return what people call the values from `low` to `high`."""
+        first, last = self.labels([low, high])
+        return first if low == high else f"{first} to {last}"
 
     def stretch(self, low: object, high: object) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.stretch`.
@@ -380,9 +407,13 @@ class Circle(Alphabet):
         raise InvalidParameterError(f"{literal!r} is none of the values, {self.labels()[0]} to {self.labels()[-1]}")
 
     @property
-    def amounts(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.amounts`; there is no mean and no quantile where no value is the first."""
-        raise InvalidParameterError(
+    def has_numbers(self) -> bool:
+        """See :attr:`Alphabet.has_numbers`; no value comes first."""
+        return False
+
+    @property
+    def _no_mean(self) -> str:
+        return (
             f"{self!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share "
             f"of a stretch of it instead."
         )

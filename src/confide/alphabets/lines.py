@@ -102,6 +102,15 @@ class Integers(LineAlphabet):
         return parse_integer(fields[0])
 
     @property
+    def step_name(self) -> str:
+        """What one value is called where values are counted."""
+        return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
+        """Return some places along the values, and what stands there on an axis; none where they are plain numbers."""
+        return []
+
+    @property
     def gaps(self) -> NDArray[np.float64]:
         """Distances from each value to the next."""
         return np.full(self.size - 1, self.spacing)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Grid, Integers
+from confide.alphabets import Alphabet, Attributes, Circle, Grid, Integers
 from confide.errors import InvalidDistributionError, NotInvertibleError
 from confide.limits import LARGEST_SQUARE
 from confide.wording import counted
@@ -63,7 +63,7 @@ class Layout:
         >>> Layout.of(Grid(2, 3)).shape, Layout.of(Categories(["a", "b"]))
         ((2, 3), None)
         """
-        if isinstance(alphabet, Integers):
+        if isinstance(alphabet, Integers | Circle):  # a circle is cut between its last value and its first
             return cls((alphabet.size,))
         if isinstance(alphabet, Grid):
             return cls(alphabet.shape, alphabet.places if alphabet.holes else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +12,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Lattice
+from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
+from confide.cli.attributes import Tables, choose_tables, show_cross, tabulate
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
+    SMALL,
     console,
     fit_line,
     identified_line,
@@ -74,13 +76,16 @@ from confide.files import (
     Account,
     Heading,
     Rows,
+    cross_csv,
     describe_left_out,
     estimate_csv,
     estimate_geojson,
     estimate_record,
     is_counts_file,
+    margin_csv,
     read_counts,
     read_values,
+    tables_record,
     to_json,
     write_text,
 )
@@ -181,9 +186,29 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     mean: Mean = False,
     median: Median = False,
     quantile: Quantiles = None,
+    marginal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of a survey of several attributes: estimate this one by itself, with its windows; may be repeated. "
+            "[default: each, where there are many combinations]",
+            show_default=False,
+        ),
+    ] = None,
+    cross: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,NAME",
+            help="Of a survey of several attributes: a cross table of these, such as age,sex, with an interval for "
+            "each entry and the totals; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     joint: Annotated[
         bool,
-        typer.Option("--joint", help="Let queries, mean, median and quantiles hold the truth all together."),
+        typer.Option(
+            "--joint", help="Let queries, mean, median and quantiles hold the truth all together, and each cross table."
+        ),
     ] = False,
     prospect: Annotated[
         bool,
@@ -225,6 +250,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     asked_by, queries = load_survey(survey), gather_queries(query, within)
     contract = choose_cells(asked_by, cell)
     form = choose_shape(contract, shape or [])
+    names, crosses = choose_tables(contract, marginal or [], cross or [])
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
@@ -234,10 +260,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         counted = read_counts(reports)
         counted.heading.require(asked_by, reports)
         if counted.heading.by:
-            _refuse_for_groups(
-                {"--truth": truth, "--shape": shape, "--joint": joint or None, "--prospect": prospect or None}
-                | {"--background": background, "-o .geojson": _maps(outputs) or None, "--cell": cell}
-            )
+            alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--marginal": marginal, "--cross": cross}
+            alone |= {"--joint": joint or None, "--prospect": prospect or None, "--cell": cell}
+            _refuse_for_groups(alone | {"--background": background, "-o .geojson": _maps(outputs) or None})
             _warn_of_groups(contract)
             wanted = Wanted(queries, statistics, interval, outputs, everything, as_json)
             fits = estimate_each_group(counted, contract, chosen, wanted)
@@ -256,19 +281,23 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     with progress("Finding intervals"):
         questions = Questions(queries, statistics, joint, prospect)
         found = _ask(contract, outcome, questions, level, has_band=interval is not None)
-        found = replace(found, truth=None if true_rows is None else true_rows.account, background=tuple(lines))
+        tables = tabulate(outcome.estimate, names, crosses, level, joint=joint)
+        found = replace(found, truth=None if true_rows is None else true_rows.account, tables=tables)
+        found = replace(found, background=tuple(lines))
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
-    for path, content in zip(outputs, contents, strict=True):
+    beside = {} if not marginal and not crosses else _tables_beside(outputs, found.tables)
+    for path, content in [*zip(outputs, contents, strict=True), *beside.items()]:
         write_text(path, content)
     if as_json:
         record = estimate_record(contract, counts, outcome, found.band, found.answers, found.windows)
+        record |= tables_record(found.tables.marginals, found.tables.crosses)
         true_rows_record = None if found.truth is None else found.truth.record
         rows = {"rows": gathered.account.record, "truth_rows": true_rows_record, "origin": gathered.origin}
         show_json(record | rows | {"repetition": repetition_record(_heading(contract, gathered))})
     else:
         _show_in_words(contract, gathered, outcome, known, found, everything=everything)
-        for path in outputs:
+        for path in [*outputs, *beside]:
             say_exactly(f"Wrote {path}")
         _say_what_is_left_out(outcome.estimate, outputs)
     _warn_of_ending(outcome.estimate, as_json=as_json)
@@ -321,6 +350,7 @@ class Asked:
     undivided: str
     band: Band | None
     truth: Account | None = None
+    tables: Tables = field(default_factory=Tables)
     background: tuple[NDArray[np.float64], ...] = ()
 
 
@@ -401,7 +431,8 @@ def _ask(
     answer = outcome.estimate
     undivided = why_undivided(answer)
     is_unbidden = isinstance(answer.alphabet, Integers) and not undivided
-    wanted = dict.fromkeys([*([Statistic(0.5), Statistic()] if is_unbidden else []), *questions.statistics])
+    unbidden = [Statistic(0.5), *([Statistic()] if answer.alphabet.has_mean else [])] if is_unbidden else []
+    wanted = dict.fromkeys([*unbidden, *questions.statistics])
     together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
     each = level_of_each(level, together)
     asked = _ask_statistics(answer, wanted, set(questions.statistics), (level, each, together))
@@ -409,10 +440,12 @@ def _ask(
     for query, one in zip(questions.queries, found, strict=True):
         ahead = str(answer.prospect(query, each, name=survey.name)) if questions.prospect else ""
         asked.append(replace(one.among(together, level), prospect=ahead))
-    if not undivided and answer.alphabet.size > SOON:
+    if not undivided and answer.alphabet.size > SOON and not isinstance(answer.alphabet, Attributes):
         size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
         say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
-    windows = None if undivided else answer.windows(level=level, name=survey.name)
+    # Of many combinations each attribute has windows of its own.
+    is_many = isinstance(answer.alphabet, Attributes) and answer.alphabet.size > SMALL
+    windows = None if undivided or is_many else answer.windows(level=level, name=survey.name)
     if has_band and answer.blocks is not None:
         warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
     return Asked(asked, windows, undivided, answer.interval(level) if has_band and answer.blocks is None else None)
@@ -447,6 +480,7 @@ def _render(
         return estimate_geojson(survey, outcome, asked.band, asked.answers, asked.windows)
     if path.suffix.lower() == ".json":
         record = estimate_record(survey, counts, outcome, asked.band, asked.answers, asked.windows)
+        record |= tables_record(asked.tables.marginals, asked.tables.crosses)
         repetition = repetition_record(_heading(survey, gathered))
         return to_json(record | {"origin": gathered.origin, "repetition": repetition}) + "\n"
     if len(gathered.pool) > 1:
@@ -461,6 +495,8 @@ def _render(
         band=asked.band,
         answers=asked.answers,
         windows=asked.windows,
+        marginals=asked.tables.marginals,
+        crosses=asked.tables.crosses,
         background=asked.background,
         notes=gathered.notes,
         files=_heading(survey, gathered).files,
@@ -493,9 +529,11 @@ def _show_in_words(
     doubts = [IN_DOUBT] if answer.fit.is_bad else []
     doubts += [SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else []
     _show_answers(asked.answers)
-    show_distribution(
-        console(), survey.name, answer, truth, everything=everything, band=asked.band, windows=asked.windows
-    )
+    if everything or not asked.tables.marginals:
+        show_distribution(
+            console(), survey.name, answer, truth, everything=everything, band=asked.band, windows=asked.windows
+        )
+    _show_tables(answer.alphabet, asked.tables, truth, everything=everything)
     show_pairs(
         [
             *noise_lines(gathered.counts.origin, gathered.notes),
@@ -516,6 +554,25 @@ def _show_in_words(
     )
 
 
+def _show_tables(alphabet: Alphabet, tables: Tables, truth: NDArray[np.float64] | None, *, everything: bool) -> None:
+    """Print each attribute by its windows, and the cross tables."""
+    from confide.cli.terminal import show_distribution
+
+    for name, (own, windows) in tables.marginals.items():
+        known = alphabet.margin(truth, name) if truth is not None and isinstance(alphabet, Attributes) else None
+        show_distribution(console(), name, own, known, everything=everything, windows=windows)
+    for table in tables.crosses:
+        show_cross(table, everything=everything)
+
+
+def _tables_beside(outputs: list[Path], tables: Tables) -> dict[Path, str]:
+    """Return a CSV file for each attribute and each cross table, beside that of the whole estimate."""
+    found: dict[tuple[str, ...], str] = {(name,): margin_csv(name, *one) for name, one in tables.marginals.items()}
+    found |= {table.names: cross_csv(table) for table in tables.crosses}
+    paths = [path for path in outputs if path.suffix.lower() == ".csv"]
+    return {path.with_suffix(f".{'-'.join(names)}.csv"): text for path in paths for names, text in found.items()}
+
+
 def _show_answers(answers: list[Interval]) -> None:
     if answers:
         say()
@@ -531,6 +588,7 @@ def _bases(asked: Asked, doubts: list[str]) -> list[tuple[str, str]]:
     found = [(one.rests_on, _kind_of(one)) for one in asked.answers]
     found += [] if asked.windows is None else [(one.rests_on, "windows") for one in asked.windows.answers]
     found += [] if asked.band is None else [(asked.band.rests_on, "single values")]
+    found += asked.tables.bases
     bases: dict[str, list[str]] = {}
     for basis, what in found:
         bases.setdefault(basis, []).append(what)

@@ -57,6 +57,11 @@ class AlphabetKind(StrEnum):
     PLACES = "places"
     COORDINATES = "coordinates"
     SCALE = "scale"
+    BINS = "bins"
+    DATES = "dates"
+    HOURS = "hours"
+    WEEKDAYS = "weekdays"
+    CIRCLE = "circle"
     ATTRIBUTES = "attributes"
 
 
@@ -202,6 +207,70 @@ unit = "step"          # what distances are counted in; may be left out
         1.0,
         is_single=True,
     ),
+    AlphabetKind.BINS: AlphabetExample(
+        "salary",
+        "Salaries",
+        """\
+[alphabet]
+kind = "bins"          # amounts in bins: from one edge up to, and not with, the next; files hold the amounts themselves
+edges = [0, 10, 20, 30, 50, 100]   # or equal ones: low = 0, high = 100 and width = 10
+above = true           # a bin for amounts from the last edge on; refused if left out
+# below = true         # a bin for amounts below the first edge
+unit = "thousand"      # what amounts and distances are counted in; may be left out
+""",
+        "thousand, between the middles of bins",
+        0.05,
+        is_single=True,
+    ),
+    AlphabetKind.DATES: AlphabetExample(
+        "day",
+        "When people fell ill",
+        """\
+[alphabet]
+kind = "dates"         # from a first to a last date, both inside; files hold ISO dates, such as 2026-03-01
+first = "2026-01-01"
+last = "2026-03-31"
+# every = "week"       # day, week (of ISO, from Monday on), month, quarter or year
+""",
+        "day",
+        0.2,
+        is_single=True,
+    ),
+    AlphabetKind.HOURS: AlphabetExample(
+        "hour",
+        "When people go to bed",
+        """\
+[alphabet]
+kind = "hours"         # hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without
+""",
+        "hour, around the clock",
+        0.5,
+        is_single=True,
+    ),
+    AlphabetKind.WEEKDAYS: AlphabetExample(
+        "weekday",
+        "When people shop",
+        """\
+[alphabet]
+kind = "weekdays"      # days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ...
+""",
+        "day, around the week",
+        1.0,
+        is_single=True,
+    ),
+    AlphabetKind.CIRCLE: AlphabetExample(
+        "month",
+        "Months of birth",
+        """\
+[alphabet]
+kind = "circle"        # whole numbers from 0 on in a circle, the last beside the first
+steps = 12
+unit = "month"         # what distances are counted in; may be left out
+""",
+        "month, around the year",
+        0.5,
+        is_single=True,
+    ),
     AlphabetKind.ATTRIBUTES: AlphabetExample(
         "person",
         "Age, visits and region of each person",
@@ -229,7 +298,11 @@ values = ["north", "south", "east", "west"]
 }
 """An example of each alphabet."""
 
-INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, COORDINATES, SCALE, ATTRIBUTES = AlphabetKind
+INTEGERS, CATEGORIES, GRID, LATTICE, PLACES, COORDINATES, SCALE, *OTHERS = AlphabetKind
+BINS, DATES, HOURS, WEEKDAYS, CIRCLE, ATTRIBUTES = OTHERS
+CIRCLES = HOURS, WEEKDAYS, CIRCLE
+LINES = INTEGERS, SCALE, BINS, DATES
+SINGLE = CATEGORIES, INTEGERS, SCALE, GRID, PLACES, BINS, DATES, *CIRCLES
 
 
 @dataclass(frozen=True)
@@ -308,21 +381,22 @@ unit = "km"
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
         "the truth, or with some probability any other value alike",
-        (CATEGORIES, INTEGERS, SCALE, GRID, PLACES, ATTRIBUTES),
+        (*SINGLE, ATTRIBUTES),
         is_per_person=True,
     ),
     "rappor": MechanismExample(
         "a bit for each value, set for the true one, then each flipped at random",
-        (CATEGORIES, INTEGERS, SCALE, GRID, PLACES, ATTRIBUTES),
+        (*SINGLE, ATTRIBUTES),
         is_per_person=True,
     ),
-    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", (INTEGERS, SCALE)),
-    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE)),
-    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", (INTEGERS, SCALE)),
-    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, SCALE)),
+    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", LINES),
+    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE, DATES)),
+    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", LINES),
+    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, SCALE, DATES)),
     "exponential": MechanismExample(
-        "any value, a near one more likely than a far one", (INTEGERS, SCALE, GRID, PLACES, CATEGORIES)
+        "any value, a near one more likely than a far one", (*LINES, GRID, PLACES, CATEGORIES, *CIRCLES)
     ),
+    "wrapped-geometric": MechanismExample("noise is added, and goes around the circle", CIRCLES),
     "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID, PLACES)),
     "taxicab": MechanismExample(
         "noise on row and column; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
@@ -362,6 +436,9 @@ USUAL = {
     PLACES: "truncated-planar-laplace",
     COORDINATES: "planar-laplace",
     SCALE: "truncated-geometric",
+    BINS: "truncated-geometric",
+    DATES: "truncated-geometric",
+    **dict.fromkeys(CIRCLES, "wrapped-geometric"),
     ATTRIBUTES: "product",
 }
 """The mechanism to begin with, for each alphabet."""

@@ -64,7 +64,7 @@ def _show_in_words(survey: Survey) -> None:
         ("Blurred by", describe_mechanism(survey)),
         ("Into a report", _describe_reports(survey)),
         ("Promise", str(survey.mechanism.guarantee)),
-        *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
+        *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
         *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.alphabet.fine_print)),
         ("Repetition", describe_repetition(survey)),
         *([] if survey.shape is None else [("Declared shape", _describe_shape(survey.shape))]),

@@ -170,6 +170,8 @@ def choose_statistics(
     asked += [Statistic(read_share("--quantile", text)) for text in quantiles or ()]
     if asked:
         _require_numbers(survey.alphabet, survey.name)
+    if (mean and not survey.alphabet.has_mean) or (asked and not survey.alphabet.has_numbers):
+        _ = survey.alphabet.amounts  # which says why there is none
     return list(dict.fromkeys(asked))
 
 

@@ -75,9 +75,7 @@ def _window_line(
     LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
     highest = curve if truth is None else np.maximum(curve, truth)
     label_windows(axes, windows, highest)
-    is_even = alphabet.spacing == 1 and alphabet.positions is None
-    each = alphabet.unit if alphabet.unit and is_even else "value"
-    axes.set_ylabel(f"share of people, per {each}")
+    axes.set_ylabel(f"share of people, per {alphabet.step_name}")
     return figure
 
 

@@ -189,7 +189,9 @@ class LineScene(AxesScene):
     def _value_label(self) -> str:
         unit, spacing = self.alphabet.unit, self.alphabet.spacing
         label = self.name
-        if spacing != 1:
+        if self.alphabet.reads_times:  # labels say what is counted
+            unit = ""
+        if spacing != 1 and not self.alphabet.ticks(MOST_TICKS):
             label += f" (in steps of {with_unit(spacing, unit)})"
         elif unit and plural(unit) not in self.name:
             label += f" ({plural(unit)})"
@@ -198,6 +200,9 @@ class LineScene(AxesScene):
 
 def label_values(axes: Axes, alphabet: Integers, most: int = MOST_TICKS) -> None:
     """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
+    if ticks := alphabet.ticks(most):
+        axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
+        return
     step = -(-alphabet.size // most)
     chosen = np.arange(0, alphabet.size, step)
     labels = [_shorten(one) for one in alphabet.labels(chosen)]

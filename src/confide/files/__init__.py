@@ -42,6 +42,7 @@ from confide.files.privatizing import Privatized, privatize_file
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
     alphabet_record,
+    cross_csv,
     diagnosis_record,
     estimate_csv,
     estimate_record,
@@ -49,6 +50,8 @@ from confide.files.records import (
     group_reports_record,
     groups_csv,
     groups_record,
+    margin_csv,
+    tables_record,
     to_json,
 )
 from confide.files.report_files import report_sink, write_reports
@@ -89,6 +92,7 @@ __all__ = [
     "as_shown",
     "ask_groups",
     "check_writable",
+    "cross_csv",
     "csv_text",
     "describe_left_out",
     "diagnosis_record",
@@ -103,6 +107,7 @@ __all__ = [
     "is_counts_file",
     "label_group",
     "load_counts",
+    "margin_csv",
     "name_columns",
     "privatize_file",
     "read_counts",
@@ -115,6 +120,7 @@ __all__ = [
     "report_sink",
     "save_counts",
     "shuffle",
+    "tables_record",
     "to_json",
     "whole_file",
     "write_counts",

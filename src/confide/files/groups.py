@@ -261,7 +261,8 @@ def ask_groups(
     """Ask all groups for mean, median and further quantiles, where values are numbers, and for queries; in one go."""
     questions: dict[str, Question] = {}
     if groups.has_numbers:
-        questions["mean"] = partial(Inference.seek_mean, level=level, basis=None)
+        if groups.first.alphabet.has_mean:
+            questions["mean"] = partial(Inference.seek_mean, level=level, basis=None)
         for share in dict.fromkeys([0.5, *quantiles]):
             name = "median" if share == 0.5 else f"quantile {share:g}"
             questions[name] = partial(Inference.seek_quantile, share=share, level=level, basis=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +20,7 @@ from confide.explanations import describe_repetition
 from confide.files.groups import GroupAnswers, Key, SurveyGroups, label_group
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
-from confide.intervals import Band, Interval, Resolution, Windows
+from confide.intervals import Band, CrossTable, Interval, Resolution, Windows
 from confide.origins import Origin
 from confide.surveys import ALPHABETS, Survey
 from confide.theory.fit import Fit
@@ -94,6 +94,55 @@ def estimate_record(
         "statistics": [answer_record(one) for one in answers if not one.is_share],
         "windows": None if windows is None else windows_record(windows),
     }
+
+
+def tables_record(
+    marginals: Mapping[str, tuple[Estimate, Windows | None]], crosses: Sequence[CrossTable]
+) -> dict[str, Any]:
+    """Return what is known about single attributes, and about several together, ready for :func:`to_json`."""
+    return {
+        "marginals": {
+            name: alphabet_record(one.alphabet)
+            | listed_values(one.alphabet)
+            | {
+                "distribution": one.distribution.tolist(),
+                "fit": fit_record(one.fit),
+                "windows": None if windows is None else windows_record(windows),
+            }
+            for name, (one, windows) in marginals.items()
+        },
+        "cross": [
+            {"names": list(table.names), "together": table.together, "entries": _total_record(table.band)}
+            | {"totals": {name: _total_record(total) for name, total in table.totals.items()}}
+            for table in crosses
+        ],
+    }
+
+
+def _total_record(band: Band) -> dict[str, Any]:
+    return listed_values(band.alphabet) | {"estimate": band.estimate.tolist()} | _band_record(band)
+
+
+def margin_csv(name: str, estimate: Estimate, windows: Windows | None) -> str:
+    """Return the estimate of one attribute as CSV: each value, its probability, and the window it is in, with ends."""
+    alphabet, columns = estimate.alphabet, [[share] for share in estimate.distribution.tolist()]
+    header = [*((name,) if alphabet.parts == 1 else alphabet.field_names), *([LABEL_COLUMN] * alphabet.has_labels)]
+    header += ["probability"]
+    if windows is not None:
+        header += ["window", "share", "low", "high"]
+        for label, members, one in zip(windows.labels, windows.members, windows.answers, strict=True):
+            for place in members.tolist():
+                columns[place] += [as_shown(label), one.estimate, one.low, one.high]
+    rows = zip(shown_values(alphabet), columns, strict=True)
+    return csv_text(map(as_shown, header), ([*value, *row] for value, row in rows))
+
+
+def cross_csv(table: CrossTable) -> str:
+    """Return a cross table as CSV, one row an entry: its values, its probability, its low and high end."""
+    band = table.band
+    header = [*band.alphabet.field_names, *([LABEL_COLUMN] * band.alphabet.has_labels), "probability", "low", "high"]
+    rows = zip(shown_values(band.alphabet), band.estimate.tolist(), band.low.tolist(), band.high.tolist(), strict=True)
+    return csv_text(map(as_shown, header), ([*value, *ends] for value, *ends in rows))
 
 
 def windows_record(windows: Windows) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
-from confide.wording import counted
+from confide.wording import counted, listed
 
 SHOWN_REJECTS = 10
 """Rejected rows that a message names; a file of them names all."""
@@ -203,8 +203,8 @@ def name_columns(names: Iterable[str]) -> str:
     >>> name_columns(["row", "column"])
     'columns row and column'
     """
-    listed = list(names)
-    return f"{'column' if len(listed) == 1 else 'columns'} {' and '.join(listed)}"
+    named = list(names)
+    return f"{'column' if len(named) == 1 else 'columns'} {listed(named)}"
 
 
 @dataclass(frozen=True)

@@ -251,10 +251,12 @@ class Inference:
         """Do as :meth:`mean`, by a search that runs beside others."""
         chosen = check_basis(basis, Likelihood())
         considered = self.seen_by(chosen)
-        weights = considered.numbers
+        weights, named = considered.alphabet.amounts, self.alphabet
         answer = yield from considered._answer("mean", considered.lift(weights), _range(weights), level, chosen)
         words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
-        return replace(answer, is_share=False, rests_on=words)
+        ends = answer.estimate, answer.low, answer.high
+        labels = tuple(named.name_mean(one) for one in ends) if named.has_labels else ()
+        return replace(answer, is_share=False, rests_on=words, labels=labels, remark=named.mean_remark)
 
     def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
@@ -358,18 +360,14 @@ class Inference:
     @cached_property
     def has_numbers(self) -> bool:
         """Whether the values are numbers."""
-        return self.alphabet.parts == 1 and self.alphabet.decode(np.arange(1)).dtype.kind in "iuf"
+        return self.alphabet.has_numbers
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The values as numbers; an error where they are none."""
-        values = self.alphabet.decode(np.arange(self.alphabet.size))
         if not self.has_numbers:
-            raise InvalidParameterError(
-                f"The values of {self.alphabet!r} are no numbers, so they have no mean and no quantiles. Ask a query "
-                f"instead, with one weight for each value or a function of a value."
-            )
-        return values.astype(np.float64)
+            raise InvalidParameterError(self.alphabet._no_mean)
+        return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
 
     def quantile_of(self, theta: FloatArray, share: float) -> float:
         """Return a quantile of a distribution."""

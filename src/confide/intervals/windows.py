@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers, Selection
+from confide.alphabets import Alphabet, Circle, Grid, Indices, Integers, Selection
 from confide.channels.base import FloatArray
 from confide.wording import counted, plural, with_unit
 
@@ -86,8 +86,9 @@ def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
     ['age in 0..1', 'age in 1..2', 'age in 2..3']
     """
     word = name if name is not None and name.isidentifier() else "value"
-    if isinstance(alphabet, Integers) or (isinstance(alphabet, Selection) and isinstance(alphabet.whole, Integers)):
-        return _LineWindows(alphabet, word)
+    whole = alphabet.whole if isinstance(alphabet, Selection) else alphabet
+    if isinstance(whole, Integers | Circle):  # windows on a circle end where it is cut, between its last and its first
+        return _LineWindows(alphabet, whole, word)
     return _CellWindows(alphabet) if isinstance(alphabet, Grid) else _SingleValues(alphabet, word)
 
 
@@ -106,9 +107,8 @@ class _LineWindows:
 
     is_line = True
 
-    def __init__(self, alphabet: Integers | Selection, name: str) -> None:
-        self.alphabet, self.name = alphabet, name
-        self.whole: Integers = alphabet.whole if isinstance(alphabet, Selection) else alphabet  # type: ignore[assignment]
+    def __init__(self, alphabet: Alphabet, whole: Integers | Circle, name: str) -> None:
+        self.alphabet, self.whole, self.name = alphabet, whole, name
         self.places = alphabet.coordinates[:, 0].astype(np.int64)
         self.low, self.high = int(self.places.min()), int(self.places.max())
         self.longest = max(1, (self.high - self.low + 1) // 2)
@@ -128,13 +128,11 @@ class _LineWindows:
         ]
 
     def describe(self, width: int) -> str:
-        unit, spacing = self.whole.unit, self.whole.spacing
-        if self.whole.positions is not None:
-            unit = ""  # windows of as many values are not alike in width
+        unit, spacing, each = self.whole.unit, self.whole.spacing, self.whole.step_name
         if width == 1:
-            return f"single {plural(unit) if unit and spacing == 1 else 'values'}"
-        if spacing == 1 and unit:
-            return f"windows of {width:,} {plural(unit)}"
+            return f"single {plural(each)}"
+        if each != "value":
+            return f"windows of {width:,} {plural(each)}"
         return f"windows of {width:,} values" + (f" ({with_unit(width * spacing, unit)})" if unit else "")
 
     def mosaic(self, distribution: FloatArray, most: int) -> Mosaic:
@@ -212,7 +210,7 @@ class _CellWindows:
         """Return the size of a district and the cell of it that is nearest to its middle."""
         rows, columns = self.rows[places], self.columns[places]
         nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
-        return f"{counted(places.size, 'cell')} around ({int(rows[nearest])}, {int(columns[nearest])})"
+        return f"{counted(places.size, 'cell')} around {self.grid.labels(places[nearest])[0]}"
 
     def _box(self, top: int, left: int, bottom: int, right: int) -> Window:
         inside = (self.rows >= top) & (self.rows <= bottom) & (self.columns >= left) & (self.columns <= right)

@@ -26,6 +26,9 @@ SMALL_MATRIX = 1_000_000
 LARGEST_UNORDERED = 2000
 """Values without neighbours up to which a step, which takes the cube of their number, is worth it."""
 
+LARGEST_COMBINED = 1000
+"""The same where there is no closed form, as of several attributes: 2,000 combinations took two minutes."""
+
 LARGEST = 150_000
 """Values with neighbours up to which the rows of all knots fit."""
 
@@ -149,7 +152,8 @@ def layout_of(evidence: Evidence) -> Layout | None:
 def why_not_smooth(evidence: Evidence) -> str:
     """Return why no smooth prior can be fitted; nothing where it can."""
     size, is_ordered = evidence.channel.shape[0], layout_of(evidence) is not None
-    most = LARGEST if is_ordered else LARGEST_UNORDERED
+    unordered = LARGEST_COMBINED if evidence.channel.keep_and_other is None else LARGEST_UNORDERED
+    most = LARGEST if is_ordered else unordered
     kind = "values" if is_ordered else "values without neighbours"
     if size > most:
         return f"it takes at most {most:,} {kind}, and there are {size:,}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from confide.diagnosis import why_undivided
 from confide.estimates import Estimate
 from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
-from confide.intervals import Band, Interval, Windows
+from confide.intervals import Band, CrossTable, Interval, Windows
 from confide.pages.markup import (
     NONE,
     answer_list,
@@ -37,7 +37,7 @@ from confide.pages.markup import (
     warn_uniform,
     warn_wrong_shape,
 )
-from confide.pages.pictures import show_distributions, show_path, show_windows
+from confide.pages.pictures import show_cross, show_distributions, show_marginal, show_path, show_windows
 from confide.pages.story import (
     Story,
     bound_certificate,
@@ -79,6 +79,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     band: Band | None = None,
     answers: Sequence[Interval] = (),
     windows: Windows | None = None,
+    marginals: Mapping[str, tuple[Estimate, Windows | None]] | None = None,
+    crosses: Sequence[CrossTable] = (),
     background: Sequence[FloatArray] = (),
     notes: Sequence[str] = (),
     files: int = 1,
@@ -104,6 +106,9 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     windows
         The windows of the first estimate, :meth:`confide.Estimate.windows`; found if left out, unless there are very
         many values or the reports certainly do not come from the mechanism.
+    marginals, crosses
+        Of several attributes, the estimate of each with its windows, :meth:`confide.Estimate.marginal`, and cross
+        tables, :meth:`confide.Estimate.cross`.
     background
         Lines to draw on maps of places, as :func:`confide.geojson.read_lines` returns them.
     notes
@@ -123,7 +128,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         gathered,
         band=band,
         answers=_with_statistics(gathered, answers),
-        windows=windows if windows is not None else _find_windows(gathered, answers),
+        windows=windows if windows is not None or marginals else _find_windows(gathered, answers),
         background=tuple(background),
     )
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
@@ -136,6 +141,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         warn_not_identified(known),
         found if fit.is_bad else "",  # what speaks against an answer stands before it
         show_windows(story),
+        *(show_marginal(name, *one) for name, one in (marginals or {}).items()),
+        *(show_cross(table) for table in crosses),
         state_promise(survey, counts.origin, files),
         show_distributions(story),
         _show_certainty(story),
@@ -213,7 +220,8 @@ def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interva
     level = answers[0].level if answers else USUAL_LEVEL
     shown = {one.question: one for one in answers}
     missing = [share for share, question in QUARTILES.items() if question not in shown]
-    return (*shown.values(), *answer.statistics(missing, level, mean="mean" not in shown))
+    has_mean = answer.alphabet.has_mean and "mean" not in shown
+    return (*shown.values(), *answer.statistics(missing, level, mean=has_mean))
 
 
 def _looked_among(story: Story) -> str:

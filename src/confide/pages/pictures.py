@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from confide.alphabets import Alphabet, Attributes, Grid, Integers
+from confide.estimates import Estimate
 from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, draw_windows, style, to_svg
 from confide.figures.panels import FloatArray, choose_colors
 from confide.figures.shares import MOST_BARS
-from confide.intervals import Windows, percent
+from confide.intervals import Band, CrossTable, Windows, percent
 from confide.pages.markup import cards, paragraph, section, swatch, table, text, wide_figure
 from confide.pages.story import Story, describe_accuracy
 from confide.wording import counted, listed
@@ -40,6 +41,42 @@ def show_windows(story: Story) -> str:
     behind = story.background
     shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy, background=behind)
     return section("What these reports tell apart", paragraph(story.windows.headline), shown)
+
+
+def show_marginal(name: str, estimate: Estimate, windows: Windows | None) -> str:
+    """Return one of several attributes by itself: the windows that its reports tell, with their intervals."""
+    if windows is None:
+        return ""
+    shown = picture_windows(windows, estimate.distribution, name)
+    return section(
+        f"{name[:1].upper()}{name[1:]}, whatever the other attributes are", paragraph(windows.headline), shown
+    )
+
+
+def show_cross(crossed: CrossTable) -> str:
+    """Return a cross table: rows by columns with totals where it is of two attributes, else a list of its entries."""
+    rows, *others = crossed.totals.values()
+    heading = f"{' by '.join(crossed.names)}".capitalize()
+    words = f"Shares in percent, and below each between what ends it lies at {crossed.shown_level}."
+    if len(others) > 1:
+        entries = zip(crossed.band.alphabet.labels(), _shares(crossed.band), strict=True)
+        return section(heading, paragraph(words), table([", ".join(crossed.names), "Share"], entries))
+    width, entries_of = others[0].alphabet.size, _shares(crossed.band)
+    lines = [
+        [text(label), *entries_of[place * width : (place + 1) * width], total]
+        for place, (label, total) in enumerate(zip(rows.alphabet.labels(), _shares(rows), strict=True))
+    ]
+    lines.append([text("all"), *_shares(others[0]), text("100")])
+    headings = [f"{crossed.names[0]} \\ {crossed.names[1]}", *others[0].alphabet.labels(), "all"]
+    return section(heading, paragraph(words), table(headings, lines))
+
+
+def _shares(band: Band) -> list[str]:
+    ends = zip(band.estimate.tolist(), band.low.tolist(), band.high.tolist(), strict=True)
+    return [
+        f"{text(f'{100 * now:.1f}')}<br><small>{text(f'{100 * low:.1f} to {100 * high:.1f}')}</small>"
+        for now, low, high in ends
+    ]
 
 
 def picture_windows(

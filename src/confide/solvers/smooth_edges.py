@@ -47,6 +47,9 @@ NEIGHBOURS = (-2, -1, 1, 2)
 FEWEST = 4
 """Values that are left between two edges."""
 
+STEEPEST = 1e8
+"""No weight is raised beyond it: the determinant of the prior, by its band, would be lost in rounding."""
+
 
 def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
     """Return fits with edges that may be worth more than the fits given, which have none; the first is uniform."""
@@ -77,22 +80,19 @@ def _search(problem: Problem, start: PriorFit, side: int, progress: Progress) ->
             tried[place, weight] = _fit(problem, start, _moved(start, side, place), weight, progress)
         return tried[place, weight]
 
-    weight = start.weight
-    place = _best_place(lambda one: attempt(one, weight).log_evidence, _first_places(start, side), start.log_evidence)
+    weight, places = start.weight, _places(start, side)
+    first = _first_places(start, side, places)
+    place = _best_place(lambda one: attempt(one, weight).log_evidence, first, places, start.log_evidence)
     if place is None:
         return []
     # Beside an edge the rest is smoother than it seemed.
-    while attempt(place, weight * step).log_evidence > attempt(place, weight).log_evidence:
+    while weight < STEEPEST and attempt(place, weight * step).log_evidence > attempt(place, weight).log_evidence:
         weight *= step
-    low, high = _span_of(start)
     for other in (place + apart for apart in NEIGHBOURS):
-        if low < other < high and (other - low if side else high - other) >= FEWEST:
+        if other in places:
             attempt(other, weight)
-    return [
-        fit
-        for fit in tried.values()
-        if math.isfinite(fit.log_evidence) and fit.log_evidence > start.log_evidence - HOPE
-    ]
+    least = start.log_evidence - HOPE
+    return [fit for fit in tried.values() if math.isfinite(fit.log_evidence) and fit.log_evidence > least]
 
 
 def _span_of(fit: PriorFit) -> Span:
@@ -104,16 +104,20 @@ def _moved(fit: PriorFit, side: int, place: int) -> Span:
     return (low, place) if side else (place, high)
 
 
-def _first_places(fit: PriorFit, side: int) -> list[int]:
-    """Return the ends beyond which few people are, by a fit."""
+def _places(fit: PriorFit, side: int) -> range:
+    """Return where an edge may be: it leaves a value out, and a few in."""
     low, high = _span_of(fit)
+    return range(low + FEWEST, high) if side else range(low + 1, high - FEWEST + 1)
+
+
+def _first_places(fit: PriorFit, side: int, places: range) -> list[int]:
+    """Return the ends beyond which few people are, by a fit."""
     sums = np.cumsum(fit.theta[::-1] if side else fit.theta)
     beyond = [int(np.searchsorted(sums, share)) for share in SHARES]
-    places = {fit.theta.size - one if side else one for one in beyond}
-    return sorted(place for place in places if low < place < high and (place - low if side else high - place) >= FEWEST)
+    return sorted({fit.theta.size - one if side else one for one in beyond} & set(places))
 
 
-def _best_place(height: Callable[[int], float], first: list[int], level: float) -> int | None:
+def _best_place(height: Callable[[int], float], first: list[int], places: range, level: float) -> int | None:
     """Return the place with the highest evidence, by halving the gaps around the best one; None where none is near."""
     if not first or max(map(height, first)) < level - HOPE:
         return None
@@ -123,7 +127,7 @@ def _best_place(height: Callable[[int], float], first: list[int], level: float) 
         gap = (gap + 1) // 2
         best = max(known, key=known.__getitem__)
         for place in (best - gap, best + gap):
-            if first[0] - gap <= place <= first[-1] + gap and place > 0 and place not in known:
+            if place in places and place not in known:
                 known[place] = height(place)
     return max(known, key=known.__getitem__)
 

@@ -22,8 +22,17 @@ from confide.channels.base import FloatArray
 from confide.solvers.quadratic_programme import NonnegativeProgramme
 from confide.solvers.smooth_prior import SMALLEST_WEIGHT, PriorFamily, PriorFit, Problem, Progress, climb, free_spikes
 
-ROUNDS = 5
-"""Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 2, 4, ... of them."""
+MOST_CELLS = 200
+"""Cells of a plane up to which spikes are looked for: beyond, that took longer than all else, and none were found."""
+
+ROUNDS, GROWTH = 4, 3
+"""Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 3, 9, ... of them."""
+
+FAR = 30.0
+"""Nats below the best fit without spikes from which the weight is lowered by two steps at a time."""
+
+PLAINLY = 2.0
+"""Times its cost from which on a spike is plainly worth it, by the same model."""
 
 NEARLY = 0.7
 """Part of its cost that a spike must promise to be tried: the promise is a quadratic model's."""
@@ -45,10 +54,11 @@ SETTLED = 0.02
 def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
     """Return fits with spikes that may be worth more than the fits given, which are those without."""
     ladder = [fit for fit in fits if fit.order >= 1 and fit.span is None]
-    if problem.matrix is None or not ladder:
+    is_large = len(problem.knots.layout.shape) > 1 and problem.knots.size > MOST_CELLS
+    if problem.matrix is None or not ladder or is_large:
         return []
     path = [fit for fit in ladder if fit.order == ladder[0].order]
-    found = _search(problem, path[0], path[0].weight / path[1].weight, progress)
+    found = _search(problem, path, progress)
     # A fit that ran into the limits of float64 is no fit.
     return [fit for fit in found if math.isfinite(fit.log_evidence) and bool(np.isfinite(fit.theta).all())]
 
@@ -58,20 +68,25 @@ def cost_of(problem: Problem) -> float:
     return math.log(problem.evidence.channel.shape[0]) + DOUBT
 
 
-def _search(problem: Problem, start: PriorFit, step: float, progress: Progress) -> Iterator[PriorFit]:
+def _search(problem: Problem, path: Sequence[PriorFit], progress: Progress) -> Iterator[PriorFit]:
     """Look for spikes beside a smooth fit; then lower the weight, and drop those that what is left takes over."""
-    now, spikes = start, np.zeros(start.theta.size)
+    now, spikes, step = path[0], np.zeros(path[0].theta.size), path[0].weight / path[1].weight
     for _ in range(ROUNDS):
-        found = _find(problem, now, spikes, max(1, 2 * int(np.count_nonzero(spikes))))
+        found = _find(problem, now, spikes, max(1, GROWTH * int(np.count_nonzero(spikes))))
         if not found.any() or ((found > 0) == (spikes > 0)).all():
             break
         now = _fit(problem, replace(now, spikes=found), now.weight, progress)
         spikes = found if now.spikes is None else now.spikes
         yield now
+    plain = {round(math.log(fit.weight, step), 1): fit.log_evidence for fit in path}
+    best = max(plain.values())
     while spikes.any() and now.weight > SMALLEST_WEIGHT:
-        rougher = _fit(problem, replace(now, spikes=spikes), now.weight / step, progress)
+        factor = step**2 if now.log_evidence < best - FAR else step
+        rougher = _fit(problem, replace(now, spikes=spikes), now.weight / factor, progress)
         yield rougher
-        if rougher.log_evidence < now.log_evidence or rougher.spikes is None:
+        # Spikes that do not pay beside a smooth part of this weight pay even less beside a rougher one.
+        least = max(now.log_evidence, plain.get(round(math.log(rougher.weight, step), 1), -math.inf))
+        if rougher.log_evidence < least or rougher.spikes is None:
             break
         now, spikes = rougher, _find(problem, rougher, rougher.spikes, int(np.count_nonzero(rougher.spikes)))
     if now.spikes is not None and 0 < np.count_nonzero(spikes) < np.count_nonzero(now.spikes):
@@ -106,7 +121,7 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
     rows = np.vstack([matrix[values], smooth @ matrix])
     # Spikes that were fitted with the total left free may add up to a little more than one.
     weights, height = _climb(rows, np.append(spikes[values], max(1.0 - float(spikes.sum()), NEGLIGIBLE)), q, n)
-    for value in list(values):
+    for value in _doubtful(rows, weights, q, n, values, cost):
         kept = np.append(np.array(values) != value, True)
         fewer, lower = _climb(rows[kept], weights[kept], q, n)
         if lower > height - cost:
@@ -132,6 +147,19 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
     found = np.zeros(spikes.size)
     found[values] = weights[:-1] / weights.sum()
     return found
+
+
+def _doubtful(
+    rows: FloatArray, weights: FloatArray, q: FloatArray, n: float, values: list[int], cost: float
+) -> list[int]:
+    """Return the spikes that a quadratic model finds hardly worth their cost: the others need not be tried without."""
+    if not values:
+        return []
+    scaled = rows * (np.sqrt(q) / (weights @ rows))
+    bend = scaled @ scaled.T
+    bend.flat[:: bend.shape[0] + 1] *= 1 + 1e-12
+    loss = n * weights**2 / (2 * np.maximum(np.linalg.inv(bend).diagonal(), 1e-300))
+    return [value for value, one in zip(values, loss.tolist(), strict=False) if one < PLAINLY * cost]
 
 
 def _climb(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float) -> tuple[FloatArray, float]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from confide.channels import Channel, Layout
-from confide.departures import departure
+from confide.departures import Departure, departure
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
 
@@ -50,7 +50,7 @@ class Uniformity:
         alphabet = mechanisms[0].alphabet
         if not alphabet.is_finite or alphabet.size != evidence.channel.shape[0] or alphabet.size < 2:
             return None
-        found = departure(evidence)
+        found = _departure(mechanisms, evidence)
         alone = mechanisms[0] if len(mechanisms) == 1 else None
         return cls(found.p_value, found.is_seen, evidence.total, found.people, alone)
 
@@ -106,6 +106,22 @@ class Uniformity:
     @property
     def _odds(self) -> str:
         return f" (p = {self.p_value:.2g})" if self.p_value >= 1e-4 else " (p < 0.0001)"
+
+
+def _departure(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> Departure:
+    """Test the reports of all attributes, and of each alone: among a thousand combinations a peak of one drowns."""
+    parts = mechanisms[0].facts.parts if len(mechanisms) == 1 else None
+    if parts is None:
+        return departure(evidence)
+    table = evidence.counts.reshape([part.report_alphabet.size for part in parts.values()])
+    found = [departure(evidence, len(parts) + 1)]
+    for place, part in enumerate(parts.values()):
+        own = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis != place))
+        if part.alphabet.size > 1:
+            layout = Layout.of(part.alphabet)
+            found.append(departure(Evidence(part.channel, own, layout=layout), len(parts) + 1))
+    # The first half of all combinations is the first half of the first attribute's values, which its own test sees.
+    return Departure(min(one.p_value for one in found), min(one.people for one in found[:2]))
 
 
 def _can_vary(mechanism: Mechanism) -> bool:

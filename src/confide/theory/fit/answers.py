@@ -200,7 +200,8 @@ class Fit:
         for is_seen, verb in ((True, "would have shown"), (False, "would not show")):
             named = [one.alternative for one in self.sights if one.is_seen is is_seen]
             if named:
-                yield f"{listed(named)} {verb}.".capitalize()
+                told = f"{listed(named)} {verb}."
+                yield told[0].upper() + told[1:]  # not capitalize(), which makes "40.7 n" of "40.7 N"
 
 
 @dataclass(frozen=True)
