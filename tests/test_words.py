@@ -64,7 +64,7 @@ def test_fold(text: str, folded: str) -> None:
 
 JAVASCRIPT = r"""
 const blanks = /[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g
-const fold = (text) => text.normalize("NFC").replace(blanks, " ").replace(/^ | $/g, "")
+const fold = (text) => text.replace(blanks, " ").replace(/^ | $/g, "")
     .toLowerCase().replaceAll("\u03c2", "\u03c3").replaceAll("\u00df", "ss").normalize("NFC")
 console.log(JSON.stringify(JSON.parse(require("fs").readFileSync(0, "utf8")).map(fold)))
 """

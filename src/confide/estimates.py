@@ -39,7 +39,7 @@ from confide.intervals.surroundings import surround
 from confide.intervals.together import Question
 from confide.mechanisms.base import Mechanism
 from confide.methods import Choice, Method, Monitor, Solution, Status
-from confide.methods.blocks import blocks_of
+from confide.methods.blocks import blocks_of, has_many_cells
 from confide.methods.shaped import ROUGHLY, Shaped, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
@@ -535,8 +535,8 @@ class Estimate:
     def blocks(self) -> Blocks | None:
         """The blocks of cells that intervals are found by, where there are very many cells; None where by each."""
         one = next(iter(self.groups), None)
-        if one is None or len(self.groups) > 1 or self.shaped is not None or not one.alphabet.is_finite:
-            return None
+        if one is None or len(self.groups) > 1 or self.shaped is not None or not has_many_cells(one.alphabet):
+            return None  # without laying out the reports once more
         return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
 
     def _in_blocks(self, evidence: Evidence, blocks: Blocks) -> Inference:

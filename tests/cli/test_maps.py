@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from tests.cli.conftest import Call
 
 import confide as cf
+from confide.cli.terminal import _map
 from confide.geojson import read_areas
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
@@ -98,3 +101,20 @@ def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:
     for option in (["-o", str(files / "map.geojson")], ["--within", str(files / "halves.geojson")]):
         refused = call("estimate", str(files / "grid.toml"), str(files / "reports.csv"), *option)
         assert "no places on the Earth" in refused.err
+
+
+def test_a_grid_that_is_too_wide_is_shown_by_squares_of_cells() -> None:
+    grid = cf.Grid(100, 300, holes=[(row, column) for row in range(50, 100) for column in range(150)])
+    shares = np.zeros(grid.size)
+    shares[grid.encode([(99, 299)])] = 0.4
+    shares[grid.encode([(98, 298)])] = 0.3
+    shares[0] = 0.3
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(_map(grid, shares, blocks=True, width=80))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "8 x 8 cells a mark" in lines[0]
+    assert "70.0%" in lines[-1]
+    assert lines[1].rstrip("│ ").endswith("██")
+    assert "  " in lines[1].strip("│ ") or lines[1].startswith("│  ")
+    assert len(lines) == 2 + 13

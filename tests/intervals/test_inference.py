@@ -31,6 +31,7 @@ from confide.errors import InvalidParameterError
 from confide.intervals import percent
 from confide.intervals.bases import allowed_fall
 from confide.intervals.region import Region, finish
+from confide.intervals.undetermined import bounded_shares
 from confide.theory.maximum_set import maximum_set
 
 MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)
@@ -191,7 +192,7 @@ def test_bounds_that_cost_nothing_hold_what_programs_find() -> None:
     inference = estimate(counts, BLURRED, IBU())._inference
     best = inference.best_set
     assert best is not None
-    low, high = inference._bounded_shares(best)
+    low, high = bounded_shares(inference.evidence, best)
     assert (low <= best.lowest + 1e-9).all()
     assert (high >= best.highest - 1e-9).all()
     assert high[0] < 0.5

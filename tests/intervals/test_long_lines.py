@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,8 @@ from confide import (
 from confide.channels import Dense, Rescaled, TwoSidedExponential
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
-from confide.intervals import bases
+from confide.intervals import bases, nearby
+from confide.intervals.nearby import maximise_nearby
 from confide.intervals.region import Region, Search, finish
 
 LINES = [
@@ -83,3 +86,38 @@ def test_a_quantile_is_looked_for_outwards_from_the_estimates() -> None:
                 yield
 
             assert finish(inference._first(is_so, low, near)) == max(low, first)
+
+
+@pytest.mark.slow
+def test_near_its_steps_a_query_has_the_ends_that_the_whole_line_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = TruncatedGeometric(Integers(0, 999), 0.5)
+    people = np.random.default_rng(4).multinomial(20_000, np.random.default_rng(5).dirichlet(np.full(1000, 0.3)))
+    region = Region.of(mechanism.observe(mechanism.simulate_counts(people, rng=1)))
+    places = np.arange(1000)
+    questions = [((places >= 300) & (places < 700)).astype(float), (places >= 995).astype(float)]
+    whole = [region.ends(one, 1.92) for one in questions]
+    solved: list[object] = []
+
+    def watch(*given: Any) -> object:
+        solved.append(maximise_nearby(*given))
+        return solved[-1]
+
+    monkeypatch.setattr(nearby, "LONG", 500)
+    monkeypatch.setattr("confide.intervals.region.maximise_nearby", watch)
+    for one, ends in zip(questions, whole, strict=True):
+        found = region.ends(one, 1.92)
+        assert found == pytest.approx(ends, abs=2e-3 * (ends[1] - ends[0]))
+    assert len(solved) > 4
+    assert all(one is not None for one in solved)
+
+
+def test_a_query_that_steps_everywhere_is_left_to_the_whole_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearby, "LONG", 50)
+    monkeypatch.setattr(nearby, "MOST_FREE", 60)
+    mechanism = TruncatedGeometric(Integers(0, 99), 0.5)
+    evidence = mechanism.observe(mechanism.simulate_counts(np.arange(100), rng=1))
+    best = Region.of(evidence).best
+    assert maximise_nearby(evidence, best, 1 / (1 + np.arange(100) / 99)) is None
+    monkeypatch.setattr(nearby, "PROVEN", 0.0)  # nothing is taken on trust
+    monkeypatch.setattr(nearby, "MOST_FREE", 100)
+    assert maximise_nearby(evidence, best, np.where(np.arange(100) < 50, 1.0, 0.9)) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from confide.alphabets import Scale
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.cli.usage import AsJson, SurveyPath
 from confide.files import alphabet_record
@@ -51,7 +52,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         else str(mechanism.guarantee.times(survey.most_reports)),
         "repetition": describe_repetition(survey),
         "examples": explain_guarantee(survey),
-        "fine_print": list(survey.alphabet.fine_print),
+        "fine_print": list(survey.mechanism.fine_print),
         "survey": survey.record(),
     }
 
@@ -65,7 +66,7 @@ def _show_in_words(survey: Survey) -> None:
         ("Into a report", _describe_reports(survey)),
         ("Promise", str(survey.mechanism.guarantee)),
         *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
-        *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.alphabet.fine_print)),
+        *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.mechanism.fine_print)),
         ("Repetition", describe_repetition(survey)),
         *([] if survey.shape is None else [("Declared shape", _describe_shape(survey.shape))]),
     ]
@@ -82,4 +83,5 @@ def _describe_reports(survey: Survey) -> str:
     from confide.explanations import describe_alphabet
 
     reports = survey.mechanism.report_alphabet
-    return "again one of these" if reports == survey.alphabet else describe_alphabet(reports)
+    own = "again one of these" + (", by its number from 0" if isinstance(reports, Scale) else "")
+    return own if reports == survey.alphabet else describe_alphabet(reports)

@@ -259,8 +259,8 @@ def show_distribution(  # noqa: PLR0913 - all that may be shown of it
     """Print an estimated distribution in the shape that suits its alphabet, by the windows that its reports tell."""
     alphabet, distribution = answer.alphabet, answer.distribution
     ends = None if band is None else _ends_of(band)
-    if isinstance(alphabet, Grid) and not everything and 2 * alphabet.columns + 4 <= console.width:
-        console.print(_map(alphabet, distribution, blocks=_has_blocks(console)))
+    if isinstance(alphabet, Grid) and not everything:
+        console.print(_map(alphabet, distribution, blocks=_has_blocks(console), width=console.width))
     if isinstance(alphabet, Attributes) and not everything and alphabet.size > SMALL:
         notes = _show_margins(console, alphabet, distribution, truth)
     elif windows is not None and not everything and (band is None or alphabet.size > SMALL):
@@ -421,19 +421,27 @@ def _filled(part: float, width: int, *, blocks: bool) -> str:
     return EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def _map(grid: Grid, distribution: FloatArray, *, blocks: bool) -> RenderableType:
+def _map(grid: Grid, distribution: FloatArray, *, blocks: bool, width: int = 80) -> RenderableType:
+    """Draw a grid from marks, each for one cell or, where it is too wide, for a square of cells."""
     from rich.panel import Panel
     from rich.text import Text
 
     shades = SHADES if blocks else ".:*%#"
-    peak = max(float(distribution.max()), 1e-300)
+    table, side = grid.picture(distribution), -(-2 * grid.columns // max(2, width - 4))
+    is_cell = ~np.isnan(table)
+    for axis in (0, 1) if side > 1 else ():
+        starts = np.arange(0, table.shape[axis], side)
+        table = np.add.reduceat(np.nan_to_num(table), starts, axis=axis)
+        is_cell = np.logical_or.reduceat(is_cell, starts, axis=axis)
+    peak = max(float(table[is_cell].max()), 1e-300)
     # By the square root, for a city's few crowded cells would leave all others alike.
-    levels = np.rint(np.sqrt(np.maximum(distribution, 0) / peak) * (len(shades) - 1))
+    levels = np.rint(np.sqrt(np.maximum(np.where(is_cell, table, 0), 0) / peak) * (len(shades) - 1))
     marks = " " + shades
-    picture = np.nan_to_num(grid.picture(levels + 1)).astype(int)
+    picture = np.where(is_cell, levels + 1, 0).astype(int)
     lines = ["".join(marks[level] * 2 for level in row) for row in picture[::-1].tolist()]
     text = Text("\n".join(lines), style="cyan", no_wrap=True)
-    return Panel(text, title="north", subtitle=f"{shades[-1]} {distribution.max():.1%}", expand=False)
+    title = "north" if side == 1 else f"north; {side} x {side} cells a mark"
+    return Panel(text, title=title, subtitle=f"{shades[-1]} {peak:.1%}", expand=False)
 
 
 def _has_blocks(console: Console) -> bool:

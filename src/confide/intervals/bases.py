@@ -116,7 +116,7 @@ class Likelihood(Basis):
     replicates
         How often reports are drawn to see which of many questions vary most, for the resolution; ends need none.
     seed
-        What they are drawn with, and under randomized response dealt into halves: the same seed, the same interval.
+        What they are drawn with.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -144,6 +144,8 @@ class Likelihood(Basis):
         self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
     ) -> Search[tuple[float, float]]:
         """See :meth:`Basis.seek_ends`."""
+        if is_unbiased(inference.evidence):
+            return inference.unbiased(level).ends(weights)
         least, most = (None, None) if limits is None else limits
         low = yield from self._lowest(inference, weights, level, least)
         high = yield from self._lowest(inference, -weights, level, None if most is None else -most)
@@ -154,7 +156,7 @@ class Likelihood(Basis):
     ) -> Search[float]:
         """Return the lower end alone, or whether it reaches `enough`."""
         if is_unbiased(inference.evidence):
-            return inference.unbiased(level, self.seed).lowest(weights)
+            return inference.unbiased(level).ends(weights)[0]
         fall = allowed_fall(level)
         low = yield from inference.region.search(weights, fall, least, enough)
         if inference.region.with_fewer_values is not None:
@@ -205,9 +207,8 @@ class Likelihood(Basis):
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
         if is_unbiased(inference.evidence):
             return (
-                f"shares that randomized response leaves unbiased, whatever the method and the truth: each end lies "
-                f"{standard_errors(level):.2f} standard errors out, with coefficients that each half of the reports "
-                f"takes from the other (seed {self.seed})"
+                f"shares that randomized response leaves unbiased, whatever the method and the truth: its two ends "
+                f"share the {percent(1 - level)} in which they may fail as the shares of the other values suggest"
             )
         alone = "alone, whatever the method and the truth" if not inference.premise else inference.premise
         return (

@@ -26,27 +26,23 @@ from confide.intervals.bases import (
     draw_family,
     is_complete,
     replicates_for,
-    standard_errors,
 )
 from confide.intervals.region import Region, Search, finish
 from confide.intervals.surroundings import Surroundings
 from confide.intervals.unbiased import Unbiased
+from confide.intervals.undetermined import DIFFERENT, OPEN_SHARES, bounded_shares, explain_open, is_plainly_unique
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, remark_on_cells, weigh
-from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
-
-DIFFERENT = 1e-6
-"""Best explanations give different answers if these differ by more than this share of the query's range."""
 
 ROUGHLY = MLE(tolerance=0.01)
 """Finds the best explanations of replicates, to a hundredth of a nat: their average is all that is wanted."""
 
-SMALL = 512
-"""Values and outputs up to which it is looked whether the best explanation is plainly the only one."""
-
 MOST_REPLICATES = 2000
 """Replicates that are drawn unbidden, for a level next to one."""
+
+FEWER_REPLICATES = 150
+"""Replicates that are drawn unbidden past so few values; the ends of a band are off by a thirteenth then, by chance."""
 
 MEDIAN = 0.5
 
@@ -61,12 +57,6 @@ Asks = Callable[[FloatArray], Search[bool]]
 
 FAR = 256
 """Part of all values that the first stride of a search for a quantile goes."""
-
-NEARLY_FREE = 3.0
-"""Multiple of the error of a gain within which a value may be part of some best explanation."""
-
-INDEPENDENT = 1e-7
-"""Ratio of singular values from which on rows are independent beyond any doubt that rounding leaves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +93,7 @@ class Inference:
     mixture: Mixture | None = None
     premise: str = ""
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
-    _unbiased: dict[tuple[float, int], Unbiased] = field(default_factory=dict, init=False)
+    _unbiased: dict[float, Unbiased] = field(default_factory=dict, init=False)
 
     @property
     def distribution(self) -> FloatArray:
@@ -142,33 +132,15 @@ class Inference:
         """Take over a region that was found beside others."""
         vars(self)["region"] = region
 
-    def unbiased(self, level: float, seed: int) -> Unbiased:
+    def unbiased(self, level: float) -> Unbiased:
         """Return the ends from unbiased shares; see :mod:`confide.intervals.unbiased`."""
-        if (level, seed) not in self._unbiased:
-            self._unbiased[level, seed] = Unbiased(self.evidence, standard_errors(level), seed)
-        return self._unbiased[level, seed]
+        return self._unbiased.setdefault(level, Unbiased(self.evidence, level))
 
     @cached_property
     def is_plainly_unique(self) -> bool:
-        """Whether one distribution alone explains the reports best, by a look that takes a thousandth of the proof.
-
-        Whatever has a share in some best explanation has the gain 1 there. With a certificate of c nats the outputs
-        are off by at most sqrt(2 c / n) in the mean square of their ratio, weighed by q, and so are the gains, by
-        Cauchy and Schwarz. If the rows of all values that may have the gain 1 are independent, it is the only one.
-        """
-        evidence, best = self.evidence, self.region.best
-        if self.mixture is not None:  # other components may give the same shares, and the likelihood looks at all
-            return True
-        if max(evidence.channel.shape) > SMALL:
-            return False
-        outputs = evidence.channel.push(best)
-        rows = evidence.channel.dense()[:, evidence.counts > 0] / outputs[evidence.counts > 0]
-        shares = evidence.frequencies[evidence.counts > 0]
-        gain, norms = rows @ shares, np.sqrt((rows**2) @ shares)
-        error = NEARLY_FREE * norms * math.sqrt(2 * max(self.region.certificate, evidence.resolution) / evidence.total)
-        free = gain >= 1 - error
-        spectrum = np.linalg.svd(rows[free] / norms[free, None] * np.sqrt(shares), compute_uv=False)
-        return int(free.sum()) <= shares.size and bool(spectrum[-1] > INDEPENDENT * spectrum[0])
+        """Whether one distribution alone explains the reports best, by a quick look."""
+        # Under a shape other components may give the same shares, and the likelihood looks at all.
+        return self.mixture is not None or is_plainly_unique(self.evidence, self.region)
 
     @cached_property
     def best_set(self) -> MaximumSet | None:
@@ -191,7 +163,8 @@ class Inference:
         replicates than anyone waits for.
         """
         is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
-        replicates = max(Bootstrap().replicates, replicates_for(level))
+        usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else FEWER_REPLICATES
+        replicates = max(usual, replicates_for(level))
         if is_few or self.evidence.channel.keep_and_other is not None or replicates > MOST_REPLICATES:
             return Likelihood()
         return Bootstrap(replicates)
@@ -274,7 +247,7 @@ class Inference:
         if undetermined is not None:
             low, high = min(low, undetermined[0]), max(high, undetermined[1])
             below = (self.numbers <= undetermined[0]).astype(np.float64)  # which some of them say is share enough
-            words = f"{words}; {self._explain_open(below, undetermined)}"
+            words = f"{words}; {explain_open(self.channel, below, undetermined)}"
         low, high = min(low, now), max(high, now)
         question = "median" if share == MEDIAN else f"quantile {share:g}"
         names = self.alphabet._name(np.array([now, low, high]).astype(np.int64)) if self.alphabet.has_labels else ()
@@ -385,7 +358,7 @@ class Inference:
         undetermined = self._open_answers(weights)
         if undetermined is not None:
             low, high = min(low, undetermined[0]), max(high, undetermined[1])
-            words = f"{words}; {self._explain_open(weights, undetermined)}"
+            words = f"{words}; {explain_open(self.channel, weights, undetermined)}"
         return Interval(question, now, min(low, now), max(high, now), level, words, undetermined)
 
     def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
@@ -416,34 +389,8 @@ class Inference:
         best = None if self.is_plainly_unique else self.best_set
         if best is None or best.dimension == 0:
             return None
-        low, high = (best.lowest, best.highest) if best.is_small else self._bounded_shares(best)
+        low, high = (best.lowest, best.highest) if best.is_small else bounded_shares(self.evidence, best)
         return (low, high) if float((high - low).max()) > DIFFERENT else None
-
-    def _bounded_shares(self, best: MaximumSet) -> tuple[FloatArray, FloatArray]:
-        """Return bounds that cost nothing: theta_x M_xz is part of the output z, which all best explanations share."""
-        seen = np.flatnonzero(self.evidence.counts > 0)
-        outputs = self.evidence.channel.push(best.point)[seen]
-        rows = self.evidence.channel.select(best.free)[:, seen]
-        most = np.divide(outputs, rows, out=np.full_like(rows, np.inf), where=rows > 0).min(axis=1)
-        low, high = best.point.copy(), best.point.copy()
-        moving = np.abs(best.flat.basis).max(axis=0) > DIFFERENT
-        low[best.free[moving]] = 0.0
-        high[best.free[moving]] = np.minimum(1.0, most[moving])
-        return low, high
-
-    def _explain_open(self, weights: FloatArray, ends: tuple[float, float]) -> str:
-        words = f"many distributions explain the reports best, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
-        if self.channel is None:
-            return words
-        known = channel_query(self.channel, weights)
-        if known.is_no:
-            return f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
-        if known.is_yes:
-            return f"{words}; more reports may settle it, for the mechanism identifies the answer"
-        return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
-
-
-OPEN_SHARES = "many distributions explain the reports best, and the interval holds the shares that all of them give"
 
 
 UNBOUNDED_MEAN = "a mean over unbounded values has no other bound, for a tiny share very far out moves it at will"

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -32,6 +32,7 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
+from confide.intervals.nearby import maximise_nearby
 from confide.methods import MLE, Progress
 
 Answer = TypeVar("Answer")
@@ -52,9 +53,6 @@ The bound that a point proves is off by half the square of that: by one part in 
 """
 
 MOST_STEPS = 30
-
-LONGEST_TRAIL = 512
-"""Values up to which the last point of each path is kept, for the next one to be looked for from: a quarter faster."""
 
 STEEPEST = 1e4
 """A tilt past which nothing moves any more: values that explain nothing. The bound is exact to its inverse there."""
@@ -95,7 +93,6 @@ class Region:
     best: FloatArray
     highest_likelihood: float
     certificate: float = TOLERANCE
-    _trail: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, evidence: Evidence) -> Region:
@@ -105,7 +102,7 @@ class Region:
     @classmethod
     def of_all(cls, evidence: Sequence[Evidence]) -> list[Region]:
         """Find the maxima of many, side by side where they share a channel."""
-        best = _maxima(evidence, [None] * len(evidence), [None] * len(evidence))
+        best = _maxima(evidence, [None] * len(evidence))
         return [
             cls(one, theta, one.log_likelihood(theta), certificate)
             for one, (theta, certificate) in zip(evidence, best, strict=True)
@@ -178,7 +175,6 @@ class Region:
         The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
         """
         fall = max(fall, LEAST_FALL)
-        self._trail.pop(shares.tobytes(), None)  # the same question, the same answer, whatever was asked before
         now, wanted = float(shares @ self.best), math.sqrt(2 * fall)
         if now <= NOTHING:
             return 0.0
@@ -201,16 +197,7 @@ class Region:
     def point(self, shares: FloatArray, tilt: float, phi: FloatArray, certificate: float) -> PathPoint:
         """Return the point of the path where all has been gained that the tilt pays for, from the best phi."""
         theta = phi / (1 + tilt * shares)
-        theta /= float(theta.sum())
-        if theta.size <= LONGEST_TRAIL:
-            self._trail[shares.tobytes()] = theta
-        return self._judge(shares, tilt, theta, certificate)
-
-    def start(self, shares: FloatArray, tilt: float) -> FloatArray:
-        """Return a phi to look for the best one from: that of the last point on the same path, or of the maximum."""
-        phi = self._trail.get(shares.tobytes(), self.best) * (1 + tilt * shares)
-        near: FloatArray = phi / float(phi.sum())
-        return near
+        return self._judge(shares, tilt, theta / float(theta.sum()), certificate)
 
     def filled_point(self, shares: FloatArray, tilt: float, keep: float, other: float) -> PathPoint:
         """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
@@ -323,8 +310,8 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> list[PathP
         else:
             points[place] = region.filled_point(shares, tilt, *alike)
     factors = [1 / (1 + asked[place][2] * asked[place][1]) for place in others]
-    starts = [asked[place][0].start(*asked[place][1:]) for place in others]
-    found = _maxima([asked[place][0].evidence for place in others], factors, starts)
+    regions = [asked[place][0] for place in others]
+    found = _maxima([one.evidence for one in regions], factors, [one.best for one in regions])
     for place, (phi, certificate) in zip(others, found, strict=True):
         region, shares, tilt = asked[place]
         points[place] = region.point(shares, tilt, phi, certificate)
@@ -332,9 +319,12 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> list[PathP
 
 
 def _maxima(
-    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], starts: Sequence[FloatArray | None]
+    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] = ()
 ) -> list[tuple[FloatArray, float]]:
-    """Return the maximum of each, over a channel whose rows may be rescaled, and its certificate."""
+    """Return the maximum of each, over a channel whose rows may be rescaled, and its certificate.
+
+    `best` has the maxima without the factors, where these are known.
+    """
     from confide.solvers.maxima import LARGEST
 
     together: dict[object, list[int]] = {}
@@ -344,21 +334,28 @@ def _maxima(
     found: dict[int, tuple[FloatArray, float]] = {}
     for key, places in together.items():
         some = [evidence[place] for place in places]
-        scales, near = [factors[place] for place in places], [starts[place] for place in places]
-        solved = [_maximum(some[0], scales[0])] if key == (places[0],) else _side_by_side(some, scales, near)
+        scales = [factors[place] for place in places]
+        if key == (places[0],):
+            solved = [_maximum(some[0], scales[0], best[places[0]] if best else None)]
+        else:
+            solved = _side_by_side(some, scales, [best[place] for place in places] if best else None)
         found |= zip(places, solved, strict=True)
     return [found[place] for place in range(len(evidence))]
 
 
 def _side_by_side(
-    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], starts: Sequence[FloatArray | None]
+    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] | None
 ) -> list[tuple[FloatArray, float]]:
     from confide.solvers.maxima import maxima
 
     channel, counts = evidence[0].channel, np.array([one.counts for one in evidence])
     tolerances = np.array([max(TOLERANCE, 4 * one.resolution) / 2 for one in evidence])
-    scales, near = (None if some[0] is None else np.array(some) for some in (factors, starts))
-    found = maxima(channel.dense(), counts, tolerances, channel.layout, start=near, factors=scales)
+    scales = None if factors[0] is None else np.array(factors)
+    start = None
+    if best is not None and scales is not None:
+        start = np.array(best) / scales
+        start /= start.sum(axis=1, keepdims=True)
+    found = maxima(channel.dense(), counts, tolerances, channel.layout, start=start, factors=scales)
     pairs = zip(found.distributions, found.certificates.tolist(), strict=True)
     return [
         (theta, certificate) if certificate <= 2 * tolerance else _maximum(one, scale)
@@ -366,7 +363,13 @@ def _side_by_side(
     ]
 
 
-def _maximum(evidence: Evidence, factors: FloatArray | None) -> tuple[FloatArray, float]:
+def _maximum(
+    evidence: Evidence, factors: FloatArray | None, best: FloatArray | None = None
+) -> tuple[FloatArray, float]:
+    if factors is not None and best is not None:
+        nearby = maximise_nearby(evidence, best, factors)
+        if nearby is not None:
+            return nearby
     scaled = evidence if factors is None else Evidence(evidence.channel.rescaled(factors), evidence.counts)
     theta = MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(scaled).distribution
     return theta, scaled.certificate(theta)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from confide.alphabets import Alphabet
 from confide.channels.blocks import Blocks
 from confide.em import RowStack
 from confide.evidence import Evidence
@@ -15,6 +16,11 @@ MANY_CELLS = 150_000
 
 MOST_BLOCKS = 15_000
 """Blocks at most: few enough for the smooth prior to have a knot every few of them, and for the maximum."""
+
+
+def has_many_cells(alphabet: Alphabet) -> bool:
+    """Whether there are so many values that a plane of them is solved in blocks, if it can be."""
+    return alphabet.is_finite and alphabet.size > MANY_CELLS
 
 
 def blocks_of(evidence: Evidence) -> Blocks | None:

@@ -64,7 +64,10 @@ NEGLIGIBLE_CANDIDATE = 0.02
 """Candidates with a smaller share than this are left out for replicates; the others stand for them."""
 
 WEIGHED = 8
-"""Replicates on which the candidates are weighed anew."""
+"""Replicates on which the candidates are weighed anew; fewer where there are many values, but one at least."""
+
+WEIGHED_VALUES = 480
+"""Values of all these replicates together: four of a hundred values, or one of Paris."""
 
 FAINT = 1e-300
 """The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
@@ -155,7 +158,8 @@ class Stacked(Method):
         if pilot is None:
             return self._solve_rows(evidence, counts, progress)
         is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
-        few = [] if is_fixed else self._solve_rows(evidence, counts[:WEIGHED], None)
+        number = min(WEIGHED, max(1, WEIGHED_VALUES // evidence.channel.shape[0]))
+        few = [] if is_fixed else self._solve_rows(evidence, counts[:number], None)
         weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
         mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
         for candidate in {method: None for shares in weighed for method in shares}:

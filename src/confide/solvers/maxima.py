@@ -27,7 +27,10 @@ MOST_ROUNDS = 60
 """Newton steps after which a row is left to be solved by itself; 5 to 15 are usual."""
 
 NEW_ATOMS, FIRST_ATOMS = 4, 8
-"""Values that may join a row's atoms in one round, and in the first."""
+"""Values that may join a row's atoms in one round, and in the first, at least."""
+
+SHARE_OF_ATOMS = 16
+"""One in so many values may join: of 480 cells 30, which takes a third of the rounds that 4 take."""
 
 EXCHANGES = 8
 """Rounds in which atoms may leave and rejoin a step; afterwards they only leave."""
@@ -250,13 +253,14 @@ class _Search:
 
     def _missing(self, gain: FloatArray, now: _Climbers) -> Mask:
         """Return the values that are to join: those that promise the most and, at first, those that EM lifted most."""
-        joining = self._peaks(gain, 1.0)
+        many = self.matrix.shape[0] // SHARE_OF_ATOMS
+        joining = self._peaks(gain, 1.0, max(NEW_ATOMS, many))
         whole = now.weight == 1
         if whole.any():
-            joining[whole] |= self._peaks(now.composite[whole], 1 / self.matrix.shape[0], FIRST_ATOMS)
+            joining[whole] |= self._peaks(now.composite[whole], 1 / self.matrix.shape[0], max(FIRST_ATOMS, many))
         return joining
 
-    def _peaks(self, heights: FloatArray, least: float, most: int = NEW_ATOMS) -> Mask:
+    def _peaks(self, heights: FloatArray, least: float, most: int) -> Mask:
         """Return the highest places above the least; on a line none beside a higher one."""
         found = np.where(heights > least, heights, 0.0)
         if self.layout is not None and len(self.layout.shape) == 1 and self.layout.places is None:
