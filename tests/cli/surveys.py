@@ -60,7 +60,7 @@ FINITE: dict[str, str] = {
     "exponential": AGES + _with_epsilon("exponential"),
     "exponential with holes": HOLED + _with_epsilon("exponential"),
     "exponential of categories": ANSWERS + _with_epsilon("exponential"),
-    "wrapped-geometric": '[alphabet]\nkind = "circle"\nsteps = 12\n' + _with_epsilon("wrapped-geometric"),
+    "wrapped-geometric": '[alphabet]\nkind = "circle"\nsteps = 7\n' + _with_epsilon("wrapped-geometric"),
     "truncated-geometric of bins": '[alphabet]\nkind = "bins"\nedges = [0, 1, 2, 3, 9]\nunit = "thousand"\n'
     + _with_epsilon("truncated-geometric"),
     "truncated-taxicab": HOLED + _with_epsilon("truncated-taxicab"),
