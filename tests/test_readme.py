@@ -69,7 +69,8 @@ def test_the_readme_shows_every_command_of_a_survey() -> None:
 def test_surveys_can_be_read(document: Path) -> None:
     surveys = [block for block in blocks(document, "toml") if "[alphabet]" in block and "[mechanism]" in block]
     for survey in surveys:
-        assert cf.parse_survey(survey).alphabet.is_finite
+        alphabet = cf.parse_survey(survey).alphabet
+        assert alphabet.is_finite or isinstance(alphabet, cf.Coordinates)
     assert len(surveys) >= 3 * (document.name == "mechanisms.md")
 
 

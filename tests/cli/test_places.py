@@ -44,7 +44,10 @@ def test_coordinates_are_estimated_on_cells_chosen_later(call: Call, folder: Pat
     assert call("privatize", "free.toml", "people.csv", "-o", "reports.csv").code == 0
     assert (folder / "reports.csv").read_text().startswith("latitude,longitude\n40.")
     assert call("count", "free.toml", "reports.csv", "-o", "counts.parquet").code == 0
-    answer = call("estimate", "free.toml", "counts.parquet", "--cell", "4 km", "--json", "--truth", "people.csv")
+    asked = ("--cell", "4 km", "--json", "--truth", "people.csv", "-o", "free.html")
+    answer = call("estimate", "free.toml", "counts.parquet", *asked)
+    page = (folder / "free.html").read_text()
+    assert "which is given away. In each cell people are taken to be spread evenly." in page
     assert answer.code == 0
     assert answer.record["alphabet"]["kind"] == "places"
     assert answer.record["emd"] < 2

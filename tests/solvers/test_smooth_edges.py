@@ -107,6 +107,9 @@ def test_a_long_line_a_plane_and_uniform_reports_are_left_alone(most: int, monke
     one = problem_of(FALLING)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
+    monkeypatch.setattr(smooth_edges, "MOST_ENTRIES", 59 * 60)
+    assert add_edges(one, fits_of(one), ignore) == []
+    monkeypatch.undo()
     plane = problem_of(np.where(VALUES >= 20, 1.0, 0.0), cf.TruncatedTaxicab(cf.Grid(6, 10), 1.0))
     assert add_edges(plane, fits_of(plane), ignore) == []
     even = problem_of(np.ones(60))

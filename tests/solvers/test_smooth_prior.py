@@ -62,7 +62,7 @@ def test_the_evidence_is_the_integral_of_the_posterior() -> None:
     one = problem(size=4, people=3000)
     fit = max(follow_path(one, 2, ignore), key=lambda each: each.log_evidence)
     precision, theta = precision_of(one, fit), np.exp(fit.heights)
-    lower = one.curvature(theta, one.push(theta))
+    lower = np.tril(one.curvature(theta, one.push(theta)))
     curvature = lower + np.tril(lower, -1).T + precision
     noise = np.random.default_rng(0).normal(size=(4000, 4))
     drawn = fit.heights + 1.2 * np.linalg.solve(np.linalg.cholesky(curvature).T, noise.T).T

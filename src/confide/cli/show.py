@@ -52,7 +52,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         else str(mechanism.guarantee.times(survey.most_reports)),
         "repetition": describe_repetition(survey),
         "examples": explain_guarantee(survey),
-        "fine_print": list(survey.alphabet.fine_print),
+        "fine_print": list(survey.mechanism.fine_print),
         "survey": survey.record(),
     }
 
@@ -66,7 +66,7 @@ def _show_in_words(survey: Survey) -> None:
         ("Into a report", _describe_reports(survey)),
         ("Promise", str(survey.mechanism.guarantee)),
         *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
-        *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.alphabet.fine_print)),
+        *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.mechanism.fine_print)),
         ("Repetition", describe_repetition(survey)),
         *([] if survey.shape is None else [("Declared shape", _describe_shape(survey.shape))]),
     ]

@@ -44,6 +44,11 @@ class Mechanism(ABC):
         """Promise to a person."""
 
     @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what the promise means for people's own values; see :attr:`Alphabet.fine_print`."""
+        return self.alphabet.fine_print
+
+    @property
     def has_channel(self) -> bool:
         """Whether values and outputs can be listed, so that there is a matrix P(output | value)."""
         return self.alphabet.is_listable and self.report_alphabet.is_listable

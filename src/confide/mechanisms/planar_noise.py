@@ -359,6 +359,11 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
     def __post_init__(self) -> None:
         self._check()
 
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Mechanism.fine_print`; devices had no cells, which only the estimate has."""
+        return (self.alphabet.fine_print[0], "In each cell people are taken to be spread evenly.")
+
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
         finer = planar_laplace_kernel((shape[0] * parts, shape[1] * parts), shaded(self._rate) / parts)

@@ -177,6 +177,7 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> str:
         "" if origin.is_secure else paragraph(f"That holds for reports with secure noise{doubt}."),
         bullets(explain_guarantee(survey)),
         note(FACTOR_MEANING) if is_bounded else "",
+        note(" ".join(survey.mechanism.fine_print)) if survey.mechanism.fine_print else "",
         note(f"Repetition: {describe_repetition(survey, files).removesuffix('.')}.") if is_bounded else "",
     )
 

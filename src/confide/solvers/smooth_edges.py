@@ -29,8 +29,8 @@ from confide.solvers.smooth_prior import (
 )
 from confide.solvers.smooth_systems import as_band
 
-MOST_VALUES = 256
-"""Values on a line up to which edges are looked for: a fit takes a few milliseconds."""
+MOST_VALUES, MOST_ENTRIES = 256, 65_536
+"""Values on a line, and those times different reports, up to which edges are looked for: a fit takes milliseconds."""
 
 SHARES = (0.003, 0.02, 0.08)
 """Shares of the people beyond the edges that are tried first, by the best fit without any."""
@@ -56,7 +56,9 @@ def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) ->
     layout, size = problem.knots.layout, problem.evidence.channel.shape[0]
     is_line = len(layout.shape) == 1 and layout.places is None
     smooth = [fit for fit in fits if fit.order >= 1]
-    if problem.matrix is None or not is_line or not FEWEST < size <= MOST_VALUES or not smooth:
+    if problem.matrix is None or problem.matrix.size > MOST_ENTRIES or not smooth:
+        return []
+    if not is_line or not FEWEST < size <= MOST_VALUES:
         return []
     found: list[PriorFit] = []
     now = max(smooth, key=lambda fit: fit.log_evidence)

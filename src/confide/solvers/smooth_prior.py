@@ -225,8 +225,12 @@ class Problem:
         return BandedCurvature(band, np.column_stack([theta * weights, theta]), middle)
 
     def curvature(self, theta: FloatArray, outputs: FloatArray) -> FloatArray:
-        """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half alone."""
+        """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half at least."""
         counts = self.evidence.counts[self.evidence.seen]
+        if self.matrix is not None:  # one pass over a matrix that may be large, and theta afterwards
+            scaled = self.matrix * (np.sqrt(counts) / outputs)
+            whole: FloatArray = scaled @ scaled.T
+            return whole * theta[:, None] * theta
         half: FloatArray = dsyrk(1.0, self.rows(theta) * (np.sqrt(counts) / outputs), lower=1)
         return half
 
