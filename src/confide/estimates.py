@@ -36,6 +36,7 @@ from confide.intervals.prospects import STRONGER, Prospect, look_ahead
 from confide.intervals.region import finish_all
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
+from confide.intervals.together import Question
 from confide.mechanisms.base import Mechanism
 from confide.methods import Choice, Method, Monitor, Solution, Status
 from confide.methods.blocks import blocks_of, has_many_cells
@@ -234,7 +235,7 @@ class Estimate:
         >>> answer.low < 0.25 < answer.high
         True
         """
-        return self._hull(lambda one: one.query(query, level, name, basis), level, basis)
+        return self._ask([lambda one: one.seek_query(query, level, name, basis)], level, basis)[0]
 
     def queries(
         self,
@@ -258,7 +259,8 @@ class Estimate:
         if isinstance(queries, str) or not len(queries):
             raise InvalidParameterError(f"queries must be a list of at least one question; got {queries!r}.")
         each = level_of_each(level, len(queries)) if joint else level
-        answers = [self.query(one, each, name=name, basis=basis) for one in queries]
+        asked: list[Question] = [lambda one, query=query: one.seek_query(query, each, name, basis) for query in queries]  # type: ignore[misc]
+        answers = self._ask(asked, each, basis)
         return [one.among(len(answers), level) for one in answers] if joint else answers
 
     def prospect(self, query: Query, level: float = 0.95, *, name: str | None = None) -> Prospect:
@@ -288,11 +290,31 @@ class Estimate:
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""
-        return self._hull(lambda one: one.mean(level, basis), level, basis)
+        return self._ask([lambda one: one.seek_mean(level, basis)], level, basis)[0]
 
     def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
-        return self._hull(lambda one: one.quantile(share, level, basis), level, basis)
+        return self._ask([lambda one: one.seek_quantile(share, level, basis)], level, basis)[0]
+
+    def statistics(
+        self,
+        quantiles: Sequence[float] = (0.25, 0.5, 0.75),
+        level: float = 0.95,
+        *,
+        mean: bool = True,
+        basis: Basis | None = None,
+    ) -> list[Interval]:
+        """Return the mean and some quantiles, each with its interval: what each has by itself, in half the time.
+
+        >>> import confide as cf
+        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+        >>> answer = cf.estimate(cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1)), mechanism)
+        >>> [one.question for one in answer.statistics([0.5, 0.9])]
+        ['mean', 'median', 'quantile 0.9']
+        """
+        asked: list[Question] = [lambda one: one.seek_mean(level, basis)] if mean else []
+        asked += [lambda one, share=share: one.seek_quantile(share, level, basis) for share in quantiles]  # type: ignore[misc]
+        return self._ask(asked, level, basis)
 
     def resolution(
         self, error: float = ERROR, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
@@ -435,14 +457,24 @@ class Estimate:
         """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
         return self.shaped is not None and len(self.shaped.mixtures) > 1
 
+    def _ask(self, questions: Sequence[Question], level: float, basis: Basis | None) -> list[Interval]:
+        """Return answers that are searched for side by side, each with the ends that :meth:`_hull` gives it."""
+        others = self._near_rivals(level, basis)
+        every = [self._inference, *others]
+        found = finish_all([question(one) for question in questions for one in every])
+        answers = [found[place : place + len(every)] for place in range(0, len(found), len(every))]
+        return [first.hull(rest, _rival_words(rest)) if rest else first for first, *rest in answers]
+
     def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
         """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""
+        others = [ask(one) for one in self._near_rivals(level, basis)]
         answer = ask(self._inference)
+        return answer.hull(others, _rival_words(others)) if others else answer
+
+    def _near_rivals(self, level: float, basis: Basis | None) -> list[Inference]:
         if self.shaped is None or len(self.shaped.mixtures) == 1 or isinstance(basis, Bootstrap):
-            return answer
-        others = [ask(one) for rise, one in self._rivals if rise >= -allowed_fall(level)]
-        words = f"each of {len(others) + 1:,} places of the peak that explain them so well counts"
-        return answer.hull(others, words)
+            return []
+        return [one for rise, one in self._rivals if rise >= -allowed_fall(level)]
 
     @cached_property
     def _rivals(self) -> list[tuple[float, Inference]]:
@@ -601,6 +633,10 @@ class Margin(Estimate):
 
 
 Group = tuple[Counts, Mechanism]
+
+
+def _rival_words(others: Sequence[object]) -> str:
+    return f"each of {len(others) + 1:,} places of the peak that explain them so well counts"
 
 
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:

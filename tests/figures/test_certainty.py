@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,37 @@ def test_labels_do_not_overlap_and_the_fullest_go_first() -> None:
     found = windows(cf.Integers(0, 39), members, [(0.025, 0.02, 0.03)] * 20 + [(0.025, 0.02, 0.03 + 0.02)] * 20)
     texts = draw_windows(found, np.full(40, 0.025)).axes[0].texts
     assert 5 <= len([one for one in texts if " " not in one.get_text()]) < 30
+
+
+@pytest.mark.parametrize("is_narrow", [False, True])
+def test_letters_of_labels_do_not_touch(is_narrow: bool) -> None:
+    """By the letters as they are drawn: no two labels overlap, nor does one with the curve or the end of the axis."""
+    edges = np.array([0, 17, 23, 27, 33, 39, 45, 51, 58, 66, 71, 75, 100])
+    shares = np.array([0.011, 0.105, 0.11, 0.152, 0.159, 0.146, 0.12, 0.094, 0.066, 0.02, 0.009, 0.008])
+    members = [list(range(low, high)) for low, high in pairwise(edges.tolist())]
+    found = windows(cf.Integers(0, 99), members, [(one, 0.7 * one, 1.3 * one) for one in shares.tolist()])
+    curve = np.repeat(shares / np.diff(edges), np.diff(edges))
+    figure = draw_windows(found, curve, is_narrow=is_narrow)
+    figure.draw_without_rendering()
+    boxes = [one.get_window_extent() for one in figure.axes[0].texts]
+    assert len(boxes) >= 8
+    for place, one in enumerate(boxes):
+        assert not any(one.shrunk(0.98, 0.98).overlaps(other.shrunk(0.98, 0.98)) for other in boxes[place + 1 :])
+        ends = figure.axes[0].transData.inverted().transform(one.get_points())
+        below = curve[max(0, int(np.ceil(ends[0, 0]))) : int(ends[1, 0]) + 1]
+        assert ends[0, 1] >= below.max(initial=0.0) - 1e-9
+        assert one.x1 <= figure.bbox.x1
+
+
+def test_a_share_is_written_only_into_a_district_that_has_room() -> None:
+    """Four cells in a row have room for one line, a single cell has none."""
+    grid = cf.Grid(20, 20)
+    strip, single = [0, 1, 2, 3], [399]
+    rest = [place for place in range(400) if place not in (*strip, *single)]
+    found = windows(grid, [strip, rest, single], [(0.2, 0.1, 0.3), (0.7, 0.6, 0.8), (0.1, 0.0, 0.2)])
+    texts = draw_windows(found, np.full(400, 0.0025)).axes[1].texts
+    assert [one.get_text() for one in texts] == ["20% ±10", "70%\n±10"]
+    assert texts[0].get_position() == pytest.approx((1.5, 0.0), abs=0.3)
 
 
 def test_districts_are_outlined_and_the_second_map_has_how_far_they_may_be_off() -> None:

@@ -146,6 +146,8 @@ class Attributes(Alphabet):
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
+        if not len(values):  # columns of no rows have lost their shapes
+            return np.zeros(0, dtype=np.int64)
         found = [one.locate(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
         is_inside = np.logical_and.reduce([numbers >= 0 for numbers in found])
         return np.where(is_inside, self.join(found), -1)

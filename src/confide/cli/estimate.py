@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -434,14 +435,11 @@ def _ask(
     wanted = dict.fromkeys([*unbidden, *questions.statistics])
     together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
     each = level_of_each(level, together)
-    asked = [
-        one.of(answer, each).among(together, level) if one in questions.statistics else one.of(answer, level)
-        for one in wanted
-    ]
-    for query in questions.queries:
-        found = answer.query(query, each, name=survey.name)
+    asked = _ask_statistics(answer, wanted, set(questions.statistics), (level, each, together))
+    found = answer.queries(questions.queries, each, name=survey.name) if questions.queries else []
+    for query, one in zip(questions.queries, found, strict=True):
         ahead = str(answer.prospect(query, each, name=survey.name)) if questions.prospect else ""
-        asked.append(replace(found.among(together, level), prospect=ahead))
+        asked.append(replace(one.among(together, level), prospect=ahead))
     if not undivided and answer.alphabet.size > SOON and not isinstance(answer.alphabet, Attributes):
         size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
         say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
@@ -451,6 +449,20 @@ def _ask(
     if has_band and answer.blocks is not None:
         warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
     return Asked(asked, windows, undivided, answer.interval(level) if has_band and answer.blocks is None else None)
+
+
+def _ask_statistics(
+    answer: Estimate, wanted: Iterable[Statistic], joint: set[Statistic], levels: tuple[float, float, int]
+) -> list[Interval]:
+    """Return mean and quantiles, side by side: those that are to hold together at the level of each, others as such."""
+    level, each, together = levels
+    found: dict[Statistic, Interval] = {}
+    for is_joint, now in ((True, each), (False, level)):
+        some = sorted((one for one in wanted if (one in joint) is is_joint), key=lambda one: one.share or 0.0)
+        shares = [one.share for one in some if one.share is not None]
+        answers = answer.statistics(shares, now, mean=Statistic() in some) if some else []
+        found |= zip(some, answers, strict=True)
+    return [found[one].among(together, level) if one in joint else found[one] for one in wanted]
 
 
 def _render(

@@ -28,12 +28,10 @@ from confide.errors import (
     TooLargeError,
     UnreachableTargetError,
 )
-from confide.estimates import Estimate
 from confide.files import REPORT_COLUMN, Reject, check_writable
 from confide.files.metadata import SUFFIX
 from confide.files.sheets import resolved
 from confide.geojson import read_areas
-from confide.intervals import Interval
 from confide.mechanisms import PlanarLaplace
 from confide.methods import METHODS, Method, Stacked
 from confide.queries import Query, as_weights
@@ -161,10 +159,6 @@ class Statistic:
     """The mean, or the quantile of a share, of the values."""
 
     share: float | None = None
-
-    def of(self, answer: Estimate, level: float) -> Interval:
-        """Return it for an estimate, with its interval."""
-        return answer.mean(level) if self.share is None else answer.quantile(self.share, level)
 
 
 def choose_statistics(

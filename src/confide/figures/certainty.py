@@ -74,7 +74,7 @@ def _window_line(
     axes = figure.add_subplot()
     LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
     highest = curve if truth is None else np.maximum(curve, truth)
-    label_windows(axes, windows, highest, 0.15 if is_narrow else 0.08)
+    label_windows(axes, windows, highest)
     axes.set_ylabel(f"share of people, per {alphabet.step_name}")
     return figure
 

@@ -29,8 +29,8 @@ HEADROOM = 1.5
 # Open ends of the colour bar, by whether something lies below and above.
 EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
-# Part of a map's longer side that a district must be broad for its share to be written into it.
-LEAST_BREADTH = 0.1
+# Inches, high and broad, that the share of a district takes with its error below it, and beside it.
+TWO_LINES, ONE_LINE = (0.28, 0.3), (0.15, 0.48)
 
 # Light colours, on which numbers can be read; neighbours in number differ, and they come round again after eight.
 CLASS_COLORS = ("#8FBFDE", "#F3CF8A", "#8FD3BE", "#E4BCD3", "#C3E1F5", "#EFAE87", "#F6F1A6", "#C6BEDD")
@@ -51,9 +51,13 @@ class MapScene:
     @cached_property
     def size(self) -> tuple[float, float]:
         """Inches of one panel: a map and room for its labels."""
-        longer = max(self.alphabet.shape)
-        width, height = (LONGER_SIDE * max(side / longer, 0.35) for side in reversed(self.alphabet.shape))
+        height, width = (LONGER_SIDE * max(side / max(self._sides), 0.35) for side in self._sides)
         return width + 0.75, height + 0.65
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        """Height and width of the map, in proportion."""
+        return self.alphabet.shape
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:  # noqa: ARG002  every scene has this signature
         """Draw one panel into empty axes."""
@@ -86,18 +90,20 @@ class MapScene:
     def _write_shares(self, axes: Axes, windows: Windows) -> None:
         """Write the share of each district into it, and by how many points it may be off, where there is room."""
         west, east, south, north = self._extent()
-        steps = np.array([(north - south) / self.alphabet.rows, (east - west) / self.alphabet.columns])
-        places = self.alphabet.coordinates - np.array([self.alphabet.first_row, self.alphabet.first_column]) + 0.5
-        for members, answer in zip(windows.members, windows.answers, strict=True):
-            cells = places[members] * steps + np.array([south, west])
-            middle = cells[np.argmin(((cells - cells.mean(axis=0)) ** 2).sum(axis=1))]
-            # A label takes a tenth of a map of three inches.
-            if (np.ptp(cells, axis=0) + steps < LEAST_BREADTH * max(north - south, east - west)).any():
-                continue
-            words = f"{100 * answer.estimate:.0f}%\n\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
-            axes.text(
-                middle[1], middle[0], words, ha="center", va="center", fontsize=7.5, color=style.INK, linespacing=1.1
-            )
+        rows, columns = self.alphabet.shape
+        district = self.alphabet.picture(windows.window_of)
+        # Inches of a cell, high and broad.
+        tall, wide = (LONGER_SIDE * side / max(self._sides) for side in self._sides)
+        tall, wide = tall / rows, wide / columns
+        for number, answer in enumerate(windows.answers):
+            share, error = f"{100 * answer.estimate:.0f}%", f"\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
+            for words, (height, breadth) in ((f"{share}\n{error}", TWO_LINES), (f"{share} {error}", ONE_LINE)):
+                place = _room(district == number, height / tall, breadth / wide)
+                if place is not None:
+                    x, y = west + place[1] * (east - west) / columns, south + place[0] * (north - south) / rows
+                    settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "linespacing": 1.1}
+                    axes.text(x, y, words, color=style.INK, **settings)
+                    break
 
     def _frame(self, axes: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -184,6 +190,25 @@ class MapScene:
         return f"{direction} ({self.alphabet.unit})" if self.alphabet.unit else number
 
 
+def _room(inside: NDArray[np.bool_], height: float, breadth: float) -> tuple[float, float] | None:
+    """Return the middle of a box of this size, in cells, that lies within a district: the one nearest to its midst.
+
+    >>> _room(np.array([[True, True, False], [True, True, True]]), 1.0, 3.0)
+    (1.5, 1.5)
+    """
+    fine = np.kron(inside, np.ones((2, 2)))  # half a cell is near enough
+    sides = math.ceil(2 * height), math.ceil(2 * breadth)
+    if any(side > most for side, most in zip(sides, fine.shape, strict=True)):
+        return None
+    boxes = np.lib.stride_tricks.sliding_window_view(fine, sides).all(axis=(2, 3))
+    if not boxes.any():
+        return None
+    middles = (np.argwhere(boxes) + np.array(sides) / 2) / 2
+    midst = np.argwhere(inside).mean(axis=0) + 0.5
+    row, column = middles[np.argmin(((middles - midst) ** 2).sum(axis=1))].tolist()
+    return row, column
+
+
 def map_scene(grid: Grid, panels: tuple[Panel, ...], name: str) -> MapScene:
     """Return how maps of a grid are drawn: places on the Earth with degrees, a scale and north."""
     return EarthScene(grid, panels, name) if isinstance(grid, Places) else MapScene(grid, panels, name)
@@ -210,9 +235,12 @@ class EarthScene(MapScene):
     @cached_property
     def size(self) -> tuple[float, float]:
         """See :attr:`MapScene.size`."""
-        tall, wide = self._kilometres
-        width, height = (LONGER_SIDE * max(side / max(tall, wide), 0.35) for side in (wide, tall))
+        height, width = (LONGER_SIDE * max(side / max(self._sides), 0.35) for side in self._sides)
         return width + 0.85, height + 0.5
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        return self._kilometres
 
     def _extent(self) -> tuple[float, float, float, float]:
         return self._places.west, self._places.east, self._places.south, self._places.north

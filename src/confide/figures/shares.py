@@ -28,10 +28,12 @@ LONGEST_LABEL = 22
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
+# Part of the axis that the label of a window takes, and by which it may stand above its box, or past the end.
+LABEL_HEIGHT, FAR, EDGE = 0.17, 0.12, 0.04
+# Points that a letter of the two lines of a label takes, about, and the air beside it; part of a figure that is axes.
+BOLD, PLAIN, AIR, AXIS_PART = 6.4, 4.5, 5.0, 0.82
 # Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
 MOST_TICKS, LETTERS_AN_INCH = 10, 9
-# Part of the axis that the label of a window takes.
-LABEL_HEIGHT = 0.17
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,27 +221,38 @@ def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.b
     return np.asarray(says & (beside[:-2] | beside[2:]))
 
 
-def label_windows(axes: Axes, windows: Windows, curve: FloatArray, reach: float) -> None:
+def label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
     """Write the share of each window above it, and its interval where there is room; the fullest go first.
 
-    The reach is the part of the axis that a label with its interval takes; without it, half of that.
+    A label stands above its box and above the curve; where that would be far from the box only the fullest has one.
     """
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    inches = axes.figure.get_size_inches()[0] * AXIS_PART  # type: ignore[union-attr]
     first = int(windows.alphabet.decode(0))
     taken: list[tuple[float, float, float, float]] = []
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
-    for answer, members in ((windows.answers[place], windows.members[place]) for place in order):
-        middle = (int(members[0]) + int(members[-1])) / 2
-        for part, height, lines in ((reach, LABEL_HEIGHT, 2), (reach / 2, LABEL_HEIGHT / 2, 1)):
-            half = part * (right - left) / 2
-            near = curve[max(0, int(middle - half)) : int(middle + half) + 1]  # the curve passes below the label
-            low = min(max(answer.high / members.size, float(near.max())), top)
-            box = (first + middle - half, first + middle + half, low, low + height * top)
-            if not any(_overlap(box, other) for other in taken):
+    for place in order:
+        answer, members = windows.answers[place], windows.members[place]
+        middle, above = (int(members[0]) + int(members[-1])) / 2, answer.high / members.size
+        for lines in (2, 1):
+            half = _breadth(answer, has_ends=lines == 2) / inches * (right - left) / 2
+            near = curve[max(0, int(middle - half)) : int(middle + half) + 2]  # the curve passes below the label
+            low = min(max(above, float(near.max(initial=0.0))), top)
+            box = (first + middle - half, first + middle + half, low, low + lines / 2 * LABEL_HEIGHT * top)
+            is_inside = left - EDGE * (right - left) <= box[0] and box[1] <= right + EDGE * (right - left)
+            is_near = low <= above + FAR * top or place == order[0]
+            if is_inside and is_near and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 _write_share(axes, answer, (first + middle, low), has_ends=lines == 2)
                 break
     axes.set_ylim(bottom, max([top, *(one[3] for one in taken)]))
+
+
+def _breadth(answer: Interval, *, has_ends: bool) -> float:
+    """Return how broad the label of a window is, in inches, with some air."""
+    letters = len(_rough(answer.estimate)) + 1
+    points = max(BOLD * letters, PLAIN * len(_ends(answer)) if has_ends else 0.0)
+    return (points + AIR) / 72
 
 
 def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
@@ -249,10 +262,13 @@ def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, 
 def _write_share(axes: Axes, answer: Interval, place: tuple[float, float], *, has_ends: bool) -> None:
     settings: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
     if has_ends:
-        ends = f"{_rough(answer.low)} to {_rough(answer.high)}%"
-        axes.annotate(ends, place, (0, 3), fontsize=8, color=style.FAINT, **settings)
+        axes.annotate(_ends(answer), place, (0, 3), fontsize=8, color=style.FAINT, **settings)
     shown, up = f"{_rough(answer.estimate)}%", 13 if has_ends else 3
     axes.annotate(shown, place, (0, up), fontsize=9.5, fontweight="bold", color=style.INK, **settings)
+
+
+def _ends(answer: Interval) -> str:
+    return f"{_rough(answer.low)} to {_rough(answer.high)}%"
 
 
 def _rough(share: float) -> str:
