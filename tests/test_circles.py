@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.circles import Circle, ground_distances
+from confide.circles import Disc, ground_distances
 from confide.errors import InvalidParameterError
 from confide.queries import Query, as_weights, describe_query, remark_on_cells
 
@@ -42,7 +42,7 @@ def test_circles_hold_what_is_no_farther() -> None:
     points = np.random.default_rng(1).uniform([40.6, -74.2], [40.9, -73.7], (400, 2))
     for radius in (500.0, 5000.0, 20_000.0):
         known = [geodesic.Geodesic.WGS84.Inverse(40.75, -73.98, *point)["s12"] <= radius for point in points.tolist()]
-        assert Circle(40.75, -73.98, radius).contains(points).tolist() == known
+        assert Disc(40.75, -73.98, radius).contains(points).tolist() == known
 
 
 def test_a_question_about_a_circle() -> None:

@@ -71,10 +71,10 @@ def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArra
 
 
 @dataclass(frozen=True)
-class Circle:
+class Disc:
     """All places within so many metres of a latitude and longitude, on the ground.
 
-    >>> Circle(40.75, -73.98, 2000.0).contains([(40.76, -73.98), (40.77, -73.98)])
+    >>> Disc(40.75, -73.98, 2000.0).contains([(40.76, -73.98), (40.77, -73.98)])
     array([ True, False])
     """
 
@@ -122,7 +122,7 @@ class Circle:
         return np.asarray(inside.any(axis=1) & ~inside.all(axis=1))
 
 
-def count_cells(area: Area | Circle, centres: FloatArray, corners: FloatArray) -> str:
+def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> str:
     """Say how many cells are in an area by their centres, and how many its border cuts."""
     inside, cut = area.contains(centres), area.cuts(corners)
     whole = f"{counted(int(inside.sum()), 'cell')} by centre"
@@ -137,7 +137,7 @@ def count_cells(area: Area | Circle, centres: FloatArray, corners: FloatArray) -
     return f"{whole}; its border cuts {int(cut.sum()):,}, of which {count}{beyond}"
 
 
-def why_no_cell(area: Area | Circle, corners: FloatArray) -> str:
+def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
     """Return why an area holds the centre of no cell, and what to do about it."""
     low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
     south, west, north, east = area.box

@@ -48,11 +48,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Attributes, PlaneAlphabet, unbounded
 from confide.checks import refuse_masked
-from confide.circles import Circle, count_cells, why_no_cell
+from confide.circles import Disc, count_cells, why_no_cell
 from confide.errors import InvalidParameterError
 from confide.polygons import Area
 
-Query = str | ArrayLike | Callable[[Any], Any] | Area | Circle
+Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
 
 METRES = {"m": 1.0, "km": 1000.0}
@@ -108,7 +108,7 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
         If the query cannot be read, names what is not there, or asks for none of the values.
     """
     weights = weigh(query, alphabet, name)
-    if isinstance(query, str | Area | Circle) and not weights.any():
+    if isinstance(query, str | Area | Disc) and not weights.any():
         said = repr(query) if isinstance(query, str) else f"'{describe_query(query)}'"
         why = [why_no_cell(one, cells.corners(range(cells.size))) for one, cells in _areas_in(query, alphabet, name)]
         raise InvalidParameterError(f"The query {said} asks for none of the values of {alphabet!r}.{''.join(why[:1])}")
@@ -122,7 +122,7 @@ def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArr
     alphabet.require_listable()
     if isinstance(query, str):
         return _Reader(query, alphabet, name).read().astype(np.float64)
-    if isinstance(query, Area | Circle):
+    if isinstance(query, Area | Disc):
         return query.contains(alphabet.centres(np.arange(alphabet.size))).astype(np.float64)
     weights = _call(query, alphabet) if callable(query) else query
     return _check_weights(weights, alphabet)
@@ -132,7 +132,7 @@ def describe_query(query: Query) -> str:
     """Return what a query is called in a table."""
     if isinstance(query, str):
         return " ".join(query.split())
-    if isinstance(query, Area | Circle):
+    if isinstance(query, Area | Disc):
         return f"within {query.name or 'an area'}"
     return str(getattr(query, "__name__", "a function")) if callable(query) else "given weights"
 
@@ -143,9 +143,9 @@ def remark_on_cells(query: Query, alphabet: Alphabet, name: str | None = None) -
     return "; ".join(count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found)
 
 
-def _areas_in(query: Query, alphabet: Alphabet, name: str | None) -> list[tuple[Area | Circle, Alphabet]]:
+def _areas_in(query: Query, alphabet: Alphabet, name: str | None) -> list[tuple[Area | Disc, Alphabet]]:
     """Return the areas that a question asks for, each with the cells that it is about."""
-    if isinstance(query, Area | Circle):
+    if isinstance(query, Area | Disc):
         return [(query, alphabet)]
     if not isinstance(query, str) or "within" not in query or not alphabet.is_finite:
         return []
@@ -195,7 +195,7 @@ class _Reader:
     tokens: list[tuple[str, str]] = field(init=False)
     place: int = 0
     depth: int = 0
-    circles: list[tuple[Area | Circle, Alphabet]] = field(default_factory=list)
+    circles: list[tuple[Area | Disc, Alphabet]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tokens = self._cut()
@@ -300,7 +300,7 @@ class _Reader:
         longitude = self._literal()
         if isinstance(far, str | tuple) or isinstance(latitude, str | tuple) or isinstance(longitude, str | tuple):
             raise self._error("a circle is written 'within 2 km of 40.75, -73.98', latitude first")
-        circle = Circle(float(latitude), float(longitude), float(far) * METRES[unit])
+        circle = Disc(float(latitude), float(longitude), float(far) * METRES[unit])
         self.circles.append((circle, self.alphabet))
         return circle.contains(self.alphabet.centres(np.arange(self.alphabet.size)))
 

@@ -108,6 +108,14 @@ def test_too_many_categories_are_refused_with_a_cure() -> None:
         cf.estimate(cf.tally([1, 2], [5, 5]), mechanism, cf.Smooth())
 
 
+def test_too_many_answers_of_randomized_response_are_refused_and_the_default_does_without() -> None:
+    mechanism = cf.RandomizedResponse(cf.Integers(0, 3000), 8.0)
+    counts = cf.tally([1, 2, 3], [50, 50, 20])
+    with pytest.raises(SolverError, match=r"at most 3,000 values under randomized response, and there are 3,001"):
+        cf.estimate(counts, mechanism, cf.Smooth())
+    assert "held-out IBU" in [choice.name for choice in cf.estimate(counts, mechanism).choices]
+
+
 def test_four_steps_of_em_lead_from_the_population_to_those_who_reported() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 19), 1.0)
     shape = np.exp(-((np.arange(20) - 8) ** 2) / 20.0)

@@ -26,7 +26,7 @@ LONGEST = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class CrossTables:
     """Answers about some attributes: by name the estimate of one with its windows, and cross tables of several."""
 
     marginals: dict[str, tuple[Estimate, Windows | None]] = field(default_factory=dict)
@@ -69,15 +69,15 @@ def choose_tables(survey: Survey, marginal: list[str], cross: list[str]) -> tupl
 
 def tabulate(
     answer: Estimate, names: tuple[str, ...], crosses: list[tuple[str, ...]], level: float, *, joint: bool
-) -> Tables:
+) -> CrossTables:
     """Estimate each attribute by itself and find its windows, and fill the cross tables."""
     if not answer.is_distribution:
-        return Tables()
+        return CrossTables()
     alone = {name: answer.marginal(name) for name in names}
     marginals = {
         name: (one, None if why_undivided(one) else one.windows(level=level, name=name)) for name, one in alone.items()
     }
-    return Tables(marginals, [answer.cross(*one, level=level, joint=joint) for one in crosses])
+    return CrossTables(marginals, [answer.cross(*one, level=level, joint=joint) for one in crosses])
 
 
 def show_cross(table: CrossTable, *, everything: bool = False) -> None:

@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
-from confide.cli.attributes import Tables, choose_tables, show_cross, tabulate
+from confide.cli.attributes import CrossTables, choose_tables, show_cross, tabulate
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
@@ -350,7 +350,7 @@ class Asked:
     undivided: str
     band: Band | None
     truth: Account | None = None
-    tables: Tables = field(default_factory=Tables)
+    tables: CrossTables = field(default_factory=CrossTables)
     background: tuple[NDArray[np.float64], ...] = ()
 
 
@@ -554,7 +554,9 @@ def _show_in_words(
     )
 
 
-def _show_tables(alphabet: Alphabet, tables: Tables, truth: NDArray[np.float64] | None, *, everything: bool) -> None:
+def _show_tables(
+    alphabet: Alphabet, tables: CrossTables, truth: NDArray[np.float64] | None, *, everything: bool
+) -> None:
     """Print each attribute by its windows, and the cross tables."""
     from confide.cli.terminal import show_distribution
 
@@ -565,7 +567,7 @@ def _show_tables(alphabet: Alphabet, tables: Tables, truth: NDArray[np.float64] 
         show_cross(table, everything=everything)
 
 
-def _tables_beside(outputs: list[Path], tables: Tables) -> dict[Path, str]:
+def _tables_beside(outputs: list[Path], tables: CrossTables) -> dict[Path, str]:
     """Return a CSV file for each attribute and each cross table, beside that of the whole estimate."""
     found: dict[tuple[str, ...], str] = {(name,): margin_csv(name, *one) for name, one in tables.marginals.items()}
     found |= {table.names: cross_csv(table) for table in tables.crosses}
