@@ -56,7 +56,7 @@ def test_they_are_shown_in_words_and_on_the_page(call: Call, folder: Path) -> No
     [
         ("randomized-response", ["words such as 'never'", "no mean and no quantiles", "--query"]),
         ("truncated-taxicab", ["Cells have no mean", '--query "row >= 5"']),
-        ("product", ["are pairs", "--query"]),
+        ("product", ["are of several attributes", "--query"]),
     ],
 )
 @pytest.mark.parametrize("option", [["--mean"], ["--median"], ["--quantile", "0.9"]])

@@ -18,7 +18,7 @@ def towns(mechanism: cf.Mechanism, number: int = 7) -> dict[int, cf.Counts]:
     for town in range(number):
         shares = generator.dirichlet(np.full(mechanism.alphabet.size, 0.5))
         values = generator.choice(mechanism.alphabet.size, size=40 * (town + 1), p=shares)
-        groups[town] = cf.tally(mechanism.privatize(mechanism.alphabet.decode(values), rng=town))
+        groups[town] = cf.tally(mechanism.privatize(mechanism.alphabet.decode(values), rng=town, taken=True))
     return groups
 
 

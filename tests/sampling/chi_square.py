@@ -73,7 +73,7 @@ def count_bins(mechanism: Mechanism, people: int, seed: int) -> FloatArray:
     probed = probed_values(mechanism.alphabet.size)
     numbers = np.tile(probed, people // probed.size)
     bins = bins_of(mechanism, probed)
-    places = bins.place(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed))
+    places = bins.place(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed, taken=True))
     size = bins.probabilities.shape[1]
     flat = np.bincount(np.searchsorted(probed, numbers) * size + places, minlength=probed.size * size)
     table: FloatArray = flat.reshape(probed.size, size).astype(np.float64)

@@ -78,7 +78,7 @@ def test_simulated_counts_and_reports_are_alike(kind: str) -> None:
     histogram = np.random.default_rng(2).multinomial(PEOPLE // 2, np.full(size, 1 / size))
     everyone = np.arange(size)
     simulated = spread(mechanism, mechanism.simulate_counts(histogram, rng=3), everyone)
-    reports = mechanism.privatize(mechanism.alphabet.decode(np.repeat(everyone, histogram)), rng=4)
+    reports = mechanism.privatize(mechanism.alphabet.decode(np.repeat(everyone, histogram)), rng=4, taken=True)
     places = bins_of(mechanism, everyone).place(reports)
     drawn = np.bincount(places, minlength=simulated.size).astype(np.float64)
     assert simulated.sum() == drawn.sum() == PEOPLE // 2

@@ -41,4 +41,4 @@ def some_reports(mechanism: Mechanism, people: int, seed: int) -> Counts:
     size = mechanism.alphabet.size
     centre, stranger = generator.integers(0, size, 2)
     numbers = np.append(np.clip(centre + generator.integers(-3, 4, people), 0, size - 1), stranger)
-    return tally(np.asarray(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed)))
+    return tally(np.asarray(mechanism.privatize(mechanism.alphabet.decode(numbers), rng=seed, taken=True)))

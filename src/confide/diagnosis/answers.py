@@ -6,7 +6,7 @@
 >>> answer.identification.verdict, answer.uniqueness.verdict
 (<Verdict.NO: 'no'>, <Verdict.NO: 'no'>)
 >>> print(answer.query("answer == 2").interval)
-0.7016, between 0.226 and 1 at 95%
+0.7017, between 0.226 and 1 at 95%
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ LARGEST = 150_000
 """Values with neighbours up to which the rows of all knots fit."""
 
 LARGEST_ANSWERED = 3000
-"""The same under randomized response, which pushes every knot to every output: 3,000 values took 24 times IBU's time."""
+"""The same under randomized response, which pushes all knots to all outputs: 3,000 values take 24 times IBU's time."""
 
 STEPS_TO_REPORTERS = 4
 """EM steps from the population that the prior describes towards those who reported: measured, not derived."""

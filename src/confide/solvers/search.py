@@ -118,7 +118,8 @@ def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: fl
 def longest_step(point: FloatArray, step: FloatArray) -> float:
     """Return how far a step may go, at most 1, for a positive point to stay positive."""
     falling = step < 0
-    return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min(initial=np.inf)))
+    with np.errstate(over="ignore"):  # a tiny step may go infinitely far
+        return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min(initial=np.inf)))
 
 
 def overlap(channel: Channel) -> float:
