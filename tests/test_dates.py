@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import confide as cf
 from confide.channels import WrappedExponential
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.files import read_value_batches
 from confide.queries import as_weights
 
 DAYS = cf.Dates("2026-01-01", "2026-12-31")
@@ -263,3 +265,27 @@ def test_the_earth_mover_goes_around() -> None:
     flows = np.cumsum(left - right)
     brute = min(np.abs(flows - turn).sum() for turn in flows)  # the best turn is one of the flows
     assert cf.emd(left, right, cf.Circle(6)) == pytest.approx(brute)
+
+
+@pytest.mark.parametrize("alphabet", [cf.Dates("2026-01-01", "2026-12-31"), cf.Hours(), cf.Weekdays()], ids=repr)
+def test_missing_times_never_vanish(alphabet: cf.Alphabet) -> None:
+    for entries in (["NaT"], ["NaT", "NaT"], ["NaT", "2026-03-01T10"]):
+        with pytest.raises(cf.ConfideError, match=r"first: None at position 0 \(missing\)"):
+            alphabet.take(np.array(entries, dtype="datetime64[h]"))
+
+
+@pytest.mark.parametrize("text", ["2026-03-01T22:15+99:00", "2026-03-01T22:15+15:00", "2026-03-01T22:15-01:61"])
+def test_impossible_offsets_are_refused(text: str) -> None:
+    assert cf.Dates("2026-01-01", "2026-12-31").fault([text]) == "not a date"
+    assert cf.Dates("2026-01-01", "2026-12-31").fault([text[:16] + "+14:00"]) == ""
+
+
+def test_times_beyond_all_calendars_are_rejected_by_row(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    stamps = arrow.array([1772323200_000_000, 568971820800_000_000, -(2**63) + 1, None], arrow.timestamp("us"))
+    days = arrow.array([20513, 2**31 - 1, -(2**31), None], arrow.date32())
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Dates("2026-01-01", "2026-12-31"), 0.1), "day")
+    for number, column in enumerate((stamps, days)):
+        parquet.write_table(arrow.table({"day": column}), tmp_path / f"{number}.parquet")
+        (rows,) = read_value_batches(tmp_path / f"{number}.parquet", survey)
+        assert (rows.account.accepted, dict(rows.account.rejected)) == (1, {"not a date": 2, "missing": 1})

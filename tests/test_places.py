@@ -13,6 +13,7 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError, SurveyError, ValueOutsideAlphabetError
 from confide.files import privatize_file, read_values
+from confide.queries import as_weights
 
 BESIDE = [parent / "shared" / "data" / "raw" for parent in Path(__file__).parents]
 RAW = next((folder for folder in BESIDE if folder.is_dir()), BESIDE[2])
@@ -348,3 +349,15 @@ def test_districts_and_the_fit_name_places_by_degrees() -> None:
     named = answer.windows().labels
     assert all(" N, " in name for name in named)
     assert any(name.split(" around ")[0].endswith("cells") for name in named)
+
+
+def test_holes_that_touch_nothing_are_refused() -> None:
+    swapped = {"type": "Polygon", "coordinates": [[[40.72, -74.0], [40.76, -74.0], [40.76, -73.9], [40.72, -74.0]]]}
+    with pytest.raises(cf.ConfideError, match="None of the 1 area of holes touches the box"):
+        cf.Places(*MANHATTAN, cell="500 m", holes=swapped)
+
+
+def test_a_circle_among_several_attributes_asks_which_is_the_place() -> None:
+    people = cf.Attributes(home=cf.Places(*MANHATTAN, cell="2 km"), size=cf.Integers(1, 2))
+    with pytest.raises(cf.ConfideError, match=r"'home' has\. Ask for 'home within 2 km of"):
+        as_weights("within 2 km of 40.75, -73.98", people)

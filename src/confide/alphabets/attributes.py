@@ -116,6 +116,17 @@ class Attributes(Alphabet):
         self.require_listable()
         return self.points(np.arange(self.size))
 
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """See :meth:`Alphabet.centres`; several attributes lie nowhere, but one of them may."""
+        named = zip(self.names, self.alphabets, strict=True)
+        places = [name for name, part in named if type(part).centres is not Alphabet.centres]
+        if not places:
+            return super().centres(indices)
+        raise InvalidParameterError(
+            f"Several attributes have no place on the Earth; {places[0]!r} has. Ask for '{places[0]} within 2 km of "
+            f"40.75, -73.98', or ask areas of the marginal of {places[0]!r}, estimate.marginal({places[0]!r})."
+        )
+
     def points(self, indices: ArrayLike) -> FloatArray:
         """See :meth:`Alphabet.points`."""
         numbers = self.split(np.asarray(indices, dtype=np.int64).reshape(-1))

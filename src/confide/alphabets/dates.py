@@ -36,7 +36,7 @@ MOST_STEPS = 2**20
 
 _DAY = "([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?"
-_OFFSET = "(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
 _MOMENT = re.compile(f"[{BLANK}]*{_DAY}(?:[T ]{_TIME}{_OFFSET})?[{BLANK}]*")
 _CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}{_OFFSET}[{BLANK}]*")
 _STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
@@ -141,7 +141,8 @@ class _Timed(Alphabet):
 
     def _take_times(self, times: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
         missing = np.isnat(times)
-        numbers = np.where(missing, self._nothing, self._of_times(np.where(missing, times[~missing][:1], times)))
+        numbers = np.full(times.shape, self._nothing, dtype=np.int64)
+        numbers[~missing] = self._of_times(times[~missing])
         return numbers, dict.fromkeys(np.flatnonzero(missing).tolist(), "missing")
 
     def _take_each(self, array: NDArray[Any]) -> tuple[Indices, dict[int, str]]:

@@ -21,7 +21,7 @@ from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.geojson import GeoJSON, read_areas
 from confide.metrics import Value
 from confide.polygons import Area
-from confide.wording import told_at_edges
+from confide.wording import counted, told_at_edges
 
 MOST_GIVEN_AWAY = 0.02
 """Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
@@ -290,9 +290,17 @@ class Places(Grid):
         self.require_listable()
         everyone = np.arange(self.size)
         centres, corners = self.centres(everyone), self.corners(everyone)
-        covered = np.zeros(self.size, dtype=bool)
+        covered, touched = np.zeros(self.size, dtype=bool), False
         for area in areas:
-            covered |= area.contains(centres) & ~area.cuts(corners)
+            inside, cut = area.contains(centres), area.cuts(corners)
+            covered |= inside & ~cut
+            touched |= bool(inside.any() or cut.any())
+        if not touched:
+            raise InvalidParameterError(
+                f"None of the {counted(len(areas), 'area')} of holes touches the box of latitudes {self.south:g} to "
+                f"{self.north:g} and longitudes {self.west:g} to {self.east:g}. GeoJSON has longitude first: are they "
+                f"swapped, or of another city?"
+            )
         if covered.all():
             raise InvalidParameterError("The areas cover all cells, so that nobody can be anywhere. Give smaller ones.")
         return [(row, column) for row, column in self.decode(everyone[covered]).tolist()]

@@ -248,7 +248,13 @@ def choose_cells(survey: Survey, cell: str | None) -> Survey:
         raise InvalidParameterError(
             "--cell is for surveys whose reports are coordinates; this one has its values already. Leave it out."
         )
-    return replace(survey, mechanism=mechanism.on(cell)) if cell and isinstance(mechanism, PlanarLaplace) else survey
+    if cell is None or not isinstance(mechanism, PlanarLaplace):
+        return survey
+    warn(
+        f"people are taken to be spread evenly over each cell of {cell}, which intervals do not allow for. Estimate on "
+        f"smaller cells too, and compare."
+    )
+    return replace(survey, mechanism=mechanism.on(cell))
 
 
 def count_on_cells(gathered: ReportInput, survey: Survey, cells: Survey) -> ReportInput:

@@ -396,7 +396,7 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         ) from None
-    values = encoded.dictionary.to_pylist()
+    values = _as_python(encoded.dictionary)
     known = str | int | float | Decimal | (date | time if reads_times else None) | None
     strange = next((value for value in values if not isinstance(value, known)), None)
     if strange is not None:
@@ -404,6 +404,22 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         )
     return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _as_python(column: Any) -> list[Any]:
+    """Return entries as Python has them; dates and times beyond its years as a text, which is no value."""
+    try:
+        entries: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        return [_as_python_or_text(one) for one in column]
+    return entries
+
+
+def _as_python_or_text(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return f"{scalar.type} {scalar.value}"
 
 
 def _without_fractions(column: Any) -> Any:
