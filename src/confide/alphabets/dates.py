@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -96,13 +97,13 @@ class _Timed(Alphabet):
         """See :attr:`Alphabet.fine_print`."""
         return (told_at_edges("moment", self.unit, 1, self.unit),)
 
+    @abstractmethod
     def _of_moment(self, moment: Moment) -> int | str:
         """Return the value of a moment, or why it has none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         """Return the values of numpy's dates, none of which is missing."""
-        raise NotImplementedError
 
     def _of_text(self, text: str) -> int | str:
         moment = read_moment(text)
