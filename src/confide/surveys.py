@@ -32,6 +32,7 @@ from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table,
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
 from confide.shapes import Shape
+from confide.tables import check_size, check_tables, tables_of
 from confide.wording import counted
 
 Builder = TypeVar("Builder")
@@ -124,9 +125,11 @@ class Survey:
         return "\n".join(lines + self._below_title(most_entries))
 
     def to_json(self) -> str:
-        """Return the survey as one line of canonical JSON with its fingerprint; two of equal content are equal texts.
+        """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
 
-        Keys are those of the TOML file, and settings that have their default are left out.
+        Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
+        are equal texts. Tables that take numerical work to make are there too (:func:`confide.tables.tables_of`), and
+        the fingerprint has their own behind it.
 
         >>> from confide import RandomizedResponse, Categories
         >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
@@ -134,7 +137,21 @@ class Survey:
         {"alphabet":{"kind":"categories", "values":["yes", "no"]}, "fingerprint":"8fce5e0af4331921df5f4da142c0db7b",
          "mechanism":{"epsilon":1, "kind":"randomized-response"}, "name":"answer", "title":"A question"}
         """
-        return canonical_json(self.record())
+        tables = tables_of(self.mechanism)
+        text = canonical_json(self.record() | ({"tables": tables, "fingerprint": self.pin} if tables else {}))
+        check_size(text, self.mechanism)
+        return text
+
+    @cached_property
+    def pin(self) -> str:
+        """What an application is pinned to: the fingerprint, and behind a hyphen that of the tables, where there are.
+
+        >>> from confide import Grid, TruncatedPlanarLaplace
+        >>> fingerprint, tables = Survey(TruncatedPlanarLaplace(Grid(2, 2), 1.0)).pin.split("-")
+        >>> len(fingerprint), len(tables)
+        (32, 32)
+        """
+        return _pin(self.fingerprint, tables_of(self.mechanism))
 
     @classmethod
     def from_json(cls, text: str) -> Survey:
@@ -151,11 +168,12 @@ class Survey:
             raise SurveyError(f"This is not valid JSON: {error}.") from None
         if not isinstance(document, dict):
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
-        stated = document.pop("fingerprint", None)
+        stated, tables = document.pop("fingerprint", None), document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
         survey = _build_survey(document)
+        check_tables(tables, survey.mechanism)
         # That of the content as it stands, which is what a device looks at, and that of what it means.
-        for found in (fingerprint_of(content), survey.fingerprint):
+        for found in (_pin(fingerprint_of(content), tables), _pin(survey.fingerprint, tables)):
             if stated != found:
                 raise SurveyError(
                     f"The survey states the fingerprint {stated!r}, and its content has {found!r}: one of the two was "
@@ -184,8 +202,12 @@ class Survey:
         return tables if self.most_reports is None else tables | {"limits": {"reports": self.most_reports}}
 
 
+def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
+    return f"{fingerprint}-{fingerprint_of(tables)}" if tables else fingerprint
+
+
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file, as ``confide init`` writes it, or :meth:`Survey.text`."""
+    """Read a survey file, TOML as ``confide init`` writes it, or JSON as ``confide export`` does."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -193,7 +215,8 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text, Path(path).parent)
+        is_json = text.lstrip().startswith("{")  # as no TOML does
+        return Survey.from_json(text) if is_json else parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -82,6 +82,14 @@ class Mechanism(ABC):
     def facts(self) -> Facts:
         """Declared facts, which theory reads; none unless the mechanism says otherwise."""
         return Facts()
+
+    @property
+    def tables(self) -> Mapping[str, list[Any]]:
+        """Numbers that a device needs and that take numerical work to make; none where exact arithmetic makes all.
+
+        What each name means is specified (docs/device.md).
+        """
+        return {}
 
     def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
         """Return the mechanism of some attributes alone: what it reports is what this one reports of them.
