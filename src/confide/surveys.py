@@ -25,12 +25,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from numpy.typing import ArrayLike
+
 from confide.alphabets import Alphabet, Attributes
 from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count
 from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
+from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
 from confide.tables import check_size, check_tables, tables_of
 from confide.wording import counted
@@ -104,6 +107,19 @@ class Survey:
         most = "" if self.most_reports is None else f", at most {counted(self.most_reports, 'report')} of one person"
         shape = "" if self.shape is None else f", declared {self.shape}"
         return f"{self.mechanism!r}{most}{shape}"
+
+    def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
+        """Blur values as :meth:`Mechanism.privatize` does; permanent noise is bound to this survey by its fingerprint.
+
+        >>> from confide import Categories, Permanent, RandomizedResponse
+        >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
+        >>> len(set(survey.privatize(["yes"] * 365, rng=Permanent(b"sixteen bytes!!!")).tolist()))
+        1
+        """
+        if people := as_permanents(rng):
+            bound = [one.bound_to(self.fingerprint) for one in people]
+            rng = bound[0] if isinstance(rng, Permanent) else bound
+        return self.mechanism.privatize(values, rng=rng, taken=taken)
 
     def text(self, most_entries: int | None = None) -> str:
         """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
