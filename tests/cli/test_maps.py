@@ -65,7 +65,9 @@ def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
     call("privatize", str(files / "city.toml"), str(files / "people.csv"), "-o", str(files / "reports.csv"))
     asked = ["--within", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
     base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
-    shown = call(*base, "-o", str(files / "map.geojson"), "--background", str(files / "halves.geojson"))
+    outputs = ["-o", str(files / "map.geojson"), "-o", str(files / "map.html")]
+    shown = call(*base, *outputs, "--background", str(files / "halves.geojson"))
+    assert (files / "map.html").read_text().count("6 cells by centre") >= 2  # one card for each half
     assert "within North" in shown.out
     assert "6 cells by centre" in shown.out
     assert len(read_areas(files / "map.geojson")) == 12
