@@ -13,8 +13,10 @@ from rich.console import Console
 from tests.cli.conftest import Call
 
 import confide as cf
+from confide.cli.estimate import _take_background
 from confide.cli.terminal import _map
 from confide.geojson import read_areas
+from confide.surveys import load_survey
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
 TOML = """
@@ -93,6 +95,12 @@ def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
     assert [one["query"] for one in record["groups"][0]["answers"]] == ["within South", "within North"]
     refused = call(*base, "-o", str(files / "map.geojson"))
     assert "-o .geojson is for one distribution" in refused.err
+
+
+def test_areas_that_are_asked_for_are_drawn(files: Path) -> None:
+    survey = load_survey(files / "city.toml")
+    assert len(_take_background(survey, [], None, [files / "halves.geojson"])) == 2
+    assert _take_background(survey, [], None, []) == []
 
 
 def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:
