@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from vectors.making import FOLDER, make_all
+from vectors.making import FOLDER, draws_text
+from vectors.others import OTHERS
+from vectors.surveys import MECHANISMS
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write or compare all files."""
-    made = make_all()
+    made = {f"draws/{kind}.json": draws_text(kind) for kind in MECHANISMS}
+    made |= {name: make() for name, make in OTHERS.items()}
     if "--check" not in arguments:
         for name, text in made.items():
             (FOLDER / name).write_text(text, encoding="utf-8")

@@ -46,16 +46,18 @@ def stream(seed: str) -> Iterator[int]:
 class Tape:
     """Random bytes that are made as they are asked for, and the steps that they were spent on.
 
-    With `ties` above 0, so many in 256 numbers are those that decide nothing, which chance would hardly ever give.
+    With `ties` above 0, so many in 256 numbers are those that decide nothing, which chance would hardly ever give. The
+    bytes are those of a `source`, or of a seed.
     """
 
     seed: str
     ties: int = 0
+    source: Iterator[int] | None = None
     taken: bytearray = field(default_factory=bytearray)
     steps: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._bytes, self._wishes = stream(f"{self.seed} bytes"), stream(f"{self.seed} wishes")
+        self._bytes, self._wishes = self.source or stream(f"{self.seed} bytes"), stream(f"{self.seed} wishes")
         self._in_a_row = 0
 
     def number(self, size: int, tie: int | None = None) -> int:
@@ -70,7 +72,8 @@ class Tape:
 
     def halves(self, ties: Sequence[int]) -> list[int]:
         """Return half a byte for each coin, the lower half first."""
-        drawn = [next(self._bytes) & 15 for _ in range(len(ties) + len(ties) % 2)]
+        octets = [next(self._bytes) for _ in range(-(-len(ties) // 2))]
+        drawn = [half for octet in octets for half in (octet & 15, octet >> 4)]
         for place, tie in enumerate(ties):
             if next(self._wishes) < self.ties:
                 drawn[place] = tie

@@ -24,11 +24,6 @@ TIES = (0, 0, 0, 100, 240)
 Json = dict[str, Any]
 
 
-def make_all() -> dict[str, str]:
-    """Return the text of every file by its name."""
-    return {f"draws/{kind}.json": draws_text(kind) for kind in MECHANISMS}
-
-
 def draws_text(kind: str) -> str:
     """Return the file of one mechanism: surveys, and reports that are drawn under them."""
     groups = []
