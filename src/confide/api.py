@@ -81,6 +81,7 @@ from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Un
 from confide.origins import Noise, Origin
 from confide.polygons import Area
 from confide.recovery import estimate, estimate_pool
+from confide.sampling import Permanent
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
 from confide.theory.differences import Difference, Differences
@@ -169,6 +170,7 @@ __all__ = [
     "NotIdentifiedWarning",
     "Origin",
     "Outcome",
+    "Permanent",
     "Places",
     "Plan",
     "PlanarGeometric",

@@ -18,6 +18,7 @@ class Noise(StrEnum):
 
     SECURE = "secure generator"
     SEEDED = "seeded"
+    PERMANENT = "permanent"
     UNKNOWN = "not known"
 
 
@@ -43,32 +44,31 @@ class Origin:
         Reports whose noise comes from a seed: they protect nobody.
     unknown
         Reports of which nothing is known.
+    permanent
+        Reports whose noise comes from each person's own secret, as stated: the same for the same value at all times.
+        Those of one person are no independent draws.
     """
 
     secure: float = 0
     simulated: float = 0
     unknown: float = 0
+    permanent: float = 0
 
     @classmethod
     def of(cls, noise: Noise, reports: float) -> Origin:
         """Return the origin of reports that all have the same noise."""
-        if noise is Noise.SECURE:
-            return cls(secure=reports)
-        return cls(simulated=reports) if noise is Noise.SEEDED else cls(unknown=reports)
+        return cls(**{_FIELDS[noise]: reports})
 
     @property
     def total(self) -> float:
         """The number of reports."""
-        return self.secure + self.simulated + self.unknown
+        return self.secure + self.simulated + self.unknown + self.permanent
 
     @property
     def noise(self) -> Noise | None:
         """The noise of all reports; None where they differ."""
-        if not self.secure and not self.simulated:
-            return Noise.UNKNOWN
-        if self.unknown or (self.secure and self.simulated):
-            return None
-        return Noise.SECURE if self.secure else Noise.SEEDED
+        found = [noise for noise, name in _FIELDS.items() if getattr(self, name)] or [Noise.UNKNOWN]
+        return found[0] if len(found) == 1 else None
 
     @property
     def is_simulated(self) -> bool:
@@ -77,8 +77,8 @@ class Origin:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the noise of every report is stated to come from the secure generator."""
-        return self.noise is Noise.SECURE
+        """Whether the noise of every report is stated to come from the secure generator, or from a person's secret."""
+        return self.total > 0 and not self.simulated and not self.unknown
 
     @property
     def in_short(self) -> str:
@@ -86,7 +86,8 @@ class Origin:
         if self.noise is Noise.SEEDED:
             return "simulated"
         if self.noise is None:
-            return "partly simulated" if self.is_simulated else "partly not known"
+            unknown = "partly not known" if self.unknown else "partly permanent"
+            return "partly simulated" if self.is_simulated else unknown
         return str(self.noise)
 
     @property
@@ -98,11 +99,12 @@ class Origin:
             "secure": _whole(self.secure),
             "simulated": _whole(self.simulated),
             "unknown": _whole(self.unknown),
+            "permanent": _whole(self.permanent),
             "words": str(self),
         }
 
     def __add__(self, other: Origin) -> Origin:
-        return Origin(self.secure + other.secure, self.simulated + other.simulated, self.unknown + other.unknown)
+        return Origin(*(getattr(self, name) + getattr(other, name) for name in ORIGINS))
 
     def __str__(self) -> str:
         if self.noise is Noise.SECURE:
@@ -112,13 +114,27 @@ class Origin:
                 "These reports are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
                 "protect nobody."
             )
+        if self.noise is Noise.PERMANENT:
+            return (
+                "As stated with them, the noise of these reports is permanent: it comes from a secret of each person, "
+                "and whoever reports the same value again sends the same report again."
+            )
         if self.noise is Noise.UNKNOWN:
             return "It is not known how these reports were made."
         parts = [f"{self.secure:,.10g} {_are(self.secure)} stated to have secure noise"] if self.secure else []
+        parts += (
+            [f"{self.permanent:,.10g} {_are(self.permanent)} stated to have permanent noise"] if self.permanent else []
+        )
         parts += [f"{self.simulated:,.10g} {_are(self.simulated)} simulated with a seed"] if self.simulated else []
         parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
         protected = " Simulated reports protect nobody." if self.simulated else ""
         return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
+
+
+ORIGINS = ("secure", "simulated", "unknown", "permanent")
+
+_FIELDS = dict(zip((Noise.SECURE, Noise.SEEDED, Noise.UNKNOWN, Noise.PERMANENT), ORIGINS, strict=True))
+"""Where reports of each noise are counted."""
 
 
 def _whole(number: float) -> float:
@@ -158,7 +174,8 @@ def noise_of(reports: Any) -> Noise:
         known = _DRAWN.get(id(place))
         if known is not None and known[0]() is place:
             _, noise, sums = known
-            return noise if noise is not Noise.SECURE or sums == _sums(place) else Noise.UNKNOWN
+            # One that is simulated stays so, whatever becomes of it.
+            return noise if noise is Noise.SEEDED or sums == _sums(place) else Noise.UNKNOWN
         place = getattr(place, "base", None)
     return Noise.UNKNOWN
 

@@ -18,58 +18,32 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import json
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from confide.alphabets import (
-    Alphabet,
-    Attributes,
-    Bins,
-    Categories,
-    Circle,
-    Coordinates,
-    Dates,
-    Grid,
-    Hours,
-    Integers,
-    Lattice,
-    Places,
-    Scale,
-    Weekdays,
-)
+from confide.alphabets import Alphabet, Attributes
+from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count
+from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
 from confide.errors import ConfideError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
+from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
-from confide.wording import counted, digest
-
-ALPHABETS: dict[str, Callable[..., Alphabet]] = {
-    "categories": Categories,
-    "integers": Integers,
-    "grid": Grid,
-    "lattice": Lattice,
-    "scale": Scale,
-    "places": Places,
-    "coordinates": Coordinates,
-    "bins": Bins,
-    "dates": Dates,
-    "hours": Hours,
-    "weekdays": Weekdays,
-    "circle": Circle,
-    "attributes": Attributes,
-}
-"""Every alphabet by its name in a survey file."""
+from confide.tables import check_size, check_tables, tables_of
+from confide.wording import counted
 
 Builder = TypeVar("Builder")
 
-SURVEY_KEYS = ("name", "title", "shape", "alphabet", "mechanism", "limits")
+CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits")
+"""What a survey says but for how it is called: what its fingerprint is of."""
+
+SURVEY_KEYS = ("name", "title", *CONTENT_KEYS)
 
 
 @dataclass(frozen=True)
@@ -109,18 +83,18 @@ class Survey:
         """The values a person may have."""
         return self.mechanism.alphabet
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Digest of shape, alphabet, mechanism and limits: meaning and promise of reports, whatever it is called.
 
-        It is the start of SHA-256 over what :meth:`text` has below the title.
+        It is that of canonical JSON of these (:func:`confide.canonical.fingerprint_of`), which every language can take.
 
         >>> from confide import RandomizedResponse, Categories
         >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
         >>> Survey(mechanism, "answer").fingerprint == Survey(mechanism, "reply").fingerprint
         True
         """
-        return digest("\n".join(self._below_title()))
+        return fingerprint_of(self._content)
 
     @property
     def contract(self) -> str:
@@ -133,6 +107,19 @@ class Survey:
         most = "" if self.most_reports is None else f", at most {counted(self.most_reports, 'report')} of one person"
         shape = "" if self.shape is None else f", declared {self.shape}"
         return f"{self.mechanism!r}{most}{shape}"
+
+    def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
+        """Blur values as :meth:`Mechanism.privatize` does; permanent noise is bound to this survey by its fingerprint.
+
+        >>> from confide import Categories, Permanent, RandomizedResponse
+        >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
+        >>> len(set(survey.privatize(["yes"] * 365, rng=Permanent(b"sixteen bytes!!!")).tolist()))
+        1
+        """
+        if people := as_permanents(rng):
+            bound = [one.bound_to(self.fingerprint) for one in people]
+            rng = bound[0] if isinstance(rng, Permanent) else bound
+        return self.mechanism.privatize(values, rng=rng, taken=taken)
 
     def text(self, most_entries: int | None = None) -> str:
         """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
@@ -150,21 +137,37 @@ class Survey:
         kind = "randomized-response"
         epsilon = 1.0
         """
-        lines = [f"name = {_toml(self.name)}", f"title = {_toml(self.title)}"]
+        lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
         return "\n".join(lines + self._below_title(most_entries))
 
     def to_json(self) -> str:
-        """Return the survey as one line of JSON with its fingerprint; two of equal content are equal texts.
+        """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
 
-        Keys are those of the TOML file in its order, and settings that have their default are left out.
+        Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
+        are equal texts. Tables that take numerical work to make are there too (:func:`confide.tables.tables_of`), and
+        the fingerprint has their own behind it.
 
         >>> from confide import RandomizedResponse, Categories
-        >>> print(Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json())
-        ... # doctest: +NORMALIZE_WHITESPACE
-        {"name": "answer", "title": "A question", "alphabet": {"kind": "categories", "values": ["yes", "no"]},
-         "mechanism": {"kind": "randomized-response", "epsilon": 1.0}, "fingerprint": "7f0b66c0e6353b5e"}
+        >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
+        >>> print(text.replace(',"', ', "'))  # doctest: +NORMALIZE_WHITESPACE
+        {"alphabet":{"kind":"categories", "values":["yes", "no"]}, "fingerprint":"8fce5e0af4331921df5f4da142c0db7b",
+         "mechanism":{"epsilon":1, "kind":"randomized-response"}, "name":"answer", "title":"A question"}
         """
-        return json.dumps(self.record(), ensure_ascii=False, allow_nan=False)
+        tables = tables_of(self.mechanism)
+        text = canonical_json(self.record() | ({"tables": tables, "fingerprint": self.pin} if tables else {}))
+        check_size(text, self.mechanism)
+        return text
+
+    @cached_property
+    def pin(self) -> str:
+        """What an application is pinned to: the fingerprint, and behind a hyphen that of the tables, where there are.
+
+        >>> from confide import Grid, TruncatedPlanarLaplace
+        >>> fingerprint, tables = Survey(TruncatedPlanarLaplace(Grid(2, 2), 1.0)).pin.split("-")
+        >>> len(fingerprint), len(tables)
+        (32, 32)
+        """
+        return _pin(self.fingerprint, tables_of(self.mechanism))
 
     @classmethod
     def from_json(cls, text: str) -> Survey:
@@ -176,39 +179,51 @@ class Survey:
         True
         """
         try:
-            document = json.loads(text)
+            document = read_json(text)
         except ValueError as error:
             raise SurveyError(f"This is not valid JSON: {error}.") from None
         if not isinstance(document, dict):
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
-        stated = document.pop("fingerprint", None)
+        stated, tables = document.pop("fingerprint", None), document.pop("tables", {})
+        content = {key: document[key] for key in CONTENT_KEYS if key in document}
         survey = _build_survey(document)
-        if stated != survey.fingerprint:
-            raise SurveyError(
-                f"The survey states the fingerprint {stated!r}, and its content has {survey.fingerprint!r}: one of the "
-                f"two was changed. Write it again with: confide show survey.toml --json"
-            )
+        check_tables(tables, survey.mechanism)
+        # That of the content as it stands, which is what a device looks at, and that of what it means.
+        for found in (_pin(fingerprint_of(content), tables), _pin(survey.fingerprint, tables)):
+            if stated != found:
+                raise SurveyError(
+                    f"The survey states the fingerprint {stated!r}, and its content has {found!r}: one of the two was "
+                    f"changed. Write it again with: confide export survey.toml -o survey.json"
+                )
         return survey
 
     def record(self) -> dict[str, Any]:
         """Return what :meth:`to_json` writes, as lists and dictionaries."""
-        tables = {place: _plain(declaration) for place, declaration in self._declarations().items()}
+        return {"name": self.name, "title": self.title} | self._content | {"fingerprint": self.fingerprint}
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        """What the fingerprint is of: all but what the survey is called."""
         shape = {} if self.shape is None else {"shape": list(self.shape.words)}
-        return {"name": self.name, "title": self.title} | shape | tables | {"fingerprint": self.fingerprint}
+        return shape | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _below_title(self, most: int | None = None) -> list[str]:
         """Return the shape, where there is one, and the tables."""
-        shape = [] if self.shape is None else [f"shape = {_toml(self.shape.words)}"]
-        return shape + [line for place, one in self._declarations().items() for line in _toml_table(place, one, most)]
+        shape = [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
+        return shape + [line for place, one in self._declarations().items() for line in toml_table(place, one, most)]
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
-        tables = {"alphabet": _declaration(self.alphabet), "mechanism": _declaration(self.mechanism)}
+        tables = {"alphabet": declaration_of(self.alphabet), "mechanism": declaration_of(self.mechanism)}
         return tables if self.most_reports is None else tables | {"limits": {"reports": self.most_reports}}
 
 
+def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
+    return f"{fingerprint}-{fingerprint_of(tables)}" if tables else fingerprint
+
+
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file, as ``confide init`` writes it, or :meth:`Survey.text`."""
+    """Read a survey file, TOML as ``confide init`` writes it, or JSON as ``confide export`` does."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -216,7 +231,8 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text, Path(path).parent)
+        is_json = text.lstrip().startswith("{")  # as no TOML does
+        return Survey.from_json(text) if is_json else parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
@@ -287,9 +303,21 @@ def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
         )
     build = _choose(ALPHABETS, table, place)
     if build is Attributes:
+        if isinstance(table.get("names"), list):  # as JSON has it; in TOML an attribute of that name is a table
+            table = _listed(table, place)
         inner = {name: _table(table, name, f"[{place}]") for name in table if name != "kind"}
         return Attributes(**{name: _build_alphabet(one, f"{place}.{name}") for name, one in inner.items()})
     return build(**_arguments(build, table, place))
+
+
+def _listed(table: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return attributes that are two lists, of names and of alphabets, as tables under their names."""
+    _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
+    names, alphabets = table["names"], table.get("alphabets")
+    are_texts = all(isinstance(name, str) for name in names) and len(set(map(str, names))) == len(names)
+    if not isinstance(alphabets, list) or len(alphabets) != len(names) or not are_texts or "kind" in names:
+        raise SurveyError(f"[{place}] needs names, which differ, and as many alphabets, in two lists; got {table!r}.")
+    return {"kind": table["kind"]} | dict(zip(names, alphabets, strict=True))
 
 
 def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:
@@ -364,69 +392,3 @@ def _refuse_unknown(place: str, table: dict[str, Any], known: Iterable[str]) -> 
 def _suggestion(word: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(word), list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def _declaration(thing: Alphabet | Mechanism) -> dict[str, Any]:
-    """Return the kind and the settings of an alphabet or a mechanism, those at their defaults left out.
-
-    A mechanism's own alphabet is left out too, for it stands in a table of its own, and so is a promise, which no
-    survey holds: it was checked when the mechanism was made.
-    """
-    settings: dict[str, Any] = {"kind": _kind(thing)}
-    if isinstance(thing, Alphabet) and thing.declared is not None:
-        return settings | dict(thing.declared)
-    if isinstance(thing, Attributes | Product):
-        inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
-        return settings | {name: _declaration(part) for name, part in zip(thing.names, inner, strict=True)}
-    if isinstance(thing, Alphabet) and thing.declared is not None:
-        return settings | dict(thing.declared)
-    for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
-        value = getattr(thing, field.name)
-        if field.name in ("alphabet", "promise"):
-            continue
-        if isinstance(value, Alphabet | Mechanism):
-            settings[field.name] = _declaration(value)
-        elif isinstance(value, np.ndarray) or value != field.default:
-            settings[field.name] = value
-    return settings
-
-
-def _kind(thing: Alphabet | Mechanism) -> str:
-    if isinstance(thing, Mechanism):
-        return thing.kind
-    return next((name for name, build in ALPHABETS.items() if build is type(thing)), type(thing).__name__)
-
-
-def _plain(value: Any) -> Any:
-    """Return a declaration as JSON has it."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
-
-
-def _toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
-    """Return a declaration as a table, and below it those that it is made of."""
-    inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
-    plain = [f"{_key(name)} = {_toml(value, most)}" for name, value in declaration.items() if name not in inner]
-    below = [line for name, value in inner.items() for line in _toml_table(f"{place}.{_key(name)}", value, most)]
-    return ["", f"[{place}]", *plain, *below]
-
-
-def _key(name: str) -> str:
-    """Return a name as TOML has it: in quotation marks where it has blanks or other letters than English ones."""
-    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
-
-
-def _toml(value: object, most: int | None = None) -> str:
-    if isinstance(value, np.ndarray):
-        if most is None or value.size <= most:
-            return json.dumps(value.tolist())
-        return f"[]  # {counted(value.shape[0], 'row')} of {value.shape[1]}, not shown"
-    if isinstance(value, tuple):
-        shown = ", ".join(_toml(one) for one in value[:most])
-        more = 0 if most is None else len(value) - most
-        return f"[{shown}]" + (f"  # and {more:,} more" if more > 0 else "")
-    # JSON's texts are TOML's too, but for the one control character that JSON leaves as it is.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

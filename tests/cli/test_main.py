@@ -183,6 +183,7 @@ EVERY_COMMAND = [
     ["diagnose", "survey.toml", "reports.csv", "--json"],
     ["datasets", "adult_ages"],
     ["demo", "-o", "demo.html"],
+    ["export", "survey.toml"],
 ]
 """What WORDY has not; large outputs among them."""
 

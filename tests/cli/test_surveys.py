@@ -13,8 +13,8 @@ from confide import Categories, Grid, Integers, Survey, load_survey, parse_surve
 from confide.cli.init import ALPHABETS as EXAMPLE_ALPHABETS
 from confide.cli.init import MECHANISMS as EXAMPLES
 from confide.cli.init import USUAL, AlphabetKind, example_survey
+from confide.declarations import ALPHABETS
 from confide.mechanisms import MECHANISMS
-from confide.surveys import ALPHABETS
 
 
 @pytest.mark.parametrize(

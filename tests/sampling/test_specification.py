@@ -96,8 +96,10 @@ def choose(weights: Sequence[int], tape: Tape) -> int:
 def below(n: int, tape: Tape) -> int:
     if n == 1:
         return 0
+    width = (n - 1).bit_length()
+    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
     while True:
-        number = tape.number(8) >> (64 - (n - 1).bit_length())
+        number = tape.number(size) >> (8 * size - width)
         if number < n:
             return number
 
@@ -174,10 +176,8 @@ def rappor(tape: Tape) -> int:
 
 def randomized_response(tape: Tape) -> int:
     ratio = ratio_above(Fraction(0.7))
-    if choose([ratio.denominator, 9 * ratio.numerator], tape) == 0:
-        return 3
-    other = below(9, tape)
-    return other + (other >= 3)
+    is_replaced, other = choose([ratio.denominator, 9 * ratio.numerator], tape), below(9, tape)
+    return other + (other >= 3) if is_replaced else 3
 
 
 def truncated_planar(tape: Tape) -> tuple[int, int]:

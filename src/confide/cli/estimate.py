@@ -255,7 +255,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
         check_queries(contract, queries)
-    lines = _take_background(contract, outputs, background)
+    lines = _take_background(contract, outputs, background, within or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(asked_by, reports)
@@ -312,11 +312,16 @@ def _maps(outputs: list[Path]) -> list[Path]:
     return [path for path in outputs if path.suffix.lower() == ".geojson"]
 
 
-def _take_background(survey: Survey, outputs: list[Path], background: Path | None) -> list[NDArray[np.float64]]:
-    """Read the lines for maps; refuse maps of what lies nowhere on the Earth before any work is done."""
+def _take_background(
+    survey: Survey, outputs: list[Path], background: Path | None, within: list[Path]
+) -> list[NDArray[np.float64]]:
+    """Read the lines for maps, borders of areas that are asked for among them.
+
+    Maps of what lies nowhere on the Earth are refused before any work is done.
+    """
     if background is not None or _maps(outputs):
         survey.alphabet.corners([0])
-    return [] if background is None else read_lines(background)
+    return [line for path in (background, *within) if path is not None for line in read_lines(path)]
 
 
 def _say_what_is_left_out(answer: Estimate, outputs: list[Path]) -> None:

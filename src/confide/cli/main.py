@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, count, datasets, demo, diagnose, estimate, init, merge, plan, privatize, show
+from confide.cli import audit, count, datasets, demo, diagnose, estimate, export, init, merge, plan, privatize, show
 from confide.cli.usage import MEANINGS, ExitCode, explained_failures, refuse_output
 
 
@@ -90,6 +90,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "demo": (demo.demo, demo.EXAMPLES),
     "init": (init.init, init.EXAMPLES),
     "show": (show.show, show.EXAMPLES),
+    "export": (export.export, export.EXAMPLES),
     "audit": (audit.audit, audit.EXAMPLES),
     "plan": (plan.plan, plan.EXAMPLES),
     "privatize": (privatize.privatize, privatize.EXAMPLES),

@@ -12,10 +12,13 @@ from confide.alphabets.words import COUNTED_AS
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
-from confide.errors import InvalidParameterError, SimulatedReportsWarning
+from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.files import Privatized, privatize_file
 from confide.files.privatizing import MOST_GROUPS, SMALL_GROUP
 from confide.files.report_files import has_no_name, where_metadata_stand
+from confide.origins import Noise
+from confide.sampling import Permanent
+from confide.sampling.permanent import NEW_SECRET
 from confide.surveys import Survey, load_survey
 from confide.wording import counted, listed
 
@@ -23,6 +26,7 @@ EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",
     "confide privatize survey.toml people.csv.gz --column age -o - | gzip > reports.csv.gz",
     "confide privatize survey.toml people.parquet --keep city,week -o reports.parquet",
+    "confide privatize survey.toml today.csv --secret-file secret.txt -o report.csv",
 )
 
 KEPT_ORDER = (
@@ -44,6 +48,13 @@ SEEDED = (
 )
 
 NO_METADATA = "carries no metadata: whoever reads these reports cannot know how they were made."
+
+
+NOISES = {
+    Noise.SECURE: "the operating system's secure generator",
+    Noise.SEEDED: "seed",
+    Noise.PERMANENT: "permanent, from the secret, the survey and the value: the same value gives the same report again",
+}
 
 
 def privatize(  # noqa: PLR0913 - one argument an option
@@ -91,6 +102,23 @@ def privatize(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Permanent noise from one person's secret, on that person's device: the same value gives the same "
+            "report every day. 32 hexadecimal digits or more, or a text of 16 bytes or more.",
+            show_default=False,
+        ),
+    ] = None,
+    secret_column: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Permanent noise for a file of many people: the column with a secret of each. Secrets are not copied.",
+            show_default=False,
+        ),
+    ] = "",
     rejects: Rejects = None,
     as_json: AsJson = False,
 ) -> None:
@@ -101,10 +129,13 @@ def privatize(  # noqa: PLR0913 - one argument an option
     columns, such as names and times, are not copied, unless --keep names them. A column called 'count' says how many
     people have a row's value. Metadata say what the reports were made with: inside a .parquet file, and in
     reports.csv-metadata.json beside reports.csv. Keep the two together.
+
+    With a secret the noise is permanent: it comes from the secret, the survey and the value, and whoever reports the
+    same value every day tells no more than on the first. Reports of one person are then no independent draws.
     """
     if as_json and str(output) == "-":
         raise InvalidParameterError("--json and the reports cannot share standard output. Name a file with -o.")
-    check_outputs([output, rejects], [survey, values])
+    check_outputs([output, rejects], [survey, values, *([] if secret_file is None else [secret_file])])
     contract = load_survey(survey)
     with warnings.catch_warnings(action="ignore", category=SimulatedReportsWarning):  # told in our own words
         done = privatize_file(
@@ -115,6 +146,8 @@ def privatize(  # noqa: PLR0913 - one argument an option
             keep=split_names("--keep", keep),
             keep_order=keep_order,
             seed=seed,
+            secret=None if secret_file is None else _read_secret(secret_file),
+            secret_column=secret_column,
             rejects=rejects,
             cure=CURE,
         )
@@ -122,7 +155,20 @@ def privatize(  # noqa: PLR0913 - one argument an option
         warn(text)
     if has_no_name(output):
         say(f"{'Standard output' if str(output) == '-' else output} {NO_METADATA}", stderr=True)
-    _summarize(contract, done, output, seed=seed, as_json=as_json)
+    noise = NOISES[done.noise] + (f" {seed}, for simulation only" if seed is not None else "")
+    _summarize(contract, done, output, noise, seed=seed, as_json=as_json)
+
+
+def _read_secret(path: Path) -> Permanent:
+    """Return permanent noise from a file with a secret; no message shows what stands in it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataFileError(f"{path} is no text. Write a secret in hexadecimal digits: {NEW_SECRET} > {path}") from None
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise DataFileError(f"{path}: {reason}. Make a secret with: {NEW_SECRET} > {path}") from None
+    return Permanent(text.rstrip("\r\n"))
 
 
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
@@ -155,13 +201,14 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
     return found
 
 
-def _summarize(survey: Survey, done: Privatized, output: Path, *, seed: int | None, as_json: bool) -> None:
+def _summarize(survey: Survey, done: Privatized, output: Path, noise: str, *, seed: int | None, as_json: bool) -> None:
     guarantee, rows = str(survey.mechanism.guarantee), done.account
     if as_json:
         record = {
             "reports": rows.people,
             "output": str(output),
             "seed": seed,
+            "noise": str(done.noise),
             "guarantee": guarantee if seed is None else None,
         }
         record |= {"order": done.order, "order_words": KEPT_ORDER if done.order == "kept" else None}
@@ -172,7 +219,6 @@ def _summarize(survey: Survey, done: Privatized, output: Path, *, seed: int | No
     is_plain = not rows.total_rejected and not rows.remarks and not done.kept
     if is_piped and seed is None and is_plain and done.order == "shuffled":
         return  # a filter says nothing when all is well
-    noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
     say(f"Wrote {counted(rows.people, 'report')} to {'standard output' if is_piped else output}.", stderr=is_piped)
     pairs = [("Read", rows.description), ("Noise", noise), ("Order", _describe_order(done, seed))]
     pairs += [("Kept", _describe_kept(done))] if done.kept else []

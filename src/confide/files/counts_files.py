@@ -157,7 +157,7 @@ class Heading:
     def _to_json(self) -> str:
         surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
-        origins = [[int(one.secure), int(one.simulated)] for one in self.origins]
+        origins = [[int(one.secure), int(one.simulated), int(one.permanent)] for one in self.origins]
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
         record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
         record |= {"parts": list(self.parts)} if self.parts else {}
@@ -178,7 +178,8 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
     parts, sources = tuple(record.get("parts", ())), tuple(record["sources"])
     if not all(isinstance(part, str) for part in (*by, *parts, *sources)):
         raise ValueError("a group or a part is not named by a text")
-    origins = tuple(Origin(_whole(secure), _whole(simulated)) for secure, simulated in record["origins"])
+    known = [list(map(_whole, numbers)) for numbers in record["origins"]]
+    origins = tuple(Origin(secure, simulated, permanent=permanent) for secure, simulated, permanent in known)
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
     rows = Account(_whole(record["accepted"]), rejected, source=str(path))

@@ -317,8 +317,9 @@ class Traces:
         """Return the origin of this many reports, read from these columns: what metadata do not prove is not known."""
         proven = sum((Origin.of(one.noise, one.reports) for one in self._known(columns)), Origin())
         secure = min(proven.secure, people)
-        simulated = min(proven.simulated, people - secure)
-        return Origin(secure, simulated, people - secure - simulated)
+        permanent = min(proven.permanent, people - secure)
+        simulated = min(proven.simulated, people - secure - permanent)
+        return Origin(secure, simulated, people - secure - permanent - simulated, permanent)
 
     def notes(self, columns: Sequence[str]) -> list[str]:
         """Return in a sentence which files carry no metadata, and which speak of other columns."""

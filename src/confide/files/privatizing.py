@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from confide.files.shuffling import Columns, Shuffler, folder_beside
 from confide.files.writing import reject_file, report_columns, warn_simulated
 from confide.limits import MOST_PEOPLE
 from confide.origins import Noise
-from confide.sampling import as_bits
+from confide.sampling import Permanent, as_bits
 from confide.surveys import Survey
 from confide.wording import counted, listed
 
@@ -61,6 +62,8 @@ class Privatized:
         Whether the reports were shuffled, or stand in the order of the rows.
     kept
         The columns that were carried along. These are not blurred.
+    noise
+        Where the noise came from.
     groups
         How many different contents the kept columns have together; None where there are none of either, or too many
         to count.
@@ -73,12 +76,13 @@ class Privatized:
     account: Account
     order: Order
     kept: tuple[str, ...] = ()
+    noise: Noise = Noise.SECURE
     groups: int | None = None
     alone: int | None = None
     in_small_groups: int | None = None
 
 
-def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
+def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
     values: str | Path,
     output: str | Path,
     survey: Survey,
@@ -87,6 +91,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     keep: Sequence[str] = (),
     keep_order: bool = False,
     seed: int | None = None,
+    secret: Permanent | None = None,
+    secret_column: str = "",
     rejects: str | Path | None = None,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> Privatized:
@@ -111,6 +117,10 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     seed
         None draws from the operating system's secure generator; a seed makes a simulation, which protects nobody. Both
         noise and order come from it.
+    secret
+        Permanent noise of one person, on whose device this runs; the file then has one row.
+    secret_column
+        A column with a secret for each person, none twice, for permanent noise. Secrets are not written anywhere.
     rejects
         Where rows that cannot be used are set aside; without it, one such row is an error.
     cure
@@ -119,9 +129,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
     _require_ending(values, INPUTS, may_lack_one=True)
     _require_ending(output, OUTPUTS, may_lack_one=has_no_name(output))
     _check_kept(keep, survey)
+    source = _Source(seed, secret, secret_column, keep)
     account, groups = Account(source=name_of(str(values))), _Groups(keep)
-    generator = None if seed is None else np.random.default_rng(seed)
-    noise = Noise.SECURE if seed is None else Noise.SEEDED
     order: Order = "kept" if keep_order else "shuffled"
     if seed is not None:
         warn_simulated(output)
@@ -129,9 +138,10 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
         set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
         # Without one usable row there is no output, but the rows that were set aside are kept all the same.
         closing.enter_context(contextlib.suppress(_NoneUsableError))
-        sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
-        take = closing.enter_context(_in_order(sink, output, generator, is_kept=keep_order))
-        for rows in read_value_batches(values, survey, columns, keep):
+        sink = closing.enter_context(report_sink(output, survey, noise=source.noise, order=order, kept=keep))
+        take = closing.enter_context(_in_order(sink, output, source.generator, is_kept=keep_order))
+        for read in read_value_batches(values, survey, columns, source.kept(keep)):
+            rows, secrets = source.split(read)
             account += rows.account
             _refuse_crowd(account)
             _refuse_runs(rows, is_kept=keep_order)
@@ -140,8 +150,9 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
             elif account.total_rejected:
                 continue  # only to count: nothing of it will be kept
             groups.add(rows)
+            source.check(account)
             for part, *kept in _parts(rows):
-                take((survey.mechanism.privatize(part, rng=generator, taken=True), *kept))
+                take((survey.privatize(part, rng=source.rng(secrets), taken=True), *kept))
         account.require_rows()
         if set_aside is None:
             account.require_usable(cure)
@@ -150,7 +161,74 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and six choices
         groups.refuse_telling(account.source)
     account.require_any(survey.alphabet, "Values")
     alone, in_small_groups = groups.people_below(2), groups.people_below(SMALL_GROUP)
-    return Privatized(account, order, tuple(keep), groups.number, alone, in_small_groups)
+    return Privatized(account, order, tuple(keep), source.noise, groups.number, alone, in_small_groups)
+
+
+class _Source:
+    """Where the noise of a file comes from: the secure generator, a seed, or the secrets of people."""
+
+    def __init__(self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str]) -> None:
+        if sum((seed is not None, secret is not None, bool(column))) > 1:
+            raise InvalidParameterError(
+                "Noise comes from a seed, from one person's secret, or from a column of secrets. Give one of them."
+            )
+        if column and column in keep:
+            raise InvalidParameterError(
+                f"Column {column!r} holds secrets and cannot be kept beside reports: whoever has a person's secret can "
+                f"undo their noise."
+            )
+        self.generator = None if seed is None else np.random.default_rng(seed)
+        self._secret, self._column, self._seen = secret, column, set[bytes]()
+
+    @property
+    def noise(self) -> Noise:
+        """What metadata say of the noise."""
+        if self._secret is not None or self._column:
+            return Noise.PERMANENT
+        return Noise.SECURE if self.generator is None else Noise.SEEDED
+
+    def kept(self, keep: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns to read beside the values."""
+        return (*keep, self._column) if self._column else tuple(keep)
+
+    def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
+        """Return the rows without their secrets, and the secrets; each may stand in one row alone."""
+        if not self._column:
+            return rows, []
+        source = rows.account.source
+        if rows.counts is not None:
+            raise DataFileError(
+                f"{source} has a column {COUNT_COLUMN!r}, and a secret is one person's: a row that stands for several "
+                f"people cannot have one. Give each person a row."
+            )
+        secrets = []
+        for text in rows.kept[-1].tolist():
+            try:
+                one = Permanent(str(text or ""))
+            except InvalidParameterError as error:
+                raise DataFileError(f"Column {self._column!r} of {source} has a bad secret: {error}") from None
+            # A digest of fixed length, so that the memory of a million people is bounded.
+            mark = hashlib.blake2b(one.secret, digest_size=16).digest()
+            if mark in self._seen:
+                raise DataFileError(
+                    f"A secret stands twice in column {self._column!r} of {source}: two people would share their "
+                    f"noise, or one would report twice. Give each person one row and a secret of their own."
+                )
+            self._seen.add(mark)
+            secrets.append(one)
+        return replace(rows, kept=rows.kept[:-1]), secrets
+
+    def check(self, account: Account) -> None:
+        """Refuse more than one person's row where there is one person's secret."""
+        if self._secret is not None and account.people > 1:
+            raise DataFileError(
+                f"{account.source} has values of {counted(account.people, 'person')}, and this is one person's secret: "
+                f"all who share a value would send the same report. Give each a secret of their own: --secret-column."
+            )
+
+    def rng(self, secrets: list[Permanent]) -> Any:
+        """Return what is given to ``privatize`` for some rows."""
+        return self._secret or secrets or self.generator
 
 
 @contextlib.contextmanager

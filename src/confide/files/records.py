@@ -13,6 +13,7 @@ import numpy as np
 from confide.alphabets import Alphabet
 from confide.comparisons import Outcome
 from confide.counts import Counts
+from confide.declarations import ALPHABETS
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
@@ -22,7 +23,7 @@ from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
 from confide.intervals import Band, CrossTable, Interval, Resolution, Windows
 from confide.origins import Origin
-from confide.surveys import ALPHABETS, Survey
+from confide.surveys import Survey
 from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
 from confide.theory.likely_subsets import LikelySubset

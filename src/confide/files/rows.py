@@ -32,6 +32,7 @@ class Reason(StrEnum):
     SEPARATED = "separators in a number"
     SIGNED = "a sign or unit beside a number"
     NOT_A_DATE = "not a date"
+    NOT_A_WEEKDAY = "not a weekday"
     NO_SUCH_DATE = "no such date"
     NOT_A_TIME = "not a time"
     NO_SUCH_TIME = "no such time"

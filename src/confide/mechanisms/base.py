@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from confide.guarantees import Guarantee, check_epsilon
 from confide.limits import MOST_STORED
 from confide.mechanisms.facts import Facts
 from confide.origins import Noise, Origin, mark
-from confide.sampling import Bits, SeededBits, WeightRows, as_bits, as_generator
+from confide.sampling import Bits, Permanent, SeededBits, WeightRows, as_bits, as_generator, as_permanents
 
 
 class Mechanism(ABC):
@@ -83,6 +83,14 @@ class Mechanism(ABC):
         """Declared facts, which theory reads; none unless the mechanism says otherwise."""
         return Facts()
 
+    @property
+    def tables(self) -> Mapping[str, list[Any]]:
+        """Numbers that a device needs and that take numerical work to make; none where exact arithmetic makes all.
+
+        What each name means is specified (docs/device.md).
+        """
+        return {}
+
     def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
         """Return the mechanism of some attributes alone: what it reports is what this one reports of them.
 
@@ -120,6 +128,8 @@ class Mechanism(ABC):
         rng
             None draws from the operating system's cryptographic generator, as a deployment must. A seed or a
             :class:`numpy.random.Generator` gives reproducible reports for simulation, from the same exact sampler.
+            Noise that never changes comes from a :class:`confide.Permanent`, or from a list of them, one for each value
+            where every value is another person's; it must be bound to a survey, as ``survey.privatize`` does.
         taken
             Whether these are values of the alphabet already, such as bins, as ``alphabet.take`` returns them.
 
@@ -130,10 +140,10 @@ class Mechanism(ABC):
         """
         if self.alphabet.is_single(values):
             single: Any = [values]
-            report = self._privatize(single, as_bits(rng), taken=taken)[0].tolist()
+            report = self._privatize(single, rng, taken=taken)[0].tolist()
             return tuple(report) if isinstance(report, list) else report
-        reports = self._privatize(values, as_bits(rng), taken=taken)
-        mark(reports, Noise.SECURE if rng is None else Noise.SEEDED)
+        reports = self._privatize(values, rng, taken=taken)
+        mark(reports, Noise.SECURE if rng is None else Noise.PERMANENT if as_permanents(rng) else Noise.SEEDED)
         return reports
 
     def simulate_counts(self, histogram: ArrayLike, *, rng: Any) -> Counts:
@@ -218,8 +228,30 @@ class Mechanism(ABC):
         """Return the kin whose reports are moved to the nearest of some outputs, or None where there is none."""
         return None
 
-    def _privatize(self, values: ArrayLike, bits: Bits, *, taken: bool) -> NDArray[Any]:
-        return self._report(self.alphabet.encode(values if taken else self.alphabet.take(values)), bits)
+    def _privatize(self, values: ArrayLike, rng: Any, *, taken: bool) -> NDArray[Any]:
+        indices = self.alphabet.encode(values if taken else self.alphabet.take(values))
+        people = as_permanents(rng)
+        if not people:
+            return self._report(indices, as_bits(rng))
+        if isinstance(rng, Permanent):
+            return self._report_permanently(indices, rng)
+        if len(people) != len(indices):
+            raise InvalidParameterError(
+                f"Give one Permanent(secret) for each value: {len(indices):,} are needed; got {len(people):,}."
+            )
+        each = [self._report_permanently(indices[[place]], one) for place, one in enumerate(people)]
+        return np.concatenate(each)
+
+    def _report_permanently(self, indices: Indices, noise: Permanent) -> NDArray[Any]:
+        """Draw one report for each distinct value of one person, each from bytes of its own."""
+        distinct, places = np.unique(indices, return_inverse=True)
+        if not distinct.size:
+            return self._report(indices, as_bits(None))
+        # One value at a time, as on a device: how many bytes each takes is its own affair.
+        values = self.alphabet.decode(distinct).tolist()
+        drawn = [self._report(distinct[[at]], noise.bits(value)) for at, value in enumerate(values)]
+        reports: NDArray[Any] = np.concatenate(drawn)[places.reshape(-1)]
+        return reports
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
         """Draw one report for each value number; mechanisms with unbounded outputs add their noise here."""

@@ -191,8 +191,9 @@ def introduce_reports(survey: Survey, reports: str, origin: Origin) -> str:
     '7 reports were read, each blurred by k-ary randomized response with secure noise.'
     """
     mechanism = describe_mechanism(survey)
-    if origin.is_secure:
-        return f"{reports} were read, each blurred by {mechanism} with secure noise."
+    if origin.noise in (Noise.SECURE, Noise.PERMANENT):
+        kind = "secure" if origin.noise is Noise.SECURE else "permanent"
+        return f"{reports} were read, each blurred by {mechanism} with {kind} noise."
     if origin.noise is Noise.SEEDED:
         return f"{reports}, each blurred by {mechanism}, were simulated with a seed."
     return f"{reports} were read, as blurred by {mechanism}. {origin}"

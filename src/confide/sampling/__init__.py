@@ -21,6 +21,7 @@ from confide.sampling.bits import (
 )
 from confide.sampling.categorical import WeightRows
 from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise
+from confide.sampling.permanent import Permanent, PermanentBits, as_permanents
 from confide.sampling.planar import PlanarGeometricNoise, ProductNoise, TableNoise
 from confide.sampling.ratios import (
     as_integers,
@@ -37,6 +38,8 @@ __all__ = [
     "GeometricNoise",
     "LaplaceCellNoise",
     "OddsCoin",
+    "Permanent",
+    "PermanentBits",
     "PlanarGeometricNoise",
     "PowerCoin",
     "ProductNoise",
@@ -47,6 +50,7 @@ __all__ = [
     "as_bits",
     "as_generator",
     "as_integers",
+    "as_permanents",
     "exponential_bounds",
     "log_of",
     "over_root_two",

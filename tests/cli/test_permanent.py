@@ -1,0 +1,135 @@
+"""confide privatize with secrets: permanent noise, on one device and for a file of many people."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Call, assert_refused
+
+from confide import Noise, load_survey
+from confide.files import load_counts, read_metadata
+
+SECRET = "0123456789abcdef0123456789abcdef"  # noqa: S105 - one for tests
+
+
+def write_people(path: Path, count: int = 40, value: int = 3) -> None:
+    secrets = (hashlib.sha256(f"person {number}".encode()).hexdigest() for number in range(count))
+    path.write_text("age,own\n" + "".join(f"{value},{secret}\n" for secret in secrets))
+
+
+def test_one_device_reports_the_same_every_day(call: Call, folder: Path) -> None:
+    (folder / "today.csv").write_text("age\n3\n")
+    (folder / "secret.txt").write_text(f"{SECRET}\n")
+    for day in ("monday", "tuesday"):
+        ending = call("privatize", "survey.toml", "today.csv", "--secret-file", "secret.txt", "-o", f"{day}.csv")
+        assert ending.code == 0
+        assert ending.err == ""
+        assert "permanent, from the secret" in " ".join(ending.out.split())
+        known = read_metadata(folder / f"{day}.csv")
+        assert known is not None
+        assert known.noise is Noise.PERMANENT
+    assert (folder / "monday.csv").read_text() == (folder / "tuesday.csv").read_text()
+    everything = "".join(path.read_text() for path in folder.glob("*day.csv*"))
+    assert SECRET not in everything + ending.out
+
+
+def test_many_people_have_a_secret_each(call: Call, folder: Path) -> None:
+    write_people(folder / "people.csv")
+    options = ("privatize", "survey.toml", "people.csv", "--secret-column", "own", "--json")
+    first, again = (call(*options, "-o", f"{name}.csv") for name in "ab")
+    assert (first.code, first.record["noise"]) == (0, "permanent")
+    assert again.record["guarantee"].startswith("metric privacy")
+    a, b = (sorted((folder / f"{name}.csv").read_text().split()) for name in "ab")
+    assert a == b
+    assert len(set(a)) > 3  # people of one value have noise of their own
+    assert hashlib.sha256(b"person 0").hexdigest() not in (folder / "a.csv").read_text() + first.out
+    header = (folder / "a.csv").read_text().split()[0]
+    assert header == "report"
+
+
+@pytest.mark.slow
+def test_counts_say_that_noise_is_permanent(call: Call, folder: Path) -> None:
+    write_people(folder / "people.csv")
+    call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "r.csv")
+    counted = call("count", "survey.toml", "r.csv", "-o", "c.parquet")
+    assert "permanent: it comes from a secret of each person" in " ".join(counted.out.split())
+    assert load_counts(folder / "c.parquet", load_survey(folder / "survey.toml")).origin.permanent == 40
+    estimated = call("estimate", "survey.toml", "c.parquet", "--json")
+    assert (estimated.record["origin"]["noise"], estimated.record["origin"]["permanent"]) == ("permanent", 40)
+    call("estimate", "survey.toml", "c.parquet", "-o", "page.html")
+    page = (folder / "page.html").read_text()
+    assert "with permanent noise" in page
+    assert "What each person was promised" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("tooshort", "at least 16 bytes"),
+        ("", "at least 16 bytes"),
+        ("0" * 31, "come in pairs"),
+        (b"\xff\xfe" * 20, "is no text"),
+        (None, "Make a secret with"),
+    ],
+)
+def test_bad_secret_files_are_refused(call: Call, folder: Path, content: str | bytes | None, words: str) -> None:
+    (folder / "today.csv").write_text("age\n3\n")
+    if content is not None:
+        (folder / "secret.txt").write_bytes(content.encode() if isinstance(content, str) else content)
+    ending = call("privatize", "survey.toml", "today.csv", "--secret-file", "secret.txt", "-o", "out.csv")
+    assert ending.code != 0
+    assert words in " ".join(ending.err.split())
+    assert not (folder / "out.csv").exists()
+
+
+def test_one_secret_is_not_for_many_people(call: Call, folder: Path) -> None:
+    (folder / "secret.txt").write_text(SECRET)
+    (folder / "counted.csv").write_text("age,count\n3,2\n")
+    for name in ("values.csv", "counted.csv"):
+        ending = call("privatize", "survey.toml", name, "--secret-file", "secret.txt", "-o", "out.csv")
+        assert_refused(ending, 4, "one person's secret", "--secret-column")
+        assert not (folder / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (f"3,{SECRET}\n4,{SECRET}\n", "stands twice"),
+        (f"3,{SECRET}\n4,\n", "has a bad secret"),
+        ("3,short\n", "has a bad secret"),
+    ],
+)
+def test_bad_columns_of_secrets_are_refused(call: Call, folder: Path, rows: str, words: str) -> None:
+    (folder / "people.csv").write_text(f"age,own\n{rows}")
+    ending = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "out.csv")
+    assert_refused(ending, 4, words)
+    assert SECRET not in ending.err
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_row_of_several_people_has_no_secret(call: Call, folder: Path) -> None:
+    (folder / "people.csv").write_text(f"age,count,own\n3,2,{SECRET}\n")
+    ending = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "out.csv")
+    assert_refused(ending, 4, "Give each person a row")
+
+
+def test_secrets_are_neither_kept_nor_values(call: Call, folder: Path) -> None:
+    write_people(folder / "people.csv")
+    kept = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "--keep", "own", "-o", "out.csv")
+    assert_refused(kept, 2, "cannot be kept")
+    value = call("privatize", "survey.toml", "people.csv", "--secret-column", "age", "-o", "out.csv")
+    assert_refused(value, 4, "says the values")
+    both = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "--seed", "1", "-o", "out.csv")
+    assert_refused(both, 2, "Give one of them")
+
+
+def test_rejected_rows_show_no_secret(call: Call, folder: Path) -> None:
+    (folder / "people.csv").write_text(f"age,own\n3,{SECRET[::-1]}\n99,{SECRET}\n3,{SECRET},more\n")
+    options = ("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "out.csv")
+    refused = call(*options)
+    assert refused.code != 0
+    done = call(*options, "--rejects", "bad.csv")
+    assert done.code == 0
+    assert SECRET not in refused.err + refused.out + done.out + done.err + (folder / "bad.csv").read_text()
