@@ -84,6 +84,7 @@ class Application:
         origin = headers.get(b"origin")
         if origin is not None:
             sent = [*sent, *self._cross(origin)]
+        sent = [*sent, (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": sent})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 

@@ -154,7 +154,7 @@ def counts_json(collector: Collector, entry: Entry) -> bytes:
     ]
     record = {
         "survey": entry.stored.fingerprint,
-        "by": list(entry.groups),
+        "by": list(entry.survey.groups),
         "accepted": account.get(ACCEPTED, 0),
         "rejected": {reason: number for reason, number in sorted(account.items()) if reason != ACCEPTED},
         "is_simulated": entry.stored.is_simulated,

@@ -82,12 +82,6 @@ class Entry:
     survey: Survey
     wire: Wire
 
-    @property
-    def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """What the survey declares of groups: the values of each column."""
-        declared: Mapping[str, tuple[str, ...]] = getattr(self.survey, "groups", {})
-        return declared
-
     @classmethod
     def of(cls, stored: StoredSurvey) -> Entry:
         """Return a stored survey, ready to be served."""
@@ -274,7 +268,7 @@ class Collector:
         self._tickets -= 1
 
     def _cell(self, entry: Entry, groups: Any) -> str:
-        declared = entry.groups
+        declared = entry.survey.groups
         if not declared and (groups is None or groups == {}):
             return ""
         if not isinstance(groups, dict) or groups.keys() != declared.keys():

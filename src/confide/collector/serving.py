@@ -8,7 +8,6 @@ import socket
 import sys
 from collections.abc import Callable
 
-
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 

@@ -256,7 +256,7 @@ class Store(ABC):
             rows = self.run(
                 connection, "SELECT number, fingerprint, document, admission, is_closed, is_simulated FROM surveys"
             )
-        return [StoredSurvey(*row[:4], is_closed=bool(row[4]), is_simulated=bool(row[5])) for row in rows]
+        return [StoredSurvey(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5])) for row in rows]
 
     def add_survey(self, survey: Survey, admission: str = "open", *, is_simulated: bool = False) -> StoredSurvey:
         """Add a survey, or return the one that has this fingerprint already."""
@@ -354,9 +354,12 @@ class Store(ABC):
         with self.writing() as connection:
             self.run(connection, "DELETE FROM facts WHERE name = 'horizon'")
             self.run(connection, "INSERT INTO facts (name, value) VALUES ('horizon', ?)", [str(day)])
-        for start in range(256):  # in pieces, so that batches need not wait for all of it
+        with self.reading() as connection:
+            if not self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [day]):
+                return
+        for start in "0123456789abcdef":  # in pieces, so that batches need not wait for all of it
             with self.writing() as connection:
-                ends = [f"{start:02x}", f"{start:02x}g", day]
+                ends = [start, f"{start}g", day]
                 self.run(connection, "DELETE FROM batches WHERE mark >= ? AND mark < ? AND day < ?", ends)
         self.sort()
 
