@@ -102,6 +102,13 @@ def test_too_many_combinations_have_no_numbers() -> None:
         cf.Attributes(**{name: cf.Integers(0, 2**40) for name in ("a", "b")})
 
 
+def test_a_refused_row_names_the_attribute_at_fault() -> None:
+    people = cf.Attributes(age=AGE, sex=cf.Categories(["f", "m"]))
+    assert people.hint(("99", "f")) == "in age"
+    assert people.hint(("young", "F")) == 'in age, sex: it is "f" under fold = true'
+    assert people.hint(("18", "f")) == ""
+
+
 def test_rows_of_another_shape_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"rows of 4 parts, age, home_row, home_column, sex; got .*2, 3"):
         PEOPLE.encode([(18, 0, "f"), (19, 0, "m")])

@@ -115,7 +115,7 @@ def test_arrays_of_any_kind() -> None:
         (HOURS, [dt.date(2026, 3, 1)], "not a time"),
         (HOURS, np.array(["2026-03-01"], dtype="datetime64[D]"), "does not tell the hour"),
         (HOURS, [2.5], "not whole"),
-        (WEEKDAYS, ["mon"], "not a date"),
+        (WEEKDAYS, ["mon"], "not a weekday"),
         (WEEKDAYS, [1], "not a date"),
     ],
 )

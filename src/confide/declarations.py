@@ -70,6 +70,14 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     return settings
 
 
+def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
+    """Return the mechanisms that a mechanism is made of, by their names in its table."""
+    if isinstance(mechanism, Product):
+        return dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
+    named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
+    return {name: value for name, value in named.items() if isinstance(value, Mechanism)}
+
+
 def _kind(thing: Alphabet | Mechanism) -> str:
     if isinstance(thing, Mechanism):
         return thing.kind

@@ -19,8 +19,8 @@ from __future__ import annotations
 import difflib
 import inspect
 import tomllib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,11 +36,12 @@ from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRoun
 from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
+from confide.tables import check_size, check_tables, tables_of
 from confide.wording import counted
 
 Builder = TypeVar("Builder")
 
-CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits")
+CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 SURVEY_KEYS = ("name", "title", *CONTENT_KEYS)
@@ -63,6 +64,9 @@ class Survey:
     shape
         What is declared of the distribution before any report is seen; None where nothing is. It is part of the
         fingerprint, which reports carry, so that nobody can add it to reports that are there already.
+    groups
+        Columns that may stand beside a report that is sent to a collector, not blurred, and the values that each may
+        have, such as ``{"town": ("Oslo", "Bern")}``: the survey's ``[groups]``.
     """
 
     mechanism: Mechanism
@@ -70,8 +74,10 @@ class Survey:
     title: str = "Untitled survey"
     most_reports: int | None = None
     shape: Shape | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", _check_groups(self.groups))
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
@@ -141,9 +147,11 @@ class Survey:
         return "\n".join(lines + self._below_title(most_entries))
 
     def to_json(self) -> str:
-        """Return the survey as one line of canonical JSON with its fingerprint; two of equal content are equal texts.
+        """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
 
-        Keys are those of the TOML file, and settings that have their default are left out.
+        Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
+        are equal texts. Tables that take numerical work to make are there too (:func:`confide.tables.tables_of`), and
+        the fingerprint has their own behind it.
 
         >>> from confide import RandomizedResponse, Categories
         >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
@@ -151,7 +159,21 @@ class Survey:
         {"alphabet":{"kind":"categories", "values":["yes", "no"]}, "fingerprint":"8fce5e0af4331921df5f4da142c0db7b",
          "mechanism":{"epsilon":1, "kind":"randomized-response"}, "name":"answer", "title":"A question"}
         """
-        return canonical_json(self.record())
+        tables = tables_of(self.mechanism)
+        text = canonical_json(self.record() | ({"tables": tables, "fingerprint": self.pin} if tables else {}))
+        check_size(text, self.mechanism)
+        return text
+
+    @cached_property
+    def pin(self) -> str:
+        """What an application is pinned to: the fingerprint, and behind a hyphen that of the tables, where there are.
+
+        >>> from confide import Grid, TruncatedPlanarLaplace
+        >>> fingerprint, tables = Survey(TruncatedPlanarLaplace(Grid(2, 2), 1.0)).pin.split("-")
+        >>> len(fingerprint), len(tables)
+        (32, 32)
+        """
+        return _pin(self.fingerprint, tables_of(self.mechanism))
 
     @classmethod
     def from_json(cls, text: str) -> Survey:
@@ -168,11 +190,12 @@ class Survey:
             raise SurveyError(f"This is not valid JSON: {error}.") from None
         if not isinstance(document, dict):
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
-        stated = document.pop("fingerprint", None)
+        stated, tables = document.pop("fingerprint", None), document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
         survey = _build_survey(document)
+        check_tables(tables, survey.mechanism)
         # That of the content as it stands, which is what a device looks at, and that of what it means.
-        for found in (fingerprint_of(content), survey.fingerprint):
+        for found in (_pin(fingerprint_of(content), tables), _pin(survey.fingerprint, tables)):
             if stated != found:
                 raise SurveyError(
                     f"The survey states the fingerprint {stated!r}, and its content has {found!r}: one of the two was "
@@ -198,11 +221,16 @@ class Survey:
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
         tables = {"alphabet": declaration_of(self.alphabet), "mechanism": declaration_of(self.mechanism)}
-        return tables if self.most_reports is None else tables | {"limits": {"reports": self.most_reports}}
+        tables |= {} if self.most_reports is None else {"limits": {"reports": self.most_reports}}
+        return tables | ({"groups": dict(self.groups)} if self.groups else {})
+
+
+def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
+    return f"{fingerprint}-{fingerprint_of(tables)}" if tables else fingerprint
 
 
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file, as ``confide init`` writes it, or :meth:`Survey.text`."""
+    """Read a survey file, TOML as ``confide init`` writes it, or JSON as ``confide export`` does."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -210,7 +238,8 @@ def load_survey(path: str | Path) -> Survey:
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
-        return parse_survey(text, Path(path).parent)
+        is_json = text.lstrip().startswith("{")  # as no TOML does
+        return Survey.from_json(text) if is_json else parse_survey(text, Path(path).parent)
     except ConfideError as error:
         raise SurveyError(f"{path}: {error}") from None
 
@@ -244,7 +273,13 @@ def _build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
-    return Survey(mechanism, **texts, most_reports=_build_limits(document), shape=_build_shape(document))
+    return Survey(
+        mechanism,
+        **texts,
+        most_reports=_build_limits(document),
+        shape=_build_shape(document),
+        groups=_build_groups(document),
+    )
 
 
 def _build_shape(document: dict[str, Any]) -> Shape | None:
@@ -270,6 +305,22 @@ def _build_limits(document: dict[str, Any]) -> int | None:
             f"Write reports = 1, or leave [limits] out."
         )
     return most
+
+
+def _build_groups(document: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    return _table(document, "groups", "the survey") if "groups" in document else {}
+
+
+def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return groups in the order of their names, which JSON does not keep, or say what is wrong with them."""
+    for name, values in groups.items():
+        are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
+        if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
+            raise SurveyError(
+                f"[groups] has names, none of them day or count, each with a list of two different texts or more, such "
+                f'as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
+            )
+    return {name: tuple(groups[name]) for name in sorted(groups)}
 
 
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:

@@ -13,8 +13,10 @@ from rich.console import Console
 from tests.cli.conftest import Call
 
 import confide as cf
+from confide.cli.estimate import _take_background
 from confide.cli.terminal import _map
 from confide.geojson import read_areas
+from confide.surveys import load_survey
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
 TOML = """
@@ -65,7 +67,9 @@ def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
     call("privatize", str(files / "city.toml"), str(files / "people.csv"), "-o", str(files / "reports.csv"))
     asked = ["--within", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
     base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
-    shown = call(*base, "-o", str(files / "map.geojson"), "--background", str(files / "halves.geojson"))
+    outputs = ["-o", str(files / "map.geojson"), "-o", str(files / "map.html")]
+    shown = call(*base, *outputs, "--background", str(files / "halves.geojson"))
+    assert (files / "map.html").read_text().count("6 cells by centre") >= 2  # one card for each half
     assert "within North" in shown.out
     assert "6 cells by centre" in shown.out
     assert len(read_areas(files / "map.geojson")) == 12
@@ -91,6 +95,12 @@ def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
     assert [one["query"] for one in record["groups"][0]["answers"]] == ["within South", "within North"]
     refused = call(*base, "-o", str(files / "map.geojson"))
     assert "-o .geojson is for one distribution" in refused.err
+
+
+def test_areas_that_are_asked_for_are_drawn(files: Path) -> None:
+    survey = load_survey(files / "city.toml")
+    assert len(_take_background(survey, [], None, [files / "halves.geojson"])) == 2
+    assert _take_background(survey, [], None, []) == []
 
 
 def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:

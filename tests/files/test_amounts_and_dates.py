@@ -48,7 +48,7 @@ WEEKDAYS = cf.Survey(cf.WrappedGeometric(cf.Weekdays(), 50.0), "weekday")
             [23, 5, 7],
             {"no such time": 1, "outside the alphabet": 1, "not a time": 2},
         ),
-        (WEEKDAYS, ["2026-03-01", "Mon", "monday", "3"], [6, 0], {"not a date": 2}),
+        (WEEKDAYS, ["2026-03-01", "Mon", "monday", "3"], [6, 0], {"not a weekday": 2}),
     ],
 )
 def test_rows_of_a_file_are_accepted_or_refused_with_the_reason(

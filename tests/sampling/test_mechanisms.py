@@ -169,13 +169,16 @@ def test_replaced_answers_are_each_of_the_others_once() -> None:
     mechanism = RandomizedResponse(Integers(0, 4), 1.0)
     for value in range(5):
         # The largest word replaces; then two bits pick one of the four others.
-        reports = [mechanism._draw(np.array([value]), ScriptedBits([LARGEST_WORD, pick << 62])) for pick in range(4)]
+        tapes = [ScriptedBits([LARGEST_WORD], [pick << 6]) for pick in range(4)]
+        reports = [mechanism._draw(np.array([value]), tape) for tape in tapes]
         assert sorted(int(report[0]) for report in reports) == [other for other in range(5) if other != value]
 
 
-def test_kept_answers_draw_no_replacement() -> None:
+def test_kept_answers_draw_a_replacement_too_so_that_time_tells_nothing() -> None:
     mechanism = RandomizedResponse(Integers(0, 4), 1.0)
-    assert mechanism._draw(np.array([3, 1]), ScriptedBits([0, 0])).tolist() == [3, 1]
+    tape = ScriptedBits([0, 0], [0, 255, 7])
+    assert mechanism._draw(np.array([3, 1]), tape).tolist() == [3, 1]
+    assert (tape.script, tape.octet_script) == ([], [7])
 
 
 @pytest.mark.parametrize("size", [256, 257])

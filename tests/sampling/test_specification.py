@@ -96,8 +96,10 @@ def choose(weights: Sequence[int], tape: Tape) -> int:
 def below(n: int, tape: Tape) -> int:
     if n == 1:
         return 0
+    width = (n - 1).bit_length()
+    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
     while True:
-        number = tape.number(8) >> (64 - (n - 1).bit_length())
+        number = tape.number(size) >> (8 * size - width)
         if number < n:
             return number
 
@@ -191,10 +193,8 @@ def unary_of(is_set: set[int], tape: Tape) -> list[bool]:
 
 def randomized_response(tape: Tape, own: int = 3) -> int:
     ratio = ratio_above(Fraction(0.7))
-    if choose([ratio.denominator, 9 * ratio.numerator], tape) == 0:
-        return own
-    other = below(9, tape)
-    return other + (other >= own)
+    is_replaced, other = choose([ratio.denominator, 9 * ratio.numerator], tape), below(9, tape)
+    return other + (other >= own) if is_replaced else own
 
 
 def truncated_planar(tape: Tape) -> tuple[int, int]:

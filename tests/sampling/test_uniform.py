@@ -11,22 +11,24 @@ from tests.sampling.scripted import ScriptedBits
 from confide.sampling import Bits, as_bits, permutation, scatter, uniform_below
 
 
-@pytest.mark.parametrize("bound", [2, 3, 5, 7, 8, 100])
+@pytest.mark.parametrize("bound", [2, 3, 5, 7, 8, 100, 256, 257, 2**16 + 1, 2**33])
 def test_each_number_comes_from_one_pattern_of_bits(bound: int) -> None:
     width = (bound - 1).bit_length()
-    for pattern in range(2**width):
-        # A pattern past the bound is thrown away and the next word decides.
-        drawn = uniform_below(bound, 1, ScriptedBits([pattern << (64 - width), 1 << (64 - width)]))
+    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
+    for pattern in {*range(min(2**width, 300)), bound - 1, bound % 2**width, 2**width - 1}:
+        # A pattern past the bound is thrown away and the next bytes decide.
+        octets = [(number << (8 * size - width)).to_bytes(size, "little") for number in (pattern, 1)]
+        drawn = uniform_below(bound, 1, ScriptedBits([], b"".join(octets)))
         assert drawn.tolist() == [pattern if pattern < bound else 1]
 
 
-def test_rejected_words_are_redrawn_in_place() -> None:
-    script = ScriptedBits([top << 61 for top in (0, 1, 2, 3, 4, 5, 6, 7, 0, 6, 2, 4)])
+def test_rejected_bytes_are_redrawn_in_place() -> None:
+    script = ScriptedBits([], [top << 5 for top in (0, 1, 2, 3, 4, 5, 6, 7, 0, 6, 2, 4)])
     assert uniform_below(5, 8, script).tolist() == [0, 1, 2, 3, 4, 0, 4, 2]
 
 
 def test_low_bits_do_not_matter() -> None:
-    assert uniform_below(4, 1, ScriptedBits([(3 << 62) | 12345])).tolist() == [3]
+    assert uniform_below(4, 1, ScriptedBits([], [(3 << 6) | 45])).tolist() == [3]
 
 
 def test_one_number_needs_no_bits() -> None:

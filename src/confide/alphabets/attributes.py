@@ -207,8 +207,12 @@ class Attributes(Alphabet):
 
     def hint(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.hint`; with the name of the attribute."""
-        own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
-        return ", ".join(f"{name}: {hint}" for name, (alphabet, texts) in own if (hint := alphabet.hint(texts)))
+        refused = [
+            (name, alphabet.hint(texts))
+            for name, (alphabet, texts) in zip(self.names, self.fields(fields, is_raw=True), strict=True)
+            if (value := alphabet.read(texts)) is None or not alphabet.contains(np.array([value])).all()
+        ]
+        return ", ".join(f"{name}: {hint}" if hint else f"in {name}" for name, hint in refused)
 
     def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
         """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""

@@ -463,6 +463,14 @@ class Hours(_Timed, Circle):
     def _name(self, values: Values) -> list[str]:
         return [f"{hour:02d}:00" for hour in values.tolist()]
 
+    def label_range(self, low: int, high: int) -> str:
+        """See :meth:`Circle.label_range`; to the last minute, for "00:00 to 01:00" reads as one hour of the two.
+
+        >>> Hours().label_range(0, 1)
+        '00:00 to 01:59'
+        """
+        return f"{low:02d}:00 to {high:02d}:59"
+
     def _number(self, literal: object) -> int:
         if isinstance(literal, str) and literal in self.labels():
             return self.labels().index(literal)
@@ -499,7 +507,8 @@ class Weekdays(_Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         name = text.strip()
-        return _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
+        value = _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
+        return "not a weekday" if value == "not a date" else value
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in COARSE:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
 from confide.cli.attributes import CrossTables, choose_tables, show_cross, tabulate
+from confide.cli.collector import local_counts
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
@@ -116,6 +117,7 @@ EXAMPLES = (
     "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
     'confide estimate city.toml reports.csv --within district.geojson --query "within 2 km of 40.75, -73.98"',
+    "confide estimate survey.toml http://127.0.0.1:8000",
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
 
@@ -128,8 +130,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         Path,
         typer.Argument(
             metavar="REPORTS",
-            help="Counts that confide count wrote, or reports: CSV (.gz or not), Parquet, JSON lines; - for standard "
-            "input.",
+            help="Counts that confide count wrote, the URL of a collector, or reports: CSV (.gz or not), Parquet, JSON "
+            "lines; - for standard input.",
         ),
     ],
     *,
@@ -240,6 +242,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     From counts by groups, every group gets an estimate of its own, mean, median and queries with intervals, and whether
     it differs from the others.
     """
+    reports = local_counts(reports, survey)
     # --delta and --iteration-limit alone ask for ibu, whose they are.
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
     chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []
@@ -255,7 +258,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
         check_queries(contract, queries)
-    lines = _take_background(contract, outputs, background)
+    lines = _take_background(contract, outputs, background, within or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(asked_by, reports)
@@ -312,11 +315,16 @@ def _maps(outputs: list[Path]) -> list[Path]:
     return [path for path in outputs if path.suffix.lower() == ".geojson"]
 
 
-def _take_background(survey: Survey, outputs: list[Path], background: Path | None) -> list[NDArray[np.float64]]:
-    """Read the lines for maps; refuse maps of what lies nowhere on the Earth before any work is done."""
+def _take_background(
+    survey: Survey, outputs: list[Path], background: Path | None, within: list[Path]
+) -> list[NDArray[np.float64]]:
+    """Read the lines for maps, borders of areas that are asked for among them.
+
+    Maps of what lies nowhere on the Earth are refused before any work is done.
+    """
     if background is not None or _maps(outputs):
         survey.alphabet.corners([0])
-    return [] if background is None else read_lines(background)
+    return [line for path in (background, *within) if path is not None for line in read_lines(path)]
 
 
 def _say_what_is_left_out(answer: Estimate, outputs: list[Path]) -> None:

@@ -49,7 +49,12 @@ USUAL_LEVEL = 0.95
 """The level of intervals where none is asked for."""
 
 SurveyPath = Annotated[
-    Path, typer.Argument(metavar="SURVEY", help="The survey file, such as survey.toml.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="SURVEY",
+        help="The survey file, such as survey.toml, or survey.json of confide export.",
+        show_default=False,
+    ),
 ]
 Columns = Annotated[
     list[str] | None,

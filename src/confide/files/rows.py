@@ -32,10 +32,12 @@ class Reason(StrEnum):
     SEPARATED = "separators in a number"
     SIGNED = "a sign or unit beside a number"
     NOT_A_DATE = "not a date"
+    NOT_A_WEEKDAY = "not a weekday"
     NO_SUCH_DATE = "no such date"
     NOT_A_TIME = "not a time"
     NO_SUCH_TIME = "no such time"
     NOT_DEGREES = "not decimal degrees"
+    NOT_BITS = "not a text of 0 and 1 of the right length"
     NOT_ON_EARTH = "no latitude and longitude"
     SWAPPED = "latitude and longitude swapped"
 

@@ -96,6 +96,14 @@ class Mechanism(ABC):
         """Declared facts, which theory reads; none unless the mechanism says otherwise."""
         return Facts()
 
+    @property
+    def tables(self) -> Mapping[str, list[Any]]:
+        """Numbers that a device needs and that take numerical work to make; none where exact arithmetic makes all.
+
+        What each name means is specified (docs/device.md).
+        """
+        return {}
+
     def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
         """Return the mechanism of some attributes alone: what it reports is what this one reports of them.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -166,6 +166,12 @@ class Remapped(Mechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`; what is known follows from the mechanism that makes the outputs."""
         return Facts(origin=(self.mechanism, self._remap))
+
+    @property
+    def tables(self) -> dict[str, list[Any]]:
+        """See :attr:`Mechanism.tables`; the nearest output of each cell, where cells have no mapping."""
+        is_told = self.mapping is not None or isinstance(self.outputs, Integers)
+        return {} if is_told else {"nearest": self._remap.tolist()}
 
     @cached_property
     def channel(self) -> Embedded:

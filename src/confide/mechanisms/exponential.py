@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Categories, Grid, Indices, Integers
+from confide.alphabets import Alphabet, Categories, Circle, Grid, Indices, Integers
 from confide.channels import (
     Channel,
     Dense,
@@ -96,27 +96,56 @@ class Exponential(Mechanism):
         if isinstance(self.alphabet, Grid) and self.alphabet.size > LARGEST_DENSE and min(self.alphabet.shape) > 1:
             return self._plane_channel(self.alphabet)
         if isinstance(self.alphabet, Categories):
-            keep, other = (self._row(0) / self._row(0).sum())[:2].tolist()
-            return RandomizedResponseChannel(self.alphabet.size, keep, other)
+            ratio, others = self._ratio, self.alphabet.size - 1
+            return RandomizedResponseChannel(others + 1, *(float(one / (1 + others * ratio)) for one in (1, ratio)))
         matrix = np.array([self._row(index) for index in range(self.alphabet.size)])
         grid = self.alphabet if isinstance(self.alphabet, Grid) else None
         layout = None if grid is None else Layout(grid.shape, grid.places)
         return Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`."""
+        """See :meth:`Mechanism.weights`; powers of one ratio where distances are whole numbers of steps."""
+        size = self.alphabet.size
         if self._line is not None:
-            size = self.alphabet.size
             return [power_weights(self._ratio, size)[abs(z - index)] for z in range(size)]
+        if isinstance(self.alphabet, Categories):
+            return [power_weights(self._ratio, 2)[z != index] for z in range(size)]
+        if self._is_small_circle:
+            powers = power_weights(self._ratio, size // 2 + 1)
+            return [powers[min((z - index) % size, (index - z) % size)] for z in range(size)]
         return as_integers(self._row(index))
+
+    @property
+    def _is_small_circle(self) -> bool:
+        """Whether steps around a circle are few enough for powers of a ratio, which are long integers."""
+        return isinstance(self.alphabet, Circle) and self.alphabet.size <= LARGEST_TABLE
+
+    @property
+    def tables(self) -> dict[str, list[Any]]:
+        """See :attr:`Mechanism.tables`; of cells those of all displacements, of others all rows of weights."""
+        if isinstance(self.alphabet, Grid):
+            return {"quadrant": self._quadrant.tolist()}
+        is_exact = self._line is not None or isinstance(self.alphabet, Categories) or self._is_small_circle
+        return {} if is_exact else {"rows": [self._row(index).tolist() for index in range(self.alphabet.size)]}
 
     def _row(self, index: int) -> NDArray[np.float64]:
         """Return the probabilities from one value before they are divided by their sum."""
+        if self._is_small_circle:
+            weights = self.weights(index)
+            return np.array([weight / sum(weights) for weight in weights])
         points = self.alphabet.coordinates
+        if isinstance(self.alphabet, Grid) and self.alphabet.size <= LARGEST_TABLE:
+            down, along = np.abs(points - points[index]).astype(np.int64).T
+            chosen: NDArray[np.float64] = self._quadrant[down, along]
+            return chosen
         distances = self.alphabet.metric.between(points[index], points) / self._spacing
+        return self._faded(distances)
+
+    def _faded(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return e^(-rate / 2) to the power of distances in steps."""
         # Exponents past 650 would underflow; cut off there they keep neighbours within the promise, a zero would not.
-        row: NDArray[np.float64] = np.exp(-np.minimum(shaded(self._half_rate) * distances, 650.0))
-        return row
+        faded: NDArray[np.float64] = np.exp(-np.minimum(shaded(self._half_rate) * distances, 650.0))
+        return faded
 
     @property
     def _line(self) -> Integers | None:
@@ -134,7 +163,7 @@ class Exponential(Mechanism):
 
     @cached_property
     def _ratio(self) -> Fraction:
-        """e^(-epsilon spacing / 2) on a line, rounded up."""
+        """e^(-epsilon spacing / 2), rounded up."""
         return ratio_above(self._half_rate)
 
     def _line_channel(self, size: int) -> TwoSidedExponential:
@@ -170,10 +199,17 @@ class Exponential(Mechanism):
 
     @cached_property
     def _table(self) -> TableNoise:
+        return TableNoise(self._quadrant)
+
+    @cached_property
+    def _quadrant(self) -> NDArray[np.float64]:
         """All displacements between two cells of the grid; what lies beyond would be refused anyway."""
-        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; the one caller has asked)
+        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; callers have asked)
         self.alphabet.require_listable()
-        return TableNoise(planar_geometric_kernel(self.alphabet.shape, shaded(self._half_rate)).cells)
+        if self.alphabet.size > LARGEST_TABLE:
+            return planar_geometric_kernel(self.alphabet.shape, shaded(self._half_rate)).cells
+        down, along = map(np.arange, self.alphabet.shape)
+        return self._faded(np.hypot(down[:, None], along))
 
 
 def is_positive_definite(metric: Metric) -> bool:

@@ -150,6 +150,11 @@ class TruncatedPlaneMechanism(PlaneMechanism):
             return True
         return bool(values.holes) and bool(outputs.contains(values.decode(np.arange(values.size))).all())
 
+    @property
+    def tables(self) -> dict[str, list[Any]]:
+        """See :attr:`Mechanism.tables`; the number of the output that each cell of the box is reported as."""
+        return {} if self._is_plain else {"nearest": self._remap.tolist()}
+
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """See :meth:`Mechanism.peaks`; an output that stands for holes beside it is likely from all of them."""
         return self._cells_reported(counts)[0].astype(np.float64)

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,6 +260,11 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
     def _kernel(self) -> PlanarKernel:
         self._box.require_listable()  # a table of displacements is as large
         return self._make_kernel(self._box.shape)
+
+    @property
+    def tables(self) -> dict[str, list[Any]]:
+        """See :attr:`Mechanism.tables`; displacements too."""
+        return {"quadrant": self._quadrant.tolist()} | super().tables
 
     def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:
         return ClampedPlanarConvolution(self._kernel if shape == self._box.shape else self._make_kernel(shape))

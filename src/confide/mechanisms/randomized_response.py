@@ -84,12 +84,14 @@ class RandomizedResponse(Mechanism):
         return WeightRows.of([[self._inverse_ratio.numerator, others]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Replace some values by one of the others: the same row weights, without a row per value."""
-        outputs = indices.copy()
-        replaced = np.flatnonzero(self._keep_or_replace.draw(np.zeros(indices.size, dtype=np.int64), bits))
-        others = uniform_below(self.alphabet.size - 1, replaced.size, bits)
-        outputs[replaced] = others + (others >= indices[replaced])
-        return outputs
+        """Replace some values by one of the others: the same row weights, without a row per value.
+
+        The other one is drawn for everybody, so that the time of a draw does not tell who was replaced.
+        """
+        replaced = self._keep_or_replace.draw(np.zeros(indices.size, dtype=np.int64), bits)
+        others = uniform_below(self.alphabet.size - 1, indices.size, bits)
+        others += others >= indices
+        return np.where(replaced == 1, others, indices)
 
 
 def krr_bound(size: int, epsilon: float) -> Bound:

@@ -198,7 +198,8 @@ def _leading(story: Story) -> list[Interval]:
 def _in_short(answer: Interval) -> tuple[str, str, str]:
     now, low, high = describe_ends(answer)
     question = answer.question if answer.is_share else answer.question.capitalize()
-    return f"{question}, at {answer.shown_level}", now, f"{low} to {high}"
+    remark = f"; {answer.remark}" if answer.remark else ""
+    return f"{question}, at {answer.shown_level}", now, f"{low} to {high}{remark}"
 
 
 def _find_windows(story: Story, answers: Sequence[Interval]) -> Windows | None:

@@ -198,7 +198,8 @@ def _halves(octets: Octets) -> Octets:
 def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
     """Draw `count` integers, each of 0 .. bound - 1 equally likely.
 
-    Words are cut to the bits that the bound needs and drawn again while they reach it: fewer than two tries on average.
+    As many bytes as the bound needs, 1, 2, 4 or 8, are cut to their upper bits, as many as it has, and drawn again
+    while they reach it: fewer than two tries on average.
 
     >>> from confide.sampling.bits import as_bits
     >>> uniform_below(1, 3, as_bits(0))
@@ -207,14 +208,19 @@ def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
     width = (bound - 1).bit_length()
     if width == 0:
         return np.zeros(count, dtype=np.int64)
-    result = np.empty(count, dtype=np.int64)
-    pending = np.arange(count)
-    while pending.size:
-        drawn = (bits.words(pending.size) >> np.uint64(64 - width)).astype(np.int64)
-        accepted = drawn < bound
-        result[pending[accepted]] = drawn[accepted]
-        pending = pending[~accepted]
-    return result
+    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
+    drawn = _upper_bits(count, size, width, bits)
+    rejected = np.flatnonzero(drawn >= bound)
+    while rejected.size:
+        again = _upper_bits(rejected.size, size, width, bits)
+        drawn[rejected] = again
+        rejected = rejected[again >= bound]
+    return drawn.astype(np.int64)
+
+
+def _upper_bits(count: int, size: int, width: int, bits: Bits) -> NDArray[Any]:
+    """Return the upper bits of `count` numbers of so many bytes."""
+    return bits.octets(size * count).view(f"<u{size}") >> (8 * size - width)
 
 
 BUCKETS = 256

@@ -1,0 +1,82 @@
+"""Tables: numbers that a device needs beside a survey, where making them takes numerical work.
+
+Floating point differs in its last place from processor to processor, so that tables are no part of a survey's
+fingerprint. A document that carries them states a digest of their own behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from confide.declarations import inner_mechanisms
+from confide.errors import SurveyError, TooLargeError
+from confide.mechanisms import Mechanism
+
+LARGEST_DOCUMENT = 5_000_000
+"""Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
+
+AGREEMENT = 1e-9
+"""Relative difference between tables of two machines; rounding makes 1e-13 of it."""
+
+
+def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
+    """Return all tables of a mechanism and those it is made of, each under its place in the survey; mostly none.
+
+    >>> from confide import Grid, Integers, TruncatedGeometric, TruncatedPlanarLaplace
+    >>> tables_of(TruncatedGeometric(Integers(0, 9), 1.0))
+    {}
+    >>> list(tables_of(TruncatedPlanarLaplace(Grid(2, 2), 1.0))["mechanism"])
+    ['quadrant']
+    """
+    found = {place: dict(mechanism.tables)} if mechanism.tables else {}
+    for name, inner in inner_mechanisms(mechanism).items():
+        found |= tables_of(inner, f"{place}.{name}")
+    return found
+
+
+def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
+    """Refuse tables that are not those of a mechanism, but for rounding."""
+    own = tables_of(mechanism)
+    _require_same_keys("tables", given, own)
+    for place, tables in own.items():
+        _require_same_keys(f"tables of {place}", given[place], tables)
+        for name, table in tables.items():
+            _require_same_numbers(f"{name} of {place}", given[place][name], table)
+
+
+def check_size(text: str, mechanism: Mechanism) -> None:
+    """Refuse a document that is too large for a device."""
+    size = len(text.encode())
+    if size > LARGEST_DOCUMENT:
+        tables = tables_of(mechanism)
+        what = "its tables" if tables else "its lists"
+        raise TooLargeError(
+            f"The survey takes {size / 1e6:,.1f} MB as JSON, mostly for {what}, and a device should not load more than "
+            f"{LARGEST_DOCUMENT / 1e6:g} MB. Use fewer or larger cells, or a mechanism without tables, such as "
+            f"planar-geometric, planar-laplace or taxicab on a plane, and geometric noise on a line or a circle."
+        )
+
+
+def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:
+    names = set(given) if isinstance(given, dict) else None
+    if names != set(own):
+        got = ", ".join(sorted(map(str, names))) if names is not None else repr(given)
+        raise SurveyError(
+            f"The {what} should be {', '.join(own) or 'left out'}; got {got or 'none'}. Write the survey again with: "
+            f"confide export survey.toml -o survey.json"
+        )
+
+
+def _require_same_numbers(what: str, given: object, own: Any) -> None:
+    wanted = np.asarray(own, dtype=np.float64)
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != wanted.shape or not (np.abs(found - wanted) <= AGREEMENT * np.abs(wanted)).all():
+        raise SurveyError(
+            f"The table {what} is not the one that this survey's mechanism has. Write the survey again with: confide "
+            f"export survey.toml -o survey.json"
+        )

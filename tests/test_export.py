@@ -1,0 +1,181 @@
+"""The document that devices read: every command takes it, and one that was changed anywhere is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.surveys import FINITE, UNBOUNDED, survey
+from tests.test_surveys import EXAMPLES
+from typer.testing import CliRunner
+
+import confide as cf
+from confide.canonical import canonical_json, fingerprint_of
+from confide.cli.main import app
+from confide.errors import ConfideError, SurveyError, TooLargeError
+from confide.tables import tables_of
+
+PLANE = cf.Grid(3, 4, spacing=0.5, unit="km", holes=[(0, 0), (1, 2)])
+TABLED = {
+    "planar": cf.TruncatedPlanarLaplace(PLANE, 1.0),
+    "planar with outputs": cf.TruncatedPlanarGeometric(PLANE, 1.0, cf.Grid(4, 4, spacing=0.5, unit="km")),
+    "taxicab": cf.TruncatedTaxicab(PLANE, 1.0),
+    "cells": cf.Exponential(PLANE, 1.0),
+    "uneven": cf.Exponential(cf.Bins(edges=[0, 1, 5, 20]), 1.0),
+    "remapped": cf.Remapped(cf.TruncatedTaxicab(cf.Grid(3, 3), 1.0), cf.Grid(2, 2)),
+    "product": cf.Product(home=cf.TruncatedTaxicab(PLANE, 1.0), age=cf.Geometric(cf.Integers(0, 9), 1.0)._clamped),
+}
+WITHOUT = {
+    "full cells": cf.TruncatedTaxicab(cf.Grid(3, 3), 1.0),
+    "line": cf.Exponential(cf.Integers(0, 9), 1.0),
+    "categories": cf.Exponential(cf.Categories(["a", "b"]), 1.0),
+    "circle": cf.Exponential(cf.Hours(), 1.0),
+    "endless": cf.PlanarLaplace(PLANE, 1.0),
+    "mapped": cf.Remapped(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), cf.Integers(2, 5)),
+}
+
+
+@pytest.mark.parametrize("name", TABLED)
+def test_tables_stand_where_numerical_work_made_them(name: str) -> None:
+    contract = cf.Survey(TABLED[name])
+    document = json.loads(contract.to_json())
+    assert document["tables"] == tables_of(TABLED[name])
+    fingerprint, digest = document["fingerprint"].split("-")
+    assert (fingerprint, digest) == (contract.fingerprint, fingerprint_of(document["tables"]))
+    assert document["fingerprint"] == contract.pin
+    assert cf.Survey.from_json(contract.to_json()) == contract
+
+
+def test_the_tables_have_their_places() -> None:
+    assert list(tables_of(TABLED["product"])) == ["mechanism.home"]
+    assert {name: sorted(tables_of(one)["mechanism"]) for name, one in TABLED.items() if name != "product"} == {
+        "planar": ["nearest", "quadrant"],
+        "planar with outputs": ["nearest", "quadrant"],
+        "taxicab": ["nearest"],
+        "cells": ["quadrant"],
+        "uneven": ["rows"],
+        "remapped": ["nearest"],
+    }
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_exact_mechanisms_need_no_tables(name: str) -> None:
+    document = json.loads(cf.Survey(WITHOUT[name]).to_json())
+    assert "tables" not in document
+    assert document["fingerprint"] == cf.Survey(WITHOUT[name]).fingerprint
+
+
+def entries(thing: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to everything in a document that is no list and no object."""
+    inner = thing.items() if isinstance(thing, dict) else enumerate(thing) if isinstance(thing, list) else None
+    if inner is None:
+        yield path
+    else:
+        for key, one in inner:
+            yield from entries(one, (*path, key))
+
+
+def changed(document: dict[str, Any], path: tuple[Any, ...], change: Any) -> str:
+    """Return a document with one entry changed, or left out if the change is None."""
+    again = copy.deepcopy(document)
+    place = again
+    for key in path[:-1]:
+        place = place[key]
+    if change is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = change(place[path[-1]])
+    return canonical_json(again)
+
+
+def another(one: Any) -> Any:
+    if isinstance(one, bool):
+        return not one
+    return one + 1 if isinstance(one, int | float) else f"{one}x"
+
+
+SURVEYS = {f"{place} {one.kind}": cf.parse_survey(text) for place, (text, one) in enumerate(EXAMPLES)}
+SURVEYS |= {name: cf.Survey(one, most_reports=3) for name, one in TABLED.items()}
+SURVEYS["a shape"] = cf.Survey(cf.Geometric(cf.Integers(0, 9), 1.0), shape=cf.Shape.of(["falling"]))
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_a_document_that_was_changed_anywhere_is_refused(name: str) -> None:
+    document = json.loads(SURVEYS[name].to_json())
+    paths = [path for path in entries(document) if path[0] not in ("name", "title")]
+    paths = [*paths[:60], *paths[60::29]]  # tables are long
+    for path in paths:
+        for change in (another, None):
+            with pytest.raises(ConfideError):
+                cf.Survey.from_json(changed(document, path, change))
+
+
+@pytest.mark.parametrize("path", [("tables",), ("tables", "mechanism"), ("tables", "mechanism", "nearest")])
+def test_a_document_without_its_tables_is_refused(path: tuple[str, ...]) -> None:
+    document = json.loads(cf.Survey(TABLED["taxicab"]).to_json())
+    with pytest.raises(SurveyError, match="confide export"):
+        cf.Survey.from_json(changed(document, path, None))
+
+
+def test_tables_agree_but_for_rounding() -> None:
+    document = json.loads(cf.Survey(TABLED["planar"]).to_json())
+
+    def with_factor(factor: float) -> str:
+        again = copy.deepcopy(document)
+        again["tables"]["mechanism"]["quadrant"][1][1] *= factor
+        again["fingerprint"] = f"{document['fingerprint'][:32]}-{fingerprint_of(again['tables'])}"
+        return canonical_json(again)
+
+    assert cf.Survey.from_json(with_factor(1 + 1e-14)) == cf.Survey(TABLED["planar"])
+    with pytest.raises(SurveyError, match="quadrant of mechanism is not the one"):
+        cf.Survey.from_json(with_factor(1 + 1e-8))
+
+
+def test_tables_that_nobody_needs_are_refused() -> None:
+    document = json.loads(cf.Survey(WITHOUT["line"]).to_json()) | {"tables": {"mechanism": {"rows": [[1]]}}}
+    document["fingerprint"] += f"-{fingerprint_of(document['tables'])}"
+    with pytest.raises(SurveyError, match="should be left out; got mechanism"):
+        cf.Survey.from_json(canonical_json(document))
+
+
+def test_a_document_too_large_for_a_device_is_refused_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.tables.LARGEST_DOCUMENT", 5_000)
+    contract = cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(20, 20), 1.0))
+    with pytest.raises(TooLargeError, match=r"takes .* MB as JSON, mostly for its tables.*Use fewer"):
+        contract.to_json()
+
+
+@pytest.mark.parametrize("name", [*FINITE, *(f"{name} unbounded" for name in UNBOUNDED)])
+def test_a_json_survey_is_loaded_wherever_a_toml_one_is(name: str, tmp_path: Path) -> None:
+    text = (FINITE | {f"{name} unbounded": one for name, one in UNBOUNDED.items()})[name]
+    path = tmp_path / "survey.json"
+    path.write_text(survey(text).to_json(), encoding="utf-8")
+    assert cf.load_survey(path) == survey(text)
+
+
+def test_the_command_line_exports_and_takes_the_document(tmp_path: Path) -> None:
+    toml, document = tmp_path / "survey.toml", tmp_path / "survey.json"
+    contract = cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(3, 3, unit="km"), 1.0), "home")
+    toml.write_text(contract.text(), encoding="utf-8")
+    run = CliRunner().invoke
+    printed = run(app, ["export", str(toml)])
+    assert printed.stdout == contract.to_json() + "\n"
+    written = run(app, ["export", str(toml), "-o", str(document)])
+    assert written.exit_code == 0
+    assert contract.pin in written.output
+    assert document.read_text(encoding="utf-8") == contract.to_json() + "\n"
+    for arguments in (["show"], ["show", "--json"], ["export"]):
+        one, other = (run(app, [arguments[0], str(path), *arguments[1:]]) for path in (toml, document))
+        assert (one.exit_code, one.stdout) == (other.exit_code, other.stdout)
+        assert one.exit_code == 0
+    refused = run(app, ["export", str(toml), "-o", str(tmp_path / "survey.toml2")])
+    assert refused.exit_code != 0
+    assert "should end in .json" in refused.output
+    document.write_text(document.read_text(encoding="utf-8").replace('"epsilon":1', '"epsilon":2'), encoding="utf-8")
+    spoilt = run(app, ["show", str(document)])
+    assert spoilt.exit_code != 0
+    assert "not the one" in spoilt.output or "was changed" in spoilt.output
