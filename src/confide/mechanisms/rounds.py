@@ -30,6 +30,9 @@ from confide.mechanisms.randomized_response import RandomizedResponse
 from confide.mechanisms.unary import BitEncoding, UnaryEncoding
 from confide.sampling import Bits
 
+LARGEST_LISTED = 2**14
+"""Products of weights of two rounds up to which the promise of one report is the smallest that all of them keep."""
+
 ROUNDED = 1e-13
 """Share by which a promise that is computed in float64 is stated larger: a hundred times its rounding."""
 
@@ -97,8 +100,24 @@ class TwoRounds(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Promise of one report; see :func:`one_report`."""
-        return one_report(self.permanent, self.fresh) if self._whole is None else self._whole.guarantee
+        """Promise of one report: by structure, else by the weights where there are few, else see :func:`one_report`."""
+        if self._whole is not None:
+            return self._whole.guarantee
+        promised = one_report(self.permanent, self.fresh)
+        products = self.alphabet.size * self.fresh.alphabet.size * self.report_alphabet.size
+        return LocalDP(self._smallest) if isinstance(promised, LocalDP) and products <= LARGEST_LISTED else promised
+
+    @property
+    def _smallest(self) -> float:
+        """The smallest epsilon of local differential privacy that the weights keep."""
+        rows = [self.weights(number) for number in range(self.alphabet.size)]
+        totals = [sum(row) for row in rows]
+        shares = [[Fraction(*one) for one in zip(column, totals, strict=True)] for column in zip(*rows, strict=True)]
+        used = [column for column in shares if max(column) > 0]
+        if min(map(min, used)) == 0:
+            return math.inf
+        worst = max(max(column) / min(column) for column in used)
+        return epsilon_above(worst) if worst > 1 else 0.0
 
     @property
     def lasting(self) -> Guarantee:
