@@ -37,7 +37,10 @@ types: $(VENV)/.installed-dev  ## Check types, strictly
 contracts: $(VENV)/.installed-dev  ## Check that imports point one way
 	@$(BIN)/lint-imports
 
-check: lint types contracts test  ## All of the above: what CI runs
+vectors: $(VENV)/.installed-dev  ## Check that the vectors for clients are what would be made (half a minute)
+	@$(BIN)/python -m vectors --check
+
+check: lint types contracts vectors test  ## All of the above: what CI runs
 
 bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, the default method, intervals, other packages, counting, groups
 	@$(BIN)/python -m benchmarks.channels
