@@ -132,7 +132,7 @@ def test_everybody_at_an_end_of_the_line_is_no_trouble(place: int) -> None:
 def test_an_edge_is_found_where_the_first_places_tried_are_beside_it() -> None:
     """Nobody is below 17. The first places are 15 and 21; both are worse there than no edge at all."""
     ages = cf.datasets.adult_ages()
-    mechanism = cf.TruncatedGeometric(ages.alphabet, 0.1)
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 99), 0.1)
     found = []
     for seed in range(4):
         evidence = replace(
