@@ -242,11 +242,9 @@ def two_sided(r: Fraction, tape: Tape) -> int:
 
 def laplace_steps(b: Fraction, tape: Tape) -> int:
     """Draw the cells that Laplace noise moves by."""
-    if not toss([digits_of(b)], tape)[0]:
-        return 0
-    steps, sign = 1 + geometric(b * b, tape), tape.number(1)
+    moves, steps, sign = toss([digits_of(b)], tape)[0], 1 + geometric(b * b, tape), tape.number(1)
     tape.note("signs", drawn=f"{sign:02x}")
-    return -steps if sign & 1 else steps
+    return 0 if not moves else -steps if sign & 1 else steps
 
 
 def planar(rate: Fraction, tape: Tape) -> tuple[int, int]:

@@ -137,10 +137,8 @@ def clamp(number: int, size: int) -> int:
 
 
 def laplace_step(b: Fraction, tape: Tape) -> int:
-    if not toss_together([digits_of(b)], tape)[0]:
-        return 0
-    steps = 1 + geometric(b * b, tape)
-    return -steps if tape.number(1) & 1 else steps
+    moves, steps, sign = toss_together([digits_of(b)], tape)[0], 1 + geometric(b * b, tape), tape.number(1)
+    return 0 if not moves else -steps if sign & 1 else steps
 
 
 def planar(rate: Fraction, tape: Tape) -> tuple[int, int]:
