@@ -99,18 +99,17 @@ function categories(table: Table): Alphabet {
     spacing: 1,
     parts: 1,
     take: (raw) => {
-      if (!isNumber) return typeof raw === "string" ? read(raw) : noValue("outside the alphabet", raw);
       // A whole number as it is written most simply; other texts may be names.
-      return Number(read(typeof raw === "string" && decimalIn(raw) === null ? raw : String(integerOf(raw))));
+      const text = isNumber && (typeof raw !== "string" || isInteger(raw)) ? String(integerOf(raw)) : raw;
+      const word = typeof text === "string" ? read(text) : undefined;
+      return isNumber ? (word === undefined ? integerOf(raw) : Number(word)) : (word ?? NaN);
     },
     find: (value) => numbers.get(value) ?? -1,
     at: (index) => values[index],
   });
 }
 
-const LARGEST = 2 ** 52;
-
-/** Whole numbers from low to high; all of them up to 2^52, so that noise has room, if no ends are given. */
+/** Whole numbers from low to high; all of them if no ends are given. */
 export function lineOf(settings: Partial<Line>): Line {
   const { low = -Infinity, high = Infinity } = settings;
   const size = high - low + 1;
@@ -125,7 +124,7 @@ export function lineOf(settings: Partial<Line>): Line {
     take: integerOf,
     find: (value) => {
       if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) return -1;
-      return size < Infinity ? (value as number) - low : Math.abs(value as number) <= LARGEST ? 0 : -1;
+      return size < Infinity ? (value as number) - low : 0;
     },
     at: (index) => low + index,
     ...settings,
@@ -158,7 +157,7 @@ function scale(table: Table): Line {
     high: words.length - 1,
     unit: table.text("unit", ""),
     ...places,
-    take: (raw) => words.indexOf(typeof raw === "string" ? read(raw) : noValue("outside the alphabet", raw)),
+    take: (raw) => (typeof raw === "string" ? words.indexOf(read(raw) ?? "") : -1),
     label: (value) => words[value as number],
   });
 }

@@ -78,6 +78,8 @@ export function canonical(value: Json): string {
 export class Table {
   readonly place: string;
   readonly entries: Entries;
+  /** Entries of entries that were needed. */
+  readonly used: string[] = [];
 
   constructor(value: Json | undefined, place: string) {
     this.place = place;

@@ -339,16 +339,17 @@ function outputsIn(table: Table, key: string, length: number, size: number): num
   return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
 }
 
-/** The table of numbers that comes with a mechanism. */
-function numbersOf({ table, tables }: Parts): Table {
-  return tables.table(table.place).only("quadrant", "nearest", "rows");
+/** The table of numbers that comes with a mechanism, of which one is needed: all that come must be. */
+function numbersOf({ table, tables }: Parts, key: string): Table {
+  tables.used.push(`${table.place} ${key}`);
+  return tables.table(table.place);
 }
 
 /** Rows of weights, not negative and none of nothing. */
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
   const isRow = (row: Json): boolean =>
     Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
-  return numbersOf(parts).list<number[]>(key, isRow, rows);
+  return numbersOf(parts, key).list<number[]>(key, isRow, rows);
 }
 
 function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
@@ -365,7 +366,7 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const ends = (plane: Plane): number[] => [plane.first[0] + plane.rows, plane.first[1] + plane.columns];
   const box = ends(alphabet).map((end, axis) => Math.max(end, ends(reports)[axis]) - first[axis]);
   const isPlain = !outputs && !alphabet.hasHoles;
-  const nearest = isPlain ? null : outputsIn(numbersOf(parts), "nearest", box[0] * box[1], reports.size);
+  const nearest = isPlain ? null : outputsIn(numbersOf(parts, "nearest"), "nearest", box[0] * box[1], reports.size);
   let move: (place: number, axis: number, bits: Bits) => number;
   let noise: (bits: Bits) => Move = () => [0n, 0n];
   if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
@@ -478,7 +479,7 @@ function remapped(parts: Parts): Mechanism {
   else if (reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing) {
     const shift = (reports as Line).low - (outputs as Line).low;
     return finite(alphabet, guarantee, (index, bits) => clamp(BigInt(draw(index, bits) + shift), outputs.size), outputs);
-  } else mapping = outputsIn(numbersOf(parts), "nearest", reports.size, outputs.size);
+  } else mapping = outputsIn(numbersOf(parts, "nearest"), "nearest", reports.size, outputs.size);
   return finite(alphabet, guarantee, (index, bits) => mapping[draw(index, bits)], outputs);
 }
 

@@ -57,9 +57,11 @@ export class LaplaceCells {
   }
 
   draw(bits: Bits): bigint {
-    if (!toss([this.#moves], bits)[0]) return 0n;
+    // All three in any case, so that time does not tell who moved.
+    const [moves] = toss([this.#moves], bits);
     const steps = 1n + this.#steps.draw(bits);
-    return bits.octet() & 1 ? -steps : steps;
+    const isDown = bits.octet() & 1;
+    return moves ? (isDown ? -steps : steps) : 0n;
   }
 }
 

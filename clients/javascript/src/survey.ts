@@ -96,6 +96,8 @@ export class Survey {
     this.#alphabet = alphabetIn(document.table("alphabet"));
     const tables = new Table(document.get("tables") ?? {}, "");
     this.#mechanism = mechanismIn(document.table("mechanism"), this.#alphabet, tables);
+    const keys = Object.entries(tables.entries).flatMap(([place, own]) => Object.keys(own ?? {}).map((key) => `${place} ${key}`));
+    if (String(keys.sort()) !== String(tables.used.sort()) || (document.get("tables") && !keys.length)) document.bad("tables", keys);
     this.guarantee = this.#mechanism.guarantee;
     this.lasting = this.#mechanism.lasting ?? null;
     const limits = new Table(document.get("limits") ?? {}, "limits").only("reports", "epsilon", "noise");

@@ -49,7 +49,7 @@ export function integerOf(raw: unknown): number {
   const number = typeof raw === "number" ? raw : digits === undefined ? NaN : Number(digits);
   if (Number.isSafeInteger(number)) return number + 0; // and no minus zero
   if (digits !== undefined || Number.isInteger(number)) return NaN;
-  const isReal = typeof raw === "number" ? Number.isFinite(raw) : typeof raw === "string" && decimalIn(raw) !== null;
+  const isReal = typeof raw === "number" ? Number.isFinite(raw) : typeof raw === "string" && decimalIn(raw.replaceAll("_", "")) !== null;
   return noValue(isReal ? "not a whole number" : "not a number", raw);
 }
 
@@ -58,8 +58,8 @@ export function fold(text: string): string {
   return trimmed(text).toLowerCase().replaceAll("\u03c2", "\u03c3").replaceAll("\u00df", "ss").normalize("NFC");
 }
 
-/** Texts that are taken for a word: `read` gives it, or says why there is none. */
-export function spelling(words: readonly string[], table: Table): (text: string) => string {
+/** Texts that are taken for a word; undefined for those that are not. */
+export function spelling(words: readonly string[], table: Table): (text: string) => string | undefined {
   const exact = new Map<string, string>();
   const folded = new Map<string, string>();
   const isFolded = table.flag("fold");
@@ -79,12 +79,7 @@ export function spelling(words: readonly string[], table: Table): (text: string)
       for (const name of aliases.list<string>(word, isWord)) know(name, word);
     }
   }
-  return (text) => {
-    const found = exact.get(text) ?? (isFolded ? folded.get(fold(text)) : undefined);
-    if (found !== undefined) return found;
-    if (isMissing(text)) return noValue("missing", text);
-    return other === undefined ? noValue("outside the alphabet", text) : String(other);
-  };
+  return (text) => exact.get(text) ?? folded.get(fold(text)) ?? (other === undefined ? other : String(other));
 }
 
 /** Whether this is a text that is not empty; a NUL at its end would be lost in numpy. */

@@ -27,6 +27,16 @@ export function refused(confide, codes, work) {
   throw new Error(`not refused (${codes}): ${work}`);
 }
 
+/** The texts of each attribute, of which a place has two. */
+function grouped({ alphabets }, texts) {
+  let start = 0;
+  return alphabets.map(({ kind }) => {
+    const width = ["grid", "places", "lattice", "coordinates"].includes(kind) ? 2 : 1;
+    start += width;
+    return width === 1 ? texts[start - 1] : texts.slice(start - 2, start);
+  });
+}
+
 /** The canonical form and digest, written a second time, by the platform's own SHA-256. */
 const canonical = (value) => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -54,6 +64,7 @@ export const AGES = {
   alphabet: { kind: "integers", low: 0, high: 20, unit: "year" },
   mechanism: { kind: "truncated-geometric", epsilon: 1 },
 };
+const SIGNED = await signed(AGES);
 const COLOURS = {
   alphabet: { kind: "categories", values: ["red", "green", "blue"] },
   mechanism: { kind: "randomized-response", epsilon: 3 },
@@ -94,7 +105,7 @@ function drawMany(survey, value, reports, shares, epsilon) {
   return right;
 }
 
-const CHECKS = {
+export const CHECKS = {
   async vectors(confide, read) {
     let count = 0;
     for (const file of await read("vectors/draws")) {
@@ -117,15 +128,85 @@ const CHECKS = {
     return count;
   },
 
+  async "permanent vectors"(confide, read) {
+    let count = 0;
+    for (const { survey: document, reports } of (await read("vectors/permanent.json")).groups ?? []) {
+      const survey = confide.loadSurvey(JSON.stringify(document));
+      for (const { secret, value, report } of reports) {
+        same(survey.blur(value, { permanent: secret }).data, report, `${document.title}, value ${JSON.stringify(value)}`);
+        count++;
+      }
+    }
+    return count;
+  },
+
   async "values that people have"(confide, read) {
     let count = 0;
-    for (const { alphabet, cases } of (await read("vectors/places.json")).places) {
-      if (alphabet.rows === undefined) continue;
-      const survey = confide.loadSurvey(await signed({ alphabet, mechanism: { kind: "planar-geometric", epsilon: 1 / alphabet.spacing } }));
-      for (const { texts, value, reason } of cases) {
+    const wrong = [];
+    const groups = [...(await read("vectors/places.json")).places, ...((await read("vectors/taking.json")).groups ?? [])];
+    for (const { alphabet, cases } of groups) {
+      const kind = alphabet.kind === "coordinates" ? "planar-laplace" : "planar-geometric";
+      const isEndless = ["lattice", "coordinates"].includes(alphabet.kind);
+      const endless = { kind: alphabet.kind === "integers" ? "geometric" : kind, epsilon: 1 / (alphabet.spacing ?? 1) };
+      const mechanism = isEndless || (alphabet.kind === "integers" && alphabet.low === undefined) ? endless : { kind: "rappor", epsilon: 1 };
+      const survey = confide.loadSurvey(await signed({ alphabet, mechanism }));
+      for (const { texts, value, refused: reason, reason: older } of cases) {
         count++;
-        if (value !== null) same(survey.take(texts), value, String(texts));
-        else assert(refused(confide, "value", () => survey.take(texts)).includes(reason), `${texts} is not refused as ${reason}`);
+        const raw = texts.length > 1 ? (alphabet.kind === "attributes" ? grouped(alphabet, texts) : texts) : texts[0];
+        const where = `${JSON.stringify(alphabet).slice(0, 90)} ${JSON.stringify(texts)}`;
+        try {
+          if (value !== undefined && value !== null) same(survey.take(raw), value, where);
+          else {
+            const said = refused(confide, "value", () => survey.take(raw));
+            assert(said.endsWith(`: ${reason ?? older}.`), `${said} Wanted: ${reason ?? older}`);
+          }
+        } catch (error) {
+          wrong.push(`${where}: ${error.message}`);
+        }
+      }
+    }
+    assert(!wrong.length, `${wrong.length} are wrong:\n${wrong.slice(0, 20).join("\n")}`);
+    return count;
+  },
+
+  async refusals(confide, read) {
+    let count = 0;
+    const wrong = [];
+    for (const { what, survey: document, cases } of (await read("vectors/refused.json")).groups ?? []) {
+      for (const one of cases) {
+        if (what === "report") continue; // whoever collects refuses these
+        const work = () => {
+          if (what === "document") return confide.loadSurvey(one.document);
+          if (what === "pin") return confide.loadSurvey(JSON.stringify(document), one.pin);
+          if (what === "value") return confide.loadSurvey(JSON.stringify(document)).blur(one.value);
+          return confide.simulatedSurvey(SIGNED, () => 0).blur(7, { permanent: one.secret });
+        };
+        count++;
+        try {
+          if (one.refused === null) work();
+          else refused(confide, one.refused, work);
+        } catch (error) {
+          wrong.push(`${what}, ${one.why}: ${error.message.slice(0, 120)}`);
+        }
+      }
+    }
+    assert(!wrong.length, `${wrong.length} are wrong:\n${wrong.slice(0, 20).join("\n")}`);
+    return count;
+  },
+
+  async canonical(confide, read) {
+    // A fingerprint is right only if the canonical form is: of documents with such numbers and texts in a place that is not looked at.
+    let count = 0;
+    for (const { cases } of (await read("vectors/canonical.json")).groups ?? []) {
+      for (const { double, canonical: text, fingerprint } of cases) {
+        count++;
+        if (double !== undefined) {
+          const bits = new DataView(new ArrayBuffer(8));
+          bits.setBigUint64(0, BigInt(`0x${double}`));
+          same(String(canonical(bits.getFloat64(0))), text, double);
+          continue;
+        }
+        same(await digest(text), fingerprint, text);
       }
     }
     return count;

@@ -49,7 +49,7 @@ interface Attributes extends Alphabet {
 }
 /** The number of a value that must be one. */
 declare function indexOf(alphabet: Alphabet, value: unknown): number;
-/** Whole numbers from low to high; all of them up to 2^52, so that noise has room, if no ends are given. */
+/** Whole numbers from low to high; all of them if no ends are given. */
 declare function lineOf(settings: Partial<Line>): Line;
 /** All combinations of a value of each attribute, the last one running fastest. */
 declare function attributesOf(names: readonly string[], alphabets: readonly Alphabet[]): Attributes;
@@ -188,6 +188,8 @@ declare class Table {
     #private;
     readonly place: string;
     readonly entries: Entries;
+    /** Entries of entries that were needed. */
+    readonly used: string[];
     constructor(value: Json | undefined, place: string);
     /** Refuses every key but these. */
     only(...known: string[]): this;
@@ -431,8 +433,8 @@ declare const isInteger: (text: unknown) => boolean;
 declare function integerOf(raw: unknown): number;
 /** The fold of docs/values.md: case, blanks and the form of accents do not matter. */
 declare function fold(text: string): string;
-/** Texts that are taken for a word: `read` gives it, or says why there is none. */
-declare function spelling(words: readonly string[], table: Table): (text: string) => string;
+/** Texts that are taken for a word; undefined for those that are not. */
+declare function spelling(words: readonly string[], table: Table): (text: string) => string | undefined;
 /** Whether this is a text that is not empty; a NUL at its end would be lost in numpy. */
 declare function isWord(value: unknown): boolean;
 /** confide: blurs a value on a person's own device, exactly, by the promise of a survey. */
