@@ -6,10 +6,12 @@
     python -m benchmarks.coverage --only grid                  # the grid, the values, or the times
     python -m benchmarks.coverage --bases doubled likelihood   # old against new, on the same surveys
     python -m benchmarks.coverage --hidden                     # truths that nothing was tuned on
+    python -m benchmarks.coverage --first-seed 1000            # other surveys
 
 The grid: mechanisms over 100 values, unlike truths, 20,000 people. A cell repeats a survey: reports are drawn, and
 asked for the shares of tails, windows, single values and scattered sets, for the mean and for the median, at 95 %. Its
-coverage is the share of all intervals of a kind that hold the true answer; the worst single question stands beside it.
+coverage is the share of all intervals of a kind that hold the true answer; the worst single question stands beside it,
+and the same of the ten values that most people have, each by itself.
 Pratt's bound is the shortest mean width that any interval honest for all distributions can have at that truth; the
 ratio is the mean width of the shares over it. Bars: 93 % in every cell; 1.10 times the bound under metric noise and
 1.15 under randomized response, on average over the truths.
@@ -41,7 +43,21 @@ SIZE, PEOPLE = 100, 20_000
 METRIC, RESPONSE = 1.10, 1.15
 ALPHABET = cf.Integers(0, SIZE - 1)
 X = np.arange(SIZE)
-HEADS = ("truth", "rests on", "shares", "worst", "mean", "median", "width", "bound", "ratio", "a survey", "bar")
+HEADS = (
+    "truth",
+    "rests on",
+    "shares",
+    "worst",
+    "largest",
+    "mean",
+    "median",
+    "width",
+    "bound",
+    "ratio",
+    "a survey",
+    "bar",
+)
+LARGEST, RATIO = 10, HEADS.index("ratio")
 
 
 @dataclass(frozen=True)
@@ -148,26 +164,29 @@ def ask(weights: FloatArray, basis: Basis) -> Question:
 def cell(mechanism: cf.Mechanism, truth: FloatArray, basis: Basis, surveys: Sequence[Inference]) -> list[str]:
     """Return one row: how often intervals hold, how wide they are, and how wide they must be."""
     queries = questions()
-    asked = [ask(one, basis) for one in queries.values()]
+    fullest = [place for place in np.argsort(-truth, kind="stable")[:LARGEST] if truth[place] > 0]
+    weights = [*queries.values(), *np.eye(SIZE)[fullest]]
+    asked = [ask(one, basis) for one in weights]
     asked += [lambda one: one.seek_mean(LEVEL, basis), lambda one: one.seek_quantile(0.5, LEVEL, basis)]
     median = float(np.searchsorted(np.cumsum(truth), 0.5 - 1e-12))
-    true = [*(float(one @ truth) for one in queries.values()), float(X @ truth), median]
+    true = [*(float(one @ truth) for one in weights), float(X @ truth), median]
     seconds, answers = once(lambda: answer_together(surveys, asked, basis))
     held = np.array([[_holds(one, right) for one in row] for row, right in zip(answers, true, strict=True)])
     rates, shares = held.mean(axis=1), len(queries)
     worst = int(rates[:shares].argmin())
     width = float(np.mean([[one.width for one in row] for row in answers[:shares]]))
     bound = np.mean([shortest_width(mechanism.channel, truth, one, PEOPLE, LEVEL) for one in queries.values()])
-    lowest = min(float(rates[:shares].mean()), *rates[shares:].tolist())
+    of_kinds = [float(rates[:shares].mean()), float(rates[shares:-2].mean()), *rates[-2:].tolist()]
+    texts = [f"{rate:.1%}" for rate in of_kinds]
     return [
-        f"{rates[:shares].mean():.1%}",
+        texts[0],
         f"{rates[worst]:.0%} ({list(queries)[worst]})",
-        *(f"{rate:.1%}" for rate in rates[shares:]),
+        *texts[1:],
         f"{width:.4f}",
         f"{bound:.4f}",
         f"{width / bound:.2f}",
         shown(seconds / len(surveys)),
-        verdict(f"{LEAST:.0%}", met=lowest >= LEAST),
+        verdict(f"{LEAST:.0%}", met=min(of_kinds) >= LEAST),
     ]
 
 
@@ -175,19 +194,26 @@ def _holds(answer: Interval, true: float) -> bool:
     return answer.low - 1e-9 <= true <= answer.high + 1e-9
 
 
-def grid(name: str, truths: dict[str, FloatArray], bases: Sequence[str], repeats: int) -> None:
+def grid(name: str, truths: dict[str, FloatArray], bases: Sequence[str], seeds: range) -> None:
     """Print the cells of one mechanism, and the mean ratio of each basis against its bar."""
     mechanism, bar = mechanisms()[name]
     rows: list[list[str]] = []
     for label, truth in truths.items():
-        surveys = [survey(mechanism, truth, seed) for seed in range(repeats)]
+        surveys = [survey(mechanism, truth, seed) for seed in seeds]
         rows += [[label, basis, *cell(mechanism, truth, BASES[basis], surveys)] for basis in bases]
     for basis in bases:
-        ratio = float(np.mean([float(row[8]) for row in rows if row[1] == basis]))
+        ratio = float(np.mean([float(row[RATIO]) for row in rows if row[1] == basis]))
         rows.append(
-            ["on average", basis, *[""] * 6, f"{ratio:.2f}", "", verdict(f"{bar:.2f}", met=round(ratio, 2) <= bar)]
+            [
+                "on average",
+                basis,
+                *[""] * (RATIO - 2),
+                f"{ratio:.2f}",
+                "",
+                verdict(f"{bar:.2f}", met=round(ratio, 2) <= bar),
+            ]
         )
-    print_table(f"{name}: {PEOPLE:,} people, {repeats} surveys a cell, nominal {LEVEL:.0%}", HEADS, rows)
+    print_table(f"{name}: {PEOPLE:,} people, {len(seeds)} surveys a cell, nominal {LEVEL:.0%}", HEADS, rows)
 
 
 def values(repeats: int) -> Iterator[list[str]]:
@@ -242,16 +268,18 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=200, help="surveys a cell")
+    parser.add_argument("--first-seed", type=int, default=0, help="the seed of the first survey")
     parser.add_argument("--cells", nargs="*", default=[], help="mechanisms and truths to look at; all if left out")
     parser.add_argument("--only", nargs="*", choices=["grid", "values", "times"], default=["grid", "values", "times"])
     parser.add_argument("--bases", nargs="*", choices=list(BASES), default=["likelihood"])
     parser.add_argument("--hidden", action="store_true", help="the hidden truths in place of the known ones")
     options = parser.parse_args()
     truths = hidden_truths() if options.hidden else known_truths()
+    seeds = range(options.first_seed, options.first_seed + options.repeats)
     chosen = {name: one for name, one in truths.items() if name in options.cells}
     if "grid" in options.only:
         for name in [one for one in mechanisms() if one in options.cells] or mechanisms():
-            grid(name, chosen or truths, options.bases, options.repeats)
+            grid(name, chosen or truths, options.bases, seeds)
     if "values" in options.only:
         title = f"single values by the bootstrap: {max(1, options.repeats // 20)} surveys, geometric 0.05"
         print_table(title, ("truth", "values", "largest tenth", "width"), list(values(options.repeats)))

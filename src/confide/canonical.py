@@ -64,7 +64,13 @@ def read_json(text: str) -> Any:
     >>> read_json('{"high": 1e2, "epsilon": 0.5}')
     {'high': 100, 'epsilon': 0.5}
     """
-    return json.loads(text, parse_float=_read_float, parse_constant=_refuse_constant, object_pairs_hook=_read_object)
+    found = json.loads(text, parse_float=_read_float, parse_constant=_refuse_constant, object_pairs_hook=_read_object)
+    if "\\ud" in text.lower():  # a half of a character, perhaps, that an escape has hidden
+        try:
+            canonical_json(found)
+        except InvalidParameterError as error:
+            raise ValueError(str(error)) from None
+    return found
 
 
 def _text(text: object) -> str:

@@ -100,6 +100,8 @@ EXTRAS = {
     "planar": ("POT>=0.9.5",),
     "counting": ("duckdb>=1.2", "pyarrow>=16"),
     "spark": ("pyspark>=3.5",),
+    "collector": ("orjson>=3.10", "uvicorn>=0.30", "httptools>=0.6", "uvloop>=0.19; sys_platform != 'win32'"),
+    "postgresql": ("psycopg[binary]>=3.1",),
 }
 """Packages of each extra, as pyproject.toml has them.
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 import difflib
 import inspect
 import tomllib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +32,8 @@ from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count
 from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
 from confide.errors import ConfideError, SurveyError
-from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
+from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRounds
+from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
 from confide.tables import check_size, check_tables, tables_of
@@ -40,7 +41,7 @@ from confide.wording import counted
 
 Builder = TypeVar("Builder")
 
-CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits")
+CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 SURVEY_KEYS = ("name", "title", *CONTENT_KEYS)
@@ -63,6 +64,9 @@ class Survey:
     shape
         What is declared of the distribution before any report is seen; None where nothing is. It is part of the
         fingerprint, which reports carry, so that nobody can add it to reports that are there already.
+    groups
+        Columns that may stand beside a report that is sent to a collector, not blurred, and the values that each may
+        have, such as ``{"town": ("Oslo", "Bern")}``: the survey's ``[groups]``.
     """
 
     mechanism: Mechanism
@@ -70,8 +74,10 @@ class Survey:
     title: str = "Untitled survey"
     most_reports: int | None = None
     shape: Shape | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", _check_groups(self.groups))
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
@@ -215,7 +221,8 @@ class Survey:
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
         tables = {"alphabet": declaration_of(self.alphabet), "mechanism": declaration_of(self.mechanism)}
-        return tables if self.most_reports is None else tables | {"limits": {"reports": self.most_reports}}
+        tables |= {} if self.most_reports is None else {"limits": {"reports": self.most_reports}}
+        return tables | ({"groups": dict(self.groups)} if self.groups else {})
 
 
 def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
@@ -266,7 +273,13 @@ def _build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
-    return Survey(mechanism, **texts, most_reports=_build_limits(document), shape=_build_shape(document))
+    return Survey(
+        mechanism,
+        **texts,
+        most_reports=_build_limits(document),
+        shape=_build_shape(document),
+        groups=_build_groups(document),
+    )
 
 
 def _build_shape(document: dict[str, Any]) -> Shape | None:
@@ -292,6 +305,22 @@ def _build_limits(document: dict[str, Any]) -> int | None:
             f"Write reports = 1, or leave [limits] out."
         )
     return most
+
+
+def _build_groups(document: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    return _table(document, "groups", "the survey") if "groups" in document else {}
+
+
+def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return groups in the order of their names, which JSON does not keep, or say what is wrong with them."""
+    for name, values in groups.items():
+        are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
+        if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
+            raise SurveyError(
+                f"[groups] has names, none of them day or count, each with a list of two different texts or more, such "
+                f'as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
+            )
+    return {name: tuple(groups[name]) for name in sorted(groups)}
 
 
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
@@ -324,6 +353,8 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
     build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
     if build is Product:
         return _build_product(table, alphabet, place)
+    if build is TwoRounds:
+        return _build_rounds(table, alphabet, place)
     arguments = _arguments(build, table, place, given=("alphabet", "promise"))
     if "outputs" in arguments:
         arguments["outputs"] = _build_alphabet(_table(table, "outputs", place), f"{place}.outputs")
@@ -331,6 +362,13 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
         arguments["mechanism"] = _build_mechanism(_table(table, "mechanism", place), alphabet, f"{place}.mechanism")
         return build(**arguments)
     return build(alphabet=alphabet, **arguments)
+
+
+def _build_rounds(table: dict[str, Any], alphabet: Alphabet, place: str) -> TwoRounds:
+    _arguments(TwoRounds, table, place)
+    permanent = _build_mechanism(_table(table, "permanent", f"[{place}]"), alphabet, f"{place}.permanent")
+    between = between_rounds(permanent)
+    return TwoRounds(permanent, _build_mechanism(_table(table, "fresh", f"[{place}]"), between, f"{place}.fresh"))
 
 
 def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:

@@ -29,7 +29,7 @@ from confide import (
 )
 from confide.errors import InvalidParameterError
 from confide.intervals import percent
-from confide.intervals.bases import allowed_fall
+from confide.intervals.bases import allowed_fall, standard_errors
 from confide.intervals.region import Region, finish
 from confide.intervals.undetermined import bounded_shares
 from confide.theory.maximum_set import maximum_set
@@ -290,17 +290,33 @@ def test_a_level_next_to_one_draws_more_unbidden_or_rests_on_the_likelihood() ->
 
 
 def test_ends_are_those_of_both_parts_of_the_region() -> None:
-    mechanism = TruncatedGeometric(Integers(0, 7), 0.5)
-    answer = estimate(mechanism.simulate_counts([0, 0, 900, 0, 0, 600, 0, 0], rng=4), mechanism, MLE())
+    mechanism = TruncatedTaxicab(Grid(2, 4), 0.5)
+    answer = estimate(mechanism.simulate_counts([0, 0, 900, 0, 600, 0, 0, 0], rng=4), mechanism, MLE())
     region, fall = answer._inference.region, allowed_fall(0.9)
+    assert region.few_values is None
     assert region.with_fewer_values is not None
     fewer, values = region.with_fewer_values
-    assert values.tolist() == [2, 5]
+    assert values.tolist() == [2, 4]
     for weights in (np.eye(8)[2], 1 - np.eye(8)[2], np.arange(8.0)):
         low, high = Likelihood().ends(answer._inference, weights, 0.9)
         both = np.array([region.ends(weights, fall), fewer.ends(weights[values], fall)])
         assert low == pytest.approx(both[:, 0].min(), abs=1e-12)
         assert high == pytest.approx(both[:, 1].max(), abs=1e-12)
+
+
+def test_on_a_line_the_second_part_is_that_of_merged_values() -> None:
+    mechanism = TruncatedGeometric(Integers(0, 7), 0.5)
+    answer = estimate(mechanism.simulate_counts([0, 0, 900, 0, 0, 600, 0, 0], rng=4), mechanism, MLE())
+    region, errors = answer._inference.region, standard_errors(0.95)
+    assert region.with_fewer_values is None
+    assert region.few_values is not None
+    for weights in (np.eye(8)[2], 1 - np.eye(8)[2]):
+        low, high = Likelihood().ends(answer._inference, weights, 0.95)
+        both = np.array(region.ends(weights, allowed_fall(0.95)))
+        few = [region.few_values.lowest(weights, errors), -region.few_values.lowest(-weights, errors)]
+        assert low == pytest.approx(min(both[0], few[0]), abs=1e-12)
+        assert high == pytest.approx(max(both[1], few[1]), abs=1e-12)
+        assert few[0] < both[0] or few[1] > both[1]
 
 
 def test_a_search_that_may_end_early_decides_as_the_whole_one_does() -> None:

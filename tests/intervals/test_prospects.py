@@ -49,6 +49,15 @@ def test_a_width_has_two_parts_and_more_of_both_narrows_it() -> None:
     assert "with 4,000 people" in str(found)
 
 
+def test_what_few_values_allow_narrows_as_well() -> None:
+    """Two heaps far apart: their shares are told to a root of the number of people."""
+    mechanism = TruncatedGeometric(Integers(0, 29), 0.5)
+    histogram = np.zeros(30, dtype=int)
+    histogram[[5, 25]] = 600, 400
+    found = estimate(mechanism.simulate_counts(histogram, rng=1), mechanism).prospect("x >= 15")
+    assert found.people[10_000] == pytest.approx(found.width / np.sqrt(10), rel=0.1)
+
+
 def test_ten_times_the_people_are_about_as_good_as_foretold() -> None:
     mechanism = RandomizedResponse(Integers(0, 4), 1.0)
     few, many = (estimate(mechanism.simulate_counts([n] * 5, rng=1), mechanism) for n in (400, 4000))

@@ -127,3 +127,19 @@ def test_everybody_at_an_end_of_the_line_is_no_trouble(place: int) -> None:
         assert high <= 60
         assert fit.heights.size == high - low < 60
         assert math.isfinite(fit.log_evidence)
+
+
+def test_an_edge_is_found_where_the_first_places_tried_are_beside_it() -> None:
+    """Nobody is below 17. The first places are 15 and 21; both are worse there than no edge at all."""
+    ages = cf.datasets.adult_ages()
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 99), 0.1)
+    found = []
+    for seed in range(4):
+        evidence = replace(
+            mechanism.observe(mechanism.simulate_counts(ages.histogram, rng=seed)), layout=Layout((100,))
+        )
+        one = Problem.of(evidence, evidence.layout)
+        fits = fits_of(one)
+        best = best_of(fits + add_edges(one, fits, ignore))
+        found.append(None if best.span is None else best.span[0])
+    assert sum(place is not None and abs(place - 17) <= 1 for place in found) >= 3

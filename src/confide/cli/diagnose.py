@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from confide.cli.collector import local_counts
 from confide.cli.numbers import as_share
 from confide.cli.terminal import (
     console,
@@ -89,7 +90,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         Path | None,
         typer.Argument(
             metavar="REPORTS",
-            help="A file of reports or counts, as for estimate. Without it only the mechanism is looked at.",
+            help="Reports, counts or the URL of a collector, as for estimate. Without it only the mechanism is looked "
+            "at.",
             show_default=False,
         ),
     ] = None,
@@ -136,6 +138,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     shape, poorly or not at all. What these reports tell takes the survey's shape for granted, or that of --shape; of
     counts by groups, that all people together have it.
     """
+    reports = None if reports is None else local_counts(reports, survey)
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, *(within or ())])

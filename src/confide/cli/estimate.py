@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
 from confide.cli.attributes import CrossTables, choose_tables, show_cross, tabulate
+from confide.cli.collector import local_counts
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
@@ -116,6 +117,7 @@ EXAMPLES = (
     "confide estimate survey.toml reports.csv --mean --median --quantile 90%",
     "confide estimate survey.toml reports.csv --method inversion-project --json",
     'confide estimate city.toml reports.csv --within district.geojson --query "within 2 km of 40.75, -73.98"',
+    "confide estimate survey.toml http://127.0.0.1:8000",
     "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
 )
 
@@ -128,8 +130,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         Path,
         typer.Argument(
             metavar="REPORTS",
-            help="Counts that confide count wrote, or reports: CSV (.gz or not), Parquet, JSON lines; - for standard "
-            "input.",
+            help="Counts that confide count wrote, the URL of a collector, or reports: CSV (.gz or not), Parquet, JSON "
+            "lines; - for standard input.",
         ),
     ],
     *,
@@ -240,6 +242,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     From counts by groups, every group gets an estimate of its own, mean, median and queries with intervals, and whether
     it differs from the others.
     """
+    reports = local_counts(reports, survey)
     # --delta and --iteration-limit alone ask for ibu, whose they are.
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
     chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []

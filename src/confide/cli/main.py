@@ -12,7 +12,21 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import audit, count, datasets, demo, diagnose, estimate, export, init, merge, plan, privatize, show
+from confide.cli import (
+    audit,
+    collector,
+    count,
+    datasets,
+    demo,
+    diagnose,
+    estimate,
+    export,
+    init,
+    merge,
+    plan,
+    privatize,
+    show,
+)
 from confide.cli.usage import MEANINGS, ExitCode, explained_failures, refuse_output
 
 
@@ -98,6 +112,10 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "merge": (merge.merge, merge.EXAMPLES),
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
+    "serve": (collector.serve, collector.SERVE_EXAMPLES),
+    "send": (collector.send, collector.SEND_EXAMPLES),
+    "pull": (collector.pull, collector.PULL_EXAMPLES),
+    "curate": (collector.curate, collector.CURATE_EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
 }
 """Every command with examples for its help; a new one joins by standing here."""

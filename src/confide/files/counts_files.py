@@ -344,6 +344,13 @@ def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]
             yield pyarrow.record_batch([*columns, one.counts.astype(np.int64).tolist()], schema=heading.schema)
 
 
+def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
+    """Write a whole file of counts of one survey."""
+    return write_counts(
+        path, _as_batches(counts.heading, {key: parts[0] for key, parts in counts.groups.items()}), counts.heading
+    )
+
+
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, a whole file or none, and return what they add up to."""
     name = str(path).lower()

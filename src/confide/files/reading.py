@@ -249,7 +249,7 @@ def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> R
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
     parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
-    distinct, is_good = _select(alphabet, parsed)
+    distinct, is_good = select_values(alphabet, parsed)
     # One place past the end stands for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
@@ -316,10 +316,10 @@ def find_fault(request: Request, fields: Entry) -> Reason:
 
 
 def _is_value(request: Request, fields: Entry) -> bool:
-    return bool(_select(request.alphabet, [request.parse(fields)])[1][0])
+    return bool(select_values(request.alphabet, [request.parse(fields)])[1][0])
 
 
-def _select(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
+def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
     """Return the values of the alphabet among what was parsed, and a mark on each thing that is one."""
     places = [place for place, value in enumerate(parsed) if _fits(value)]
     is_good = np.zeros(len(parsed), dtype=bool)

@@ -37,6 +37,7 @@ class Reason(StrEnum):
     NOT_A_TIME = "not a time"
     NO_SUCH_TIME = "no such time"
     NOT_DEGREES = "not decimal degrees"
+    NOT_BITS = "not a text of 0 and 1 of the right length"
     NOT_ON_EARTH = "no latitude and longitude"
     SWAPPED = "latitude and longitude swapped"
 

@@ -162,6 +162,8 @@ class Likelihood(Basis):
         if inference.region.with_fewer_values is not None:
             region, values = inference.region.with_fewer_values
             low = min(low, (yield from region.search(weights[values], fall, None, enough)))
+        if inference.region.few_values is not None:
+            low = min(low, inference.region.few_values.lowest(weights, standard_errors(level)))
         return max(low, float(weights.min()) if least is None else least)
 
     def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:

@@ -93,8 +93,8 @@ def look_ahead(
     are the same reports so many times over. For a larger epsilon reports come from the estimate, without chance.
     """
     fall, people = allowed_fall(answer.level), inference.evidence.total
-    now = _width(inference, weights, fall)
-    longer = {round(times * people): _width(inference, weights, fall / times) for times in TIMES}
+    now = _width(inference, weights, answer.level)
+    longer = {round(times * people): _width(inference, weights, answer.level, times) for times in TIMES}
     source = np.maximum(inference.distribution, 0.0)
     source = source / source.sum()
     regions = {epsilon: expected_region(one, source, people) for epsilon, one in channels.items()}
@@ -112,8 +112,9 @@ def look_ahead(
     )
 
 
-def _width(inference: Inference, weights: FloatArray, fall: float) -> float:
-    """Return how wide the interval is where the likelihood may fall so far."""
+def _width(inference: Inference, weights: FloatArray, level: float, people: float = 1.0) -> float:
+    """Return how wide the interval would be with the same reports so many times over."""
+    fall = allowed_fall(level) / people
     if is_unbiased(inference.evidence):
         return math.sqrt(2 * fall)
     parts = [(inference.region, weights)]
@@ -121,7 +122,12 @@ def _width(inference: Inference, weights: FloatArray, fall: float) -> float:
         region, values = inference.region.with_fewer_values
         parts.append((region, weights[values]))
     low, high = np.array([region.ends(some, fall) for region, some in parts]).T
-    return float(high.max() - low.min())
+    lowest, highest = float(low.min()), float(high.max())
+    if inference.region.few_values is not None:
+        few, errors = inference.region.few_values, standard_errors(level)
+        lowest = max(min(lowest, few.lowest(weights, errors, people)), float(weights.min()))
+        highest = min(max(highest, -few.lowest(-weights, errors, people)), float(weights.max()))
+    return highest - lowest
 
 
 def _sampling(inference: Inference, weights: FloatArray, level: float) -> float:

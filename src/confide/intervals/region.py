@@ -5,8 +5,9 @@ about chi-squared with one degree of freedom. So the interval of a linear query 
 {theta >= 0, sum 1, L(theta) >= L* - chi2 / 2}. It needs no smoothness and no inverse, and it holds the answers of all
 maximum-likelihood estimates. On the border of the simplex, where many a theta is zero, the theorem is not exact: noise
 gives empty values a little, never less than nothing, and where the truth has few values the fall down to it is that of
-many degrees of freedom. So the region has a second part, :meth:`Region.with_fewer_values`. Both parts are sets of
-distributions, so that ends are coherent whatever is asked.
+many degrees of freedom. So the region has a second part, :meth:`Region.few_values` on a line and
+:meth:`Region.with_fewer_values` elsewhere. All parts are sets of distributions, so that ends are coherent whatever is
+asked.
 
 The end is found along a path. Let u be the query scaled to [0, 1] and w = 1 + tilt u. The best phi of the channel with
 rows M_x / w_x gives theta_t = phi / w, normalised, whose gain g = M (q / y) is at most w / (w . theta_t), and equal to
@@ -32,6 +33,7 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
+from confide.intervals.few_values import FewValues
 from confide.intervals.nearby import maximise_nearby
 from confide.methods import MLE, Progress
 
@@ -109,19 +111,31 @@ class Region:
         ]
 
     @cached_property
+    def few_values(self) -> FewValues | None:
+        """The distributions among as few values of a line as explain the reports; None elsewhere."""
+        from confide.solvers.maxima import LARGEST
+
+        layout = self.evidence.layout
+        is_line = layout is not None and len(layout.shape) == 1 and layout.places is None
+        if not is_line or max(self.evidence.channel.shape) > LARGEST:
+            return None
+        return FewValues.of(self.evidence, self.best, self.highest_likelihood)
+
+    @cached_property
     def with_fewer_values(self) -> tuple[Region, Indices] | None:
         """The region among as few values as explain the reports nearly as well, and which these are.
 
         Values leave the best explanation, those with the least share first, as long as twice the fall stays below the
         point of chi-squared that as many parameters exceed once in twenty times. Had only these values people, the
-        theorem would be exact among them. None where no value can leave, or there are too many to try.
+        theorem would be exact among them. None where no value can leave, there are too many to try, or values lie on
+        a line, where neighbours are merged instead.
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
         from confide.solvers.maxima import LARGEST
 
         values = np.flatnonzero(self.best > NOTHING)
-        if max(self.evidence.channel.shape) > LARGEST or values.size == 1:
+        if max(self.evidence.channel.shape) > LARGEST or values.size == 1 or self.few_values is not None:
             return None
         found, first, leaving = None, values.size, max(1, values.size // 2)
         shares = self.best[values]

@@ -1,0 +1,384 @@
+"""confide serve, send, pull and curate: reports over the network, into counts."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.checks import check_choice
+from confide.cli.numbers import as_count
+from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
+from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
+from confide.errors import InvalidParameterError, MissingExtraError
+from confide.files import CountsFile, whole_file
+from confide.files.counts_files import write_counts_file
+from confide.surveys import Survey, load_survey
+from confide.wording import counted
+
+if TYPE_CHECKING:
+    from confide.collector.service import Settings
+    from confide.collector.stores import Store, StoredSurvey
+
+SERVE_EXAMPLES = (
+    "confide serve survey.toml",
+    "confide serve --simulate 10000",
+    "confide serve survey.toml --store postgresql://localhost/confide --port 8001",
+    "confide serve survey.toml --allow-origin https://example.org",
+)
+SEND_EXAMPLES = ("confide send survey.toml values.csv --to http://127.0.0.1:8000",)
+PULL_EXAMPLES = (
+    "confide pull http://127.0.0.1:8000 -o counts.parquet",
+    "confide pull http://127.0.0.1:8000 --by town,day -o counts.parquet",
+)
+CURATE_EXAMPLES = (
+    "confide curate confide.db",
+    "confide curate confide.db --token read --name alice",
+    "confide curate confide.db --revoke alice",
+    "confide curate confide.db --survey survey.toml --invite 500 -o invitations.txt",
+    "confide curate confide.db --survey survey.toml --close",
+)
+
+STORE = "confide.db"
+TOKEN = "CONFIDE_TOKEN"  # noqa: S105 - the name of a variable
+
+StorePath = Annotated[
+    str, typer.Option("--store", metavar="STORE", help="A file, for SQLite, or postgresql://... for PostgreSQL.")
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help=f"A file that holds the token. [default: the variable {TOKEN}]", show_default=False
+    ),
+]
+
+
+def serve(  # noqa: PLR0913 - one argument an option
+    surveys: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="SURVEY...", help="Surveys, as TOML or JSON.", show_default=False),
+    ] = None,
+    *,
+    store: StorePath = STORE,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", help="0 for any that is free.")] = 8000,
+    upload: Annotated[
+        str, typer.Option(metavar="open|token|invited", help="Who may send reports of surveys that are new here.")
+    ] = "open",
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN", help="A web site whose pages may send, such as https://example.org.", show_default=False
+        ),
+    ] = None,
+    window: Annotated[int, typer.Option(metavar="DAYS", help="How many days back a report may be of.")] = 7,
+    most_a_second: Annotated[
+        int, typer.Option(metavar="N", help="Batches that are taken a second; 0 for as many as there are.")
+    ] = 0,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            parser=as_count,
+            metavar="N",
+            help="Let so many simulated devices answer, into a store of their own, which goes when you stop it.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Collect reports over the network, and count them: each exactly once.
+
+    No address, no time finer than the day and no order is kept. What it prints as the curator's token, once, reads
+    the counts. Put a server that speaks https in front of it before anybody else's device sends: see docs/collector.md.
+    """
+    from confide.collector.stores import ADMISSIONS
+
+    check_choice("--upload", upload, ADMISSIONS)
+    if not surveys and simulate is None:
+        raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
+    with _needs_server(), contextlib.ExitStack() as closing:
+        if simulate is not None:
+            folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="confide-"))
+            store = str(Path(folder) / STORE) if store == STORE else store
+        _serve(surveys or [], store, (host, port), _settings(allow_origin, window, most_a_second), upload, simulate)
+
+
+def _settings(origins: list[str] | None, window: int, most_a_second: int) -> Settings:
+    from confide.collector.service import Settings
+
+    if window < 1 or most_a_second < 0:
+        raise InvalidParameterError("--window takes a number of days from 1, --most-a-second a number from 0.")
+    for origin in origins or ():
+        if "://" not in origin or origin.rstrip("/") != origin or "*" in origin:
+            raise InvalidParameterError(f"--allow-origin takes a site such as https://example.org; got {origin!r}.")
+    return Settings(window=window, most_a_second=most_a_second, origins=tuple(origins or ()))
+
+
+def _serve(
+    paths: list[Path], url: str, place: tuple[str, int], settings: Settings, upload: str, people: int | None
+) -> None:
+    from confide.collector.serving import address_of, bind, run
+    from confide.collector.simulation import simulate, simulated_survey
+    from confide.collector.stores import open_store
+    from confide.collector.tokens import make_token
+
+    contracts = [load_survey(path) for path in paths] or [simulated_survey()]
+    opened = open_store(url)
+    for contract in contracts:
+        opened.add_survey(contract, upload, is_simulated=people is not None)
+    is_new = not any(token.role == "administer" for token in opened.tokens())
+    token = make_token(opened, "administer", "curator")[1] if is_new else None
+    opened.close()
+    listening = bind(*place)
+    address = address_of(listening)
+
+    def ready() -> None:
+        pairs = [("Devices send to", f"{address}/v1/reports")]
+        pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
+        pairs += [("Store", "one that goes when you stop" if people is not None else url)]
+        pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]
+        show_pairs(pairs)
+        say_exactly(f"Then: CONFIDE_TOKEN=... confide pull {address} -o counts.parquet")
+        if people is not None:
+            threading.Thread(target=devices, daemon=True).start()
+
+    def devices() -> None:
+        with progress_bar("Simulated devices", people or 0) as tell:
+            done = simulate(address, contracts[0], people or 0, tell)
+        say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
+
+    run(url, listening, settings, ready)
+    say("Ended; all that was accepted is counted.")
+
+
+def send(  # noqa: PLR0913 - one argument an option
+    survey: SurveyPath,
+    values: Annotated[Path, typer.Argument(metavar="VALUES", help="A file of values, as for privatize.")],
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="The collector.")],
+    column: Columns = None,
+    rejects: Rejects = None,
+    outbox: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where reports wait until they are sent. [default: VALUES.outbox]",
+            show_default=False,
+        ),
+    ] = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Blur values here, and send the reports to a collector in batches.
+
+    Values are blurred once. If sending is interrupted, the same command goes on where it stopped; a batch that arrived
+    twice is counted once. Columns that the survey declares as groups are sent along, not blurred.
+    """
+    from confide.collector.client import Client
+    from confide.collector.outbox import Outbox
+
+    contract = load_survey(survey)
+    client = Client(to, _token(token_file))
+    place = outbox or values.with_name(values.name + ".outbox")
+    check_outputs([place, rejects], [survey, values])
+    client.survey(contract.fingerprint)  # refused before anything is blurred
+    waiting = Outbox.open(place, contract)
+    if waiting is not None:
+        already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
+        say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
+    else:
+        waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
+        say(f"Blurred {done.account.description}.", stderr=True)
+    with progress_bar("Sending batches", waiting.messages) as tell:
+        found = waiting.send(client, tell)
+    if as_json:
+        show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
+        return
+    say(f"Sent {counted(found.accepted, 'report')} to {to}; all are counted there.")
+    if found.rejected:
+        warn(f"{counted(len(found.rejected), 'report')} were rejected: {found.rejected[0][1]}.")
+
+
+def pull(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The collector.")],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A .parquet file of counts, or .csv.")],
+    survey: Annotated[
+        Path | None, typer.Option(metavar="SURVEY", help="Which survey, where there are several.", show_default=False)
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Count groups by themselves: those of the survey, day.", show_default=False),
+    ] = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Get the counts of a collector as a file that estimate, merge and diagnose take."""
+    check_outputs([output], [survey])
+    counts = pull_counts(url, None if survey is None else load_survey(survey), split_names("--by", by), token_file)
+    write_counts_file(output, counts)
+    rows = counts.heading.rows
+    if as_json:
+        rejected = {str(reason): number for reason, number in rows.rejected.items()}
+        show_json(
+            {"output": str(output), "accepted": rows.accepted, "rejected": rejected, "by": list(counts.heading.by)}
+        )
+        return
+    say(f"Wrote the counts of {counted(rows.accepted, 'report')} to {output}.")
+    show_pairs([("Survey", counts.heading.survey.title), ("Came", str(rows).replace("rows", "reports"))])
+
+
+def pull_counts(
+    url: str, survey: Survey | None, by: tuple[str, ...] = (), token_file: Path | None = None
+) -> CountsFile:
+    """Return the counts of a collector's survey, or of its only one."""
+    from confide.collector.client import Client
+
+    client = Client(url, _token(token_file))
+    if survey is not None:
+        return client.counts(survey.fingerprint, by)
+    known = client.surveys()
+    if len(known) != 1:
+        titles = ", ".join(repr(one["title"]) for one in known[:5])
+        raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
+    return client.counts(known[0]["survey"], by)
+
+
+def local_counts(reports: Path, survey: Path) -> Path:
+    """Return a file of counts in place of a collector's URL, for as long as the command runs; else the file itself."""
+    text = str(reports)
+    if not text.startswith(("http:/", "https:/")):
+        return reports
+    scheme, _, rest = text.partition(":/")
+    counts = pull_counts(f"{scheme}://{rest.lstrip('/')}", load_survey(survey))
+    folder = tempfile.TemporaryDirectory(prefix="confide-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "counts.parquet"
+    write_counts_file(path, counts)
+    return path
+
+
+def _token(path: Path | None) -> str | None:
+    if path is None:
+        return os.environ.get(TOKEN)
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InvalidParameterError(f"The token's file {str(path)!r} cannot be read: {error.strerror}.") from None
+
+
+@contextlib.contextmanager
+def _needs_server() -> Iterator[None]:
+    try:
+        import orjson  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "A collector", "collector") from None
+    yield
+
+
+def curate(  # noqa: C901, PLR0913 - one argument an option
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The collector's store, as for serve.")] = STORE,
+    *,
+    token: Annotated[
+        str | None,
+        typer.Option(metavar="upload|read|administer", help="Make a token, and show it once.", show_default=False),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What the token is called.", show_default=False)] = "",
+    revoke: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Revoke the token of this name.", show_default=False)
+    ] = None,
+    survey: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SURVEY", help="The survey that is meant; a token then is for it alone.", show_default=False
+        ),
+    ] = None,
+    invite: Annotated[
+        int | None,
+        typer.Option(
+            parser=as_count, metavar="N", help="Make invitations, each for one report, into -o.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where invitations go, one a line.", show_default=False),
+    ] = None,
+    upload: Annotated[
+        str | None, typer.Option(metavar="open|token|invited", help="Who may send from now on.", show_default=False)
+    ] = None,
+    close: Annotated[bool, typer.Option("--close", help="Let the survey take no more reports, for good.")] = False,
+) -> None:
+    """Look after a collector's store: surveys, tokens, invitations.
+
+    Without an option it lists what there is; of tokens and invitations the store itself knows digests alone. A running
+    collector notices changes within a second or two.
+    """
+    from confide.collector.stores import ADMISSIONS, open_store
+    from confide.collector.tokens import make_token
+
+    if (invite is not None and (output is None or survey is None)) or ((close or upload) and survey is None):
+        raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
+    if upload is not None:
+        check_choice("--upload", upload, ADMISSIONS)
+    if not store.startswith(("postgresql://", "postgres://")) and not Path(store).is_file():
+        raise InvalidParameterError(f"There is no store {store!r}. Name the one that confide serve was given.")
+    meant = None if survey is None else load_survey(survey)
+    with _needs_server(), contextlib.closing(open_store(store)) as opened:
+        found = None if meant is None else _find(opened, meant)
+        fingerprint = "" if found is None else found.fingerprint
+        if token is not None:
+            called, secret = make_token(opened, token, name, fingerprint)
+            show_pairs([("Token", secret), ("Name", called), ("Allows", token)])
+        if revoke is not None:
+            opened.revoke(revoke)
+            say(f"Revoked {revoke}.")
+        if invite is not None and output is not None and found is not None:
+            _invite(opened, found.number, invite, output)
+        if upload is not None:
+            opened.admit(fingerprint, upload)
+            say(f"Uploads to {fingerprint}: {upload}.")
+        if close:
+            opened.close_survey(fingerprint)
+            say(f"Closed {fingerprint}.")
+        if not any((token, revoke, invite, upload, close)):
+            _list_store(opened)
+
+
+def _find(opened: Store, survey: Survey) -> StoredSurvey:
+    known = [one for one in opened.surveys() if one.fingerprint == survey.fingerprint]
+    if not known:
+        raise InvalidParameterError(f"The store has no survey {survey.fingerprint}, {survey.title!r}. Serve it first.")
+    return known[0]
+
+
+def _invite(opened: Store, number: int, people: int, output: Path) -> None:
+    from confide.collector.tokens import make_invitations
+
+    check_outputs([output], [])
+    with whole_file(output, mode=0o600) as stream:
+        stream.write("".join(f"{code}\n" for code in make_invitations(opened, number, people)).encode())
+    say(f"Wrote {counted(people, 'invitation')} to {output}; each is for one report.")
+
+
+def _list_store(opened: Store) -> None:
+    pairs = []
+    for one in opened.surveys():
+        account = opened.account(one.number)
+        state = "closed" if one.is_closed else f"uploads: {one.admission}"
+        left = (
+            f", {counted(opened.invitations(one.number), 'invitation')} not spent" if one.admission == "invited" else ""
+        )
+        came = f"{account.pop('', 0):,} accepted + {sum(account.values()):,} rejected"
+        pairs.append(("Survey", f"{one.fingerprint}  {one.survey.title}: {came}, {state}{left}"))
+    pairs += [
+        ("Token", f"{one.name}: {one.role}{f', for {one.survey} alone' if one.survey else ''}")
+        for one in opened.tokens()
+    ]
+    show_pairs(pairs or [("Store", "nothing in it yet")])

@@ -1,0 +1,360 @@
+"""HTTP of a collector: raw ASGI, for a framework's layers would cost as much as all the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import weakref
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+import orjson
+
+from confide.collector.openapi import describe
+from confide.collector.readings import Readings
+from confide.collector.service import Collector, Entry, Refusal
+from confide.collector.stores import ADMISSIONS, StoreError
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = Mapping[bytes, bytes]
+Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
+
+JSON = [
+    (b"content-type", b"application/json"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+]
+HTML = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+            b"frame-ancestors 'none'; base-uri 'none'"
+        ),
+    ),
+    (b"referrer-policy", b"no-referrer"),
+]
+TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
+
+CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
+
+UNAVAILABLE = "The store cannot be used now; nothing of this was counted. Send it again later."
+
+REFRESH = 1.0
+"""Seconds between two looks at what other processes changed."""
+
+FORGET_EVERY = 600
+"""Looks between two rounds of forgetting marks that are past."""
+
+
+class Application:
+    """Collector as an ASGI application."""
+
+    def __init__(self, collector: Collector, readings: Readings | None = None) -> None:
+        self.collector = collector
+        self.readings = readings or Readings(collector)
+        self._keepers: list[asyncio.Task[None]] = []
+        self._receiving: dict[asyncio.Task[Any] | None, float] = {}
+        self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1003})
+            return
+        headers: Headers = dict(scope["headers"])
+        try:
+            status, body, sent = await self._answer(scope, headers, receive)
+        except Refusal as refusal:
+            status, body, sent = _refuse(refusal)
+        except StoreError as error:
+            self.collector.commits.fault = str(error)
+            status, body, sent = _refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
+        origin = headers.get(b"origin")
+        if origin is not None:
+            sent = [*sent, *self._cross(origin)]
+        sent = [*sent, (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": status, "headers": sent})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _answer(self, scope: Scope, headers: Headers, receive: Receive) -> Reply:
+        path, method, origin = scope["path"], scope["method"], headers.get(b"origin")
+        if origin is not None and not self._is_allowed(origin, headers):
+            raise Refusal(403, "origin", "Pages of this web site may not ask this collector.")
+        if scope["query_string"] and b"token" in scope["query_string"].lower():
+            raise Refusal(400, "token-in-url", "A token belongs into the header Authorization, never into a URL.")
+        if path == "/v1/reports" and method == "POST":
+            _require_json(headers)
+            body = await self._body(headers, receive)
+            return 200, await self.collector.take(body, _secret(headers), _text(headers, b"confide-invitation")), JSON
+        if method == "OPTIONS":
+            return 204, b"", [(b"allow", b"GET, HEAD, POST, OPTIONS")]
+        _require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
+        return await self._read_or_change(path, method, headers, receive)
+
+    async def _read_or_change(self, path: str, method: str, headers: Headers, receive: Receive) -> Reply:
+        parts = path.strip("/").split("/")
+        if path in self._plain:
+            _require_method(method, "GET")
+            return await self._plain[path](self)
+        if parts[:2] == ["v1", "surveys"] and len(parts) == 2:
+            return await self._surveys(method, headers, receive)
+        if parts[:2] == ["v1", "surveys"] and len(parts) in (3, 4):
+            entry = self.collector.entry(parts[2])
+            return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, headers, receive)
+        raise Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
+
+    async def _surveys(self, method: str, headers: Headers, receive: Receive) -> Reply:
+        if method == "POST":
+            self.collector.require("administer", _secret(headers))
+            _require_json(headers)
+            document = (await self._body(headers, receive)).decode("utf-8", "replace")
+            admission = _text(headers, b"confide-admission") or "open"
+            if admission not in ADMISSIONS:
+                raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
+            fingerprint = await asyncio.to_thread(self.collector.add, document, admission)
+            return 201, orjson.dumps({"survey": fingerprint}), JSON
+        _require_method(method, "GET", "POST")
+        self.collector.require("read", _secret(headers))
+        listed = [_summary(one) for one in self.collector.entries.values()]
+        return 200, orjson.dumps({"surveys": listed}), JSON
+
+    async def _survey(self, entry: Entry, what: str, method: str, headers: Headers, receive: Receive) -> Reply:
+        fingerprint = entry.stored.fingerprint
+        if what == "":
+            _require_method(method, "GET")
+            return 200, entry.stored.document.encode(), JSON
+        if what == "close":
+            _require_method(method, "POST")
+            self.collector.require("administer", _secret(headers))
+            await asyncio.to_thread(self.collector.store.close_survey, fingerprint)
+            await asyncio.to_thread(self.collector.refresh)
+            return 200, orjson.dumps({"survey": fingerprint, "is_closed": True}), JSON
+        if what == "page" and method == "POST":  # a browser's form: a token in a body stays out of URLs and histories
+            secret = await self._form_token(headers, receive)
+            self.collector.require("read", secret, fingerprint)
+            return await self._reading(entry, what, headers)
+        _require_method(method, "GET")
+        self.collector.require("read", _secret(headers), fingerprint)
+        return await self._reading(entry, what, headers)
+
+    async def _reading(self, entry: Entry, what: str, headers: Headers) -> Reply:
+        version, body = await self.readings.get(entry, what)
+        tag = b'"%d"' % version
+        sent = [*(HTML if what == "page" else JSON), (b"etag", tag)]
+        if headers.get(b"if-none-match") == tag:
+            return 304, b"", sent
+        return 200, body, sent
+
+    async def _form_token(self, headers: Headers, receive: Receive) -> str | None:
+        from urllib.parse import parse_qs
+
+        if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
+            raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
+        form = parse_qs((await self._body(headers, receive)).decode("utf-8", "replace"), max_num_fields=4)
+        return form.get("token", [None])[0]
+
+    async def _health(self) -> Reply:
+        fault = self.collector.commits.fault
+        if fault:
+            with contextlib.suppress(StoreError):
+                await asyncio.to_thread(self.collector.store.check)
+                self.collector.commits.fault = fault = ""
+        if fault:
+            raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
+        return 200, b'{"status":"ok"}', JSON
+
+    async def _metrics(self) -> Reply:
+        return 200, self.readings.metrics().encode(), TEXT
+
+    async def _openapi(self) -> Reply:
+        return 200, orjson.dumps(describe(self.collector.settings)), JSON
+
+    async def _home(self) -> Reply:
+        return 200, self.readings.home().encode(), HTML
+
+    _plain: Mapping[str, Callable[[Application], Awaitable[Reply]]] = {
+        "/": _home,
+        "/healthz": _health,
+        "/metrics": _metrics,
+        "/openapi.json": _openapi,
+    }
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large."""
+        most = self.collector.settings.most_bytes
+        stated = headers.get(b"content-length", b"0")
+        if not stated.isdigit() or int(stated) > most:
+            raise _too_large(most)
+        task = asyncio.current_task()
+        self._receiving[task] = time.monotonic()
+        try:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                body: bytes = message["body"]
+            else:
+                body = await self._rest(message, receive)
+        except asyncio.CancelledError:
+            if task is None or task not in self._late:
+                raise
+            task.uncancel()
+            seconds = self.collector.settings.body_seconds
+            raise Refusal(408, "slow", f"The message took longer than {seconds:g} seconds.") from None
+        finally:
+            del self._receiving[task]
+        if len(body) > most:
+            raise _too_large(most)
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if encoding == b"identity":
+            return body
+        if encoding != b"gzip":
+            raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
+        return _unpack(body, most)
+
+    async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
+        """Receive what comes in several parts."""
+        parts, size, most = [], 0, self.collector.settings.most_bytes
+        while True:
+            if message["type"] == "http.disconnect":
+                raise Refusal(400, "malformed", "The message ended before it was whole.")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                raise _too_large(most)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+            message = await receive()
+
+    def _hurry(self) -> None:
+        """End the wait for messages that do not come: one look at all of them costs less than a clock for each."""
+        before = time.monotonic() - self.collector.settings.body_seconds
+        for task in [task for task, began in self._receiving.items() if began < before]:
+            if task is not None:
+                self._late.add(task)
+                task.cancel()
+
+    def _is_allowed(self, origin: bytes, headers: Headers) -> bool:
+        """Whether a page of this origin may ask: its web site was named, or it is our own."""
+        text = origin.decode("latin-1")
+        return text in self.collector.settings.origins or text.partition("://")[2] == headers.get(b"host", b"").decode(
+            "latin-1"
+        )
+
+    def _cross(self, origin: bytes) -> list[tuple[bytes, bytes]]:
+        if origin.decode("latin-1") not in self.collector.settings.origins:
+            return [(b"vary", b"origin")]
+        return [
+            (b"access-control-allow-origin", origin),
+            (b"access-control-allow-methods", b"GET, POST"),
+            (b"access-control-allow-headers", CROSS_HEADERS),
+            (b"access-control-expose-headers", b"retry-after"),
+            (b"access-control-max-age", b"600"),
+            (b"vary", b"origin"),
+        ]
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Start and end with the server: when it ends, all that was handed over is counted first."""
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self.collector.refresh()
+                self.collector.commits.start()
+                self._keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._watch())]
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                for keeper in self._keepers:
+                    keeper.cancel()
+                await asyncio.to_thread(self.collector.commits.finish)
+                self.readings.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _keep(self) -> None:
+        """Look at what changed, every second, and forget what is past."""
+        looks = 0
+        while True:
+            with contextlib.suppress(StoreError):
+                if looks % FORGET_EVERY == 0:
+                    await asyncio.to_thread(self.collector.forget)
+                await asyncio.to_thread(self.collector.refresh)
+            looks += 1
+            await asyncio.sleep(REFRESH)
+
+    async def _watch(self) -> None:
+        while True:
+            self._hurry()
+            await asyncio.sleep(min(1.0, self.collector.settings.body_seconds / 2))
+
+
+def _summary(entry: Entry) -> dict[str, Any]:
+    stored, survey = entry.stored, entry.survey
+    return {
+        "survey": stored.fingerprint,
+        "name": survey.name,
+        "title": survey.title,
+        "admission": stored.admission,
+        "is_closed": stored.is_closed,
+        "is_simulated": stored.is_simulated,
+    }
+
+
+def _refuse(refusal: Refusal) -> Reply:
+    body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
+    extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
+    extra += [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
+    # What is left of a message that nobody reads would be taken for the next request.
+    extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
+    return refusal.status, body, [*JSON, *extra]
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(413, "too-large", f"A message has at most {most:,} bytes. Send fewer reports at a time.")
+
+
+def _unpack(body: bytes, most: int) -> bytes:
+    """Unpack gzip, no more than is allowed: a bomb is noticed before it goes off."""
+    unpacker = zlib.decompressobj(31)
+    try:
+        whole = unpacker.decompress(body, most + 1)
+    except zlib.error:
+        raise Refusal(400, "malformed", "The message is not sound gzip.") from None
+    if len(whole) > most:
+        raise _too_large(most)
+    if not unpacker.eof or unpacker.unused_data:
+        raise Refusal(400, "malformed", "The message is not one whole piece of gzip.")
+    return whole
+
+
+def _require_method(method: str, *known: str) -> None:
+    if method not in known and not (method == "HEAD" and "GET" in known):
+        raise Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
+
+
+def _require_json(headers: Headers) -> None:
+    """Refuse other types: a foreign page could send those without the browser asking us first."""
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+        raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")
+
+
+def _secret(headers: Headers) -> str | None:
+    text = _text(headers, b"authorization")
+    if text is None:
+        return None
+    kind, _, secret = text.partition(" ")
+    return secret.strip() if kind.lower() == "bearer" and secret else None
+
+
+def _text(headers: Headers, name: bytes) -> str | None:
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1")

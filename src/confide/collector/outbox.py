@@ -1,0 +1,120 @@
+"""Outbox: reports of a file of values, blurred once and kept until the collector has them all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from confide.collector.client import Client, Receipt, write_message
+from confide.collector.wire import Wire
+from confide.errors import DataFileError
+from confide.files import Privatized, privatize_file, whole_file
+from confide.files.reading import csv_batches
+from confide.files.sheets import Request
+from confide.surveys import Survey
+
+BATCH_SIZE = 1_000
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """Messages on their way: one a line, below a line that says what they are.
+
+    Values are blurred once: blurred again after an interruption, a person would have sent two reports. What was sent
+    is written down beside the outbox; sent twice, it is counted once.
+    """
+
+    path: Path
+    survey: str
+    messages: int
+    reports: int
+
+    @property
+    def _mark(self) -> Path:
+        return self.path.with_name(self.path.name + ".sent")
+
+    @property
+    def sent(self) -> int:
+        """How many messages were answered."""
+        try:
+            return int(self._mark.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    @classmethod
+    def open(cls, path: Path, survey: Survey) -> Outbox | None:
+        """Return the outbox at a path; None where there is none."""
+        if not path.exists():
+            return None
+        try:
+            with path.open(encoding="utf-8") as stream:
+                head = json.loads(stream.readline())
+            found = cls(path, head["survey"], head["messages"], head["reports"])
+        except (ValueError, KeyError, TypeError, OSError):
+            raise DataFileError(f"{path} is in the way, and no outbox. Name another with --outbox.") from None
+        if found.survey != survey.fingerprint:
+            raise DataFileError(
+                f"{path} holds reports of another survey that were not all sent. Send them with that survey first."
+            )
+        return found
+
+    @classmethod
+    def fill(
+        cls, path: Path, survey: Survey, values: Path, columns: Sequence[str] = (), *, rejects: Path | None = None
+    ) -> tuple[Outbox, Privatized]:
+        """Blur a file of values into an outbox, in a random order; a whole one or none."""
+        groups = tuple(survey.groups)
+        with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".confide-") as folder:
+            reports = Path(folder) / "reports.csv"
+            done = privatize_file(values, reports, survey, columns, keep=groups, rejects=rejects)
+            messages = Path(folder) / "messages"
+            number = 0
+            with messages.open("wb") as stream:
+                for message in _messages(reports, survey, groups):
+                    stream.write(message + b"\n")
+                    number += 1
+            found = cls(path, survey.fingerprint, number, done.account.people)
+            head = {"survey": found.survey, "messages": number, "reports": found.reports}
+            with whole_file(path, mode=0o600) as whole, messages.open("rb") as stream:
+                whole.write(json.dumps(head).encode() + b"\n")
+                while block := stream.read(2**20):
+                    whole.write(block)
+        return found, done
+
+    def send(self, client: Client, tell: Callable[[int], None] | None = None) -> Receipt:
+        """Send what was not sent yet, and remove the outbox when all of it was answered."""
+        found = Receipt(0)
+        with self.path.open("rb") as stream:
+            stream.readline()
+            for number, message in enumerate(stream):
+                if number >= self.sent:
+                    found += client.post(message.rstrip(b"\n"))
+                    self._mark.write_text(str(number + 1))
+                if tell is not None:
+                    tell(number + 1)
+        self.path.unlink()
+        with contextlib.suppress(FileNotFoundError):
+            self._mark.unlink()
+        return found
+
+
+def _messages(path: Path, survey: Survey, groups: tuple[str, ...]) -> Iterator[bytes]:
+    """Return reports as messages, those of one group together."""
+    wire, day = Wire.of(survey), datetime.now(UTC).date().isoformat()
+    waiting: dict[tuple[str, ...], list[object]] = {}
+    for rows in csv_batches(str(path), Request(wire.alphabet, keep=groups)):
+        keys = zip(*(column.tolist() for column in rows.kept), strict=True) if groups else [()] * len(rows.values)
+        for key, report in zip(keys, wire.to_lists(rows.values), strict=True):
+            own = waiting.setdefault(key, [])
+            own.append(report)
+            if len(own) == BATCH_SIZE:
+                yield write_message(survey, own, groups=dict(zip(groups, key, strict=True)), day=day)
+                own.clear()
+    for key, own in waiting.items():
+        if own:
+            yield write_message(survey, own, groups=dict(zip(groups, key, strict=True)), day=day)

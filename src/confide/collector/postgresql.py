@@ -1,0 +1,147 @@
+"""Store in PostgreSQL: several processes may count into one database."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from confide.collector.stores import Batch, Fate, Store, explained
+from confide.errors import MissingExtraError
+
+try:
+    import psycopg
+    from psycopg import errors
+except ImportError:
+    raise MissingExtraError("psycopg", "A store in PostgreSQL", "postgresql") from None
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+PATIENCE = 5
+"""Seconds that a connection may take, and a transaction wait for another."""
+
+TRIES = 5
+"""Times that a transaction is tried that another one stood in the way of."""
+
+LOCK = 0x636F6E66
+"""Number of the lock that keeps two processes from making the tables at once."""
+
+Found = TypeVar("Found")
+
+
+class PostgresStore(Store):
+    """Store in PostgreSQL."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._counting: Connection | None = None
+        self._lock = threading.Lock()
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(self._url, connect_timeout=PATIENCE, autocommit=True)
+        # Whatever the server's default is: an answer is sent when the reports are durable.
+        connection.execute("SET synchronous_commit = on")
+        connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
+        connection.execute("SET client_min_messages = 'error'")
+        return connection
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """See :meth:`Store.reading`."""
+        with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """See :meth:`Store.writing`."""
+        with (
+            explained((psycopg.Error,), "The database"),
+            contextlib.closing(self._connect()) as connection,
+            connection.transaction(),
+        ):
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            yield connection
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[Connection]:
+        """See :meth:`Store.counting`."""
+        with self._lock:
+            if self._counting is None or self._counting.broken:
+                self._counting = self._connect()
+            try:
+                with self._counting.transaction():
+                    yield self._counting
+            except BaseException:
+                self._counting.close()
+                self._counting = None
+                raise
+
+    def commit(self, batches: Sequence[Batch]) -> list[Fate]:
+        """See :meth:`Store.commit`; once more where two processes stood in each other's way."""
+        with explained((psycopg.Error,), "The database"):
+            return _again(lambda: super(PostgresStore, self).commit(batches))
+
+    def run(self, connection: Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """See :meth:`Store.run`."""
+        cursor = connection.execute(statement.replace("?", "%s").encode(), list(values))
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def has_tables(self, connection: Connection) -> bool:
+        """See :meth:`Store.has_tables`."""
+        return bool(self.run(connection, "SELECT to_regclass('facts') IS NOT NULL")[0][0])
+
+    def claim(self, connection: Connection, batches: Sequence[Batch]) -> set[str]:
+        """See :meth:`Store.claim`; in the order of marks, so that two processes wait for one another in turn."""
+        ordered = sorted(batches, key=lambda one: one.mark)
+        columns = [[one.mark for one in ordered], [one.content for one in ordered], [one.day for one in ordered]]
+        rows = connection.execute(
+            "INSERT INTO batches (mark, content, day) SELECT * FROM unnest(%s::text[], %s::text[], %s::int[]) "
+            "ON CONFLICT DO NOTHING RETURNING mark",
+            columns,
+        ).fetchall()
+        return {mark for (mark,) in rows}
+
+    def add(self, connection: Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
+        """See :meth:`Store.add`."""
+        # Accounts first, one row or few: whoever has that lock goes on, and others wait here with little done.
+        connection.execute(
+            "INSERT INTO accounts (survey, day, reason, number) "
+            "SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::bigint[]) "
+            "ON CONFLICT (survey, day, reason) DO UPDATE SET number = accounts.number + excluded.number",
+            _columns(accounts, 4),
+        )
+        connection.execute(
+            "INSERT INTO counts (survey, day, cell, report, number) "
+            "SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::text[], %s::bigint[]) "
+            "ON CONFLICT (survey, day, cell, report) DO UPDATE SET number = counts.number + excluded.number",
+            _columns(counts, 5),
+        )
+
+    def tidy(self) -> None:
+        """See :meth:`Store.tidy`: nothing after each pause; rows are put in order when marks are forgotten."""
+
+    def sort(self) -> None:
+        """See :meth:`Store.sort`: rows lie where they were written last, and with them the number of a transaction."""
+        with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
+            for table in ("batches", "counts", "accounts"):
+                connection.execute(f"CLUSTER {table} USING {table}_pkey".encode())
+
+    def close(self) -> None:
+        """See :meth:`Store.close`."""
+        with self._lock:
+            if self._counting is not None:
+                self._counting.close()
+                self._counting = None
+
+
+def _columns(rows: list[list[Any]], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[]] * width
+
+
+def _again(call: Callable[[], Found]) -> Found:
+    """Try a transaction again that was rolled back for another one's sake."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
+            return call()
+    return call()

@@ -1,0 +1,164 @@
+"""Readings of a collector: counts, estimate, diagnosis, fit and page, computed outside the loop and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from datetime import date
+from html import escape
+from typing import Any
+
+import orjson
+
+from confide.collector.computing import KINDS, compute
+from confide.collector.service import Collector, Entry, Refusal
+from confide.collector.stores import ACCEPTED, split_cell
+
+MOST_KEPT = 64
+"""Answers that are kept: the last of each kind and survey, as long as no report comes."""
+
+Answered = tuple[int, bytes]
+"""The version of the counts, and the answer."""
+
+
+class Readings:
+    """Answers to whoever may read, each computed once for each version of the counts.
+
+    A version is the number of reports that came, accepted or rejected: counts only ever grow.
+    """
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self._kept: OrderedDict[tuple[str, str], Answered] = OrderedDict()
+        self._under_way: dict[tuple[str, str, int], asyncio.Task[bytes]] = {}
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def get(self, entry: Entry, what: str) -> Answered:
+        """Return an answer, and the version of the counts that it is of."""
+        if what != "counts" and what not in KINDS:
+            raise Refusal(404, "not-found", f"There are counts, {', '.join(KINDS)}; got {what[:20]!r}.")
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        version, key = sum(account.values()), (entry.stored.fingerprint, what)
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == version:
+            self._kept.move_to_end(key)
+            return kept
+        task = self._under_way.get((*key, version))
+        if task is None:
+            if len(self._under_way) >= self.collector.settings.most_computing:
+                raise Refusal(429, "busy", "Other answers are being computed. Ask again later.", retry_after=5)
+            work = self._count(entry) if what == "counts" else self._compute(entry, what, account)
+            task = self._under_way[*key, version] = asyncio.create_task(work)
+            task.add_done_callback(lambda _: self._under_way.pop((*key, version), None))
+        # Whoever asked first may leave; others wait for the same.
+        body = await asyncio.shield(task)
+        self._kept[key] = version, body
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return version, body
+
+    async def _count(self, entry: Entry) -> bytes:
+        return await asyncio.to_thread(counts_json, self.collector, entry)
+
+    async def _compute(self, entry: Entry, what: str, account: Mapping[str, int]) -> bytes:
+        if not account.get(ACCEPTED):
+            raise Refusal(409, "empty", "There are no reports yet.")
+        if self._pool is None:
+            # A process of its own, started anew: a copy of this one would hold its connections and its threads' locks.
+            self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        rows = await asyncio.to_thread(self.collector.store.counts, entry.stored.number)
+        numbers: Counter[str] = Counter()
+        for row in rows:
+            numbers[row.report] += row.number
+        loop, stored = asyncio.get_running_loop(), entry.stored
+        call = _Call(what, stored.document, dict(numbers), stored.is_simulated)
+        try:
+            is_answer, body = await loop.run_in_executor(self._pool, call)
+        except BrokenProcessPool:
+            self._pool = None
+            raise Refusal(503, "unavailable", "The computation was ended. Ask again.", retry_after=5) from None
+        if not is_answer:
+            raise Refusal(422, "no-answer", body.decode())
+        return body
+
+    def close(self) -> None:
+        """End the process that computes."""
+        if self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def metrics(self) -> str:
+        """Return what this process did, as Prometheus reads it; of all surveys together."""
+        done, commits = self.collector.commits.tallies, self.collector.commits
+        lines: list[str] = []
+
+        def tell(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> None:
+            lines.extend([f"# HELP confide_{name} {meaning}", f"# TYPE confide_{name} {kind}"])
+            lines.extend(f"confide_{name}{label} {value:g}" for label, value in values.items())
+
+        fates = {f'{{outcome="{name}"}}': number for name, number in sorted(done.batches.items())}
+        tell("batches_total", "counter", "Batches, by what became of them.", fates)
+        reports = {'{outcome="accepted"}': done.accepted, '{outcome="rejected"}': done.rejected}
+        tell("reports_total", "counter", "Reports that were counted, and reports that were rejected.", reports)
+        tell("commits_total", "counter", "Transactions.", {"": done.commits})
+        tell("commit_failures_total", "counter", "Transactions that failed.", {"": done.failures})
+        tell("commit_seconds_total", "counter", "Seconds in transactions.", {"": done.commit_seconds})
+        tell("batches_waiting", "gauge", "Batches that wait to be counted.", {"": commits.waiting})
+        tell("surveys", "gauge", "Surveys.", {"": len(self.collector.entries)})
+        tell("store_up", "gauge", "Whether the last transaction succeeded.", {"": float(not commits.fault)})
+        tell("up_seconds", "gauge", "Seconds since the start.", {"": time.time() - self.collector.began})
+        return "\n".join(lines) + "\n"
+
+    def home(self) -> str:
+        """Return the page at the root: what this is, and a form that shows a survey's page to whoever has a token."""
+        forms = "".join(
+            f'<form method="post" action="/v1/surveys/{one.stored.fingerprint}/page"><p><label>'
+            f'{escape(one.survey.title)}: token <input type="password" name="token" autocomplete="off"></label> '
+            f"<button>Show</button></p></form>"
+            for one in self.collector.entries.values()
+        )
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>confide collector</title>'
+            '<meta name="viewport" content="width=device-width"><style>body{font:1rem/1.5 system-ui;max-width:40rem;'
+            "margin:2rem auto;padding:0 1rem;color-scheme:light dark}</style><h1>A confide collector</h1>"
+            "<p>Devices send blurred reports here. No address, no time finer than the day and no order is kept.</p>"
+            f'{forms}<p><a href="/openapi.json">Description for programs</a></p></html>'
+        )
+
+
+class _Call:
+    """A computation that can be handed to another process."""
+
+    def __init__(self, kind: str, document: str, numbers: dict[str, int], is_simulated: bool) -> None:  # noqa: FBT001
+        self.kind, self.document, self.numbers, self.is_simulated = kind, document, numbers, is_simulated
+
+    def __call__(self) -> tuple[bool, bytes]:
+        return compute(self.kind, self.document, self.numbers, is_simulated=self.is_simulated)
+
+
+def counts_json(collector: Collector, entry: Entry) -> bytes:
+    """Return all counts of a survey: by day and group, each report in its wire form, with the account."""
+    rows, account = collector.store.counts(entry.stored.number), collector.store.account(entry.stored.number)
+    groups: dict[tuple[int, str], list[list[Any]]] = {}
+    for row in rows:
+        groups.setdefault((row.day, row.cell), []).append([orjson.Fragment(row.report), row.number])
+    listed = [
+        {"day": date.fromordinal(day).isoformat(), "groups": list(split_cell(cell)), "counts": own}
+        for (day, cell), own in groups.items()
+    ]
+    record = {
+        "survey": entry.stored.fingerprint,
+        "by": list(entry.survey.groups),
+        "accepted": account.get(ACCEPTED, 0),
+        "rejected": {reason: number for reason, number in sorted(account.items()) if reason != ACCEPTED},
+        "is_simulated": entry.stored.is_simulated,
+        "is_closed": entry.stored.is_closed,
+        "days": listed,
+    }
+    return orjson.dumps(record)

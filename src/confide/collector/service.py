@@ -1,0 +1,323 @@
+"""Service of a collector: reads messages, lets them be counted, and answers; knows nothing of HTTP but its numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from confide.collector.commits import GroupCommit
+from confide.collector.stores import Batch, Fate, Store, StoredSurvey, StoredToken, name_cell
+from confide.collector.tokens import digest_invitation, is_allowed
+from confide.collector.wire import Wire
+from confide.errors import ConfideError
+from confide.surveys import Survey
+from confide.wording import counted
+
+KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
+NEEDED = ("survey", "batch", "day", "reports")
+
+BATCH = re.compile("[0-9a-f]{32}").fullmatch
+DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+
+MANY = 500
+"""Reports past which a batch is judged in a thread where they are not whole numbers."""
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, and no failure
+    """An answer other than success: a status of HTTP, a code for programs, a sentence for people."""
+
+    def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.retry_after = status, code, message, retry_after
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits of a collector.
+
+    Attributes
+    ----------
+    most_bytes
+        Size of a message, unpacked.
+    most_reports
+        Reports in a batch.
+    most_waiting
+        Batches that wait to be counted; more are sent away with 429.
+    most_a_second
+        Batches that one process takes a second, on average over a few; 0 for no limit.
+    window
+        Days back that a report may be of.
+    body_seconds
+        Seconds that a message may take to arrive.
+    most_computing
+        Estimates, diagnoses and pages that are computed or wait for it.
+    origins
+        Web sites whose pages may upload, such as ``https://example.org``.
+    """
+
+    most_bytes: int = 4 * 2**20
+    most_reports: int = 10_000
+    most_waiting: int = 10_000
+    most_a_second: int = 0
+    window: int = 7
+    body_seconds: float = 10.0
+    most_computing: int = 4
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A survey that is served."""
+
+    stored: StoredSurvey
+    survey: Survey
+    wire: Wire
+
+    @classmethod
+    def of(cls, stored: StoredSurvey) -> Entry:
+        """Return a stored survey, ready to be served."""
+        survey = stored.survey
+        return cls(stored, survey, Wire.of(survey))
+
+
+def today() -> date:
+    """Return the day, in universal time."""
+    return datetime.now(UTC).date()
+
+
+@dataclass
+class Days:
+    """Days that reports may be of now, by their texts: a window that moves on by itself and never back."""
+
+    window: int
+    clock: Callable[[], date] = today
+    horizon: int = 0
+    _first: int = 0
+    _known: dict[str, int] = field(default_factory=dict)
+    _looked: float = -1.0
+
+    def number(self, text: Any) -> int:
+        """Return the number of a day inside the window."""
+        now = time.monotonic()
+        if now - self._looked > 1:
+            self._looked = now
+            self._renew()
+        found = self._known.get(text) if isinstance(text, str) else None
+        if found is None:
+            raise self._refuse(text)
+        return found
+
+    @property
+    def first(self) -> date:
+        """The first day of the window."""
+        return date.fromordinal(max(self.clock().toordinal() - self.window, self.horizon, 1))
+
+    def _renew(self) -> None:
+        # A day ahead, for where the sun rises early it is tomorrow already.
+        last = self.clock() + timedelta(days=1)
+        days = [self.first + timedelta(days=ahead) for ahead in range((last - self.first).days + 1)]
+        self._known = {day.isoformat(): day.toordinal() for day in days}
+
+    def _refuse(self, text: Any) -> Refusal:
+        is_day = isinstance(text, str) and DAY(text) is not None
+        try:
+            _ = date.fromisoformat(text) if is_day else None
+        except ValueError:
+            is_day = False
+        if not is_day:
+            return Refusal(400, "malformed", f'day must be a day such as "2026-11-16"; got {shown(text)}.')
+        known = sorted(self._known)
+        ends = f"{known[0]} to {known[-1]}" if known else "none"
+        return Refusal(422, "day", f"The day {text} is not taken, or no longer; days now: {ends}.")
+
+
+class Collector:
+    """Surveys of a store, served.
+
+    Attributes
+    ----------
+    store, settings
+        Where reports are counted, and the limits.
+    commits
+        The group commit.
+    """
+
+    def __init__(self, store: Store, settings: Settings | None = None, clock: Callable[[], date] = today) -> None:
+        self.store, self.settings = store, settings or Settings()
+        self.commits = GroupCommit(store, self.settings.most_waiting)
+        self.days = Days(self.settings.window, clock)
+        self.entries: dict[str, Entry] = {}
+        self.tokens: list[StoredToken] = []
+        self.began = time.time()
+        self._tickets, self._drawn = float(self.settings.most_a_second), time.monotonic()
+
+    def refresh(self) -> None:
+        """Look again at surveys, tokens and the horizon: another process may have changed them."""
+        fresh = {}
+        for stored in self.store.surveys():
+            known = self.entries.get(stored.fingerprint)
+            fresh[stored.fingerprint] = known if known is not None and known.stored == stored else Entry.of(stored)
+        self.entries, self.tokens = fresh, self.store.tokens()
+        self.days.horizon = self.store.horizon()
+
+    def forget(self) -> None:
+        """Remove marks of days that no report may be of any more.
+
+        A day later than the window closes, so that the clocks of two processes may differ by as much.
+        """
+        self.store.forget(date.fromordinal(max(1, self.days.first.toordinal() - 1)))
+
+    def entry(self, fingerprint: Any) -> Entry:
+        """Return the survey of this fingerprint."""
+        found = self.entries.get(fingerprint) if isinstance(fingerprint, str) else None
+        if found is None:
+            raise Refusal(404, "unknown-survey", f"There is no survey {shown(fingerprint)} here.")
+        return found
+
+    def require(self, role: str, secret: str | None, fingerprint: str = "") -> None:
+        """Refuse whoever has no token for this."""
+        if secret is None:
+            raise Refusal(401, "no-token", "This needs a token, in the header Authorization: Bearer TOKEN.")
+        if not is_allowed(secret, role, self.tokens, fingerprint):
+            raise Refusal(403, "bad-token", f"This token is unknown, revoked, or not for this: to {role}.")
+
+    async def take(self, body: bytes, secret: str | None = None, invitation: str | None = None) -> bytes:
+        """Count a message, and return the answer to it when its reports are durable."""
+        if self.commits.waiting >= self.settings.most_waiting:
+            raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
+        message = self.read(body)
+        entry, reports = self.entry(message["survey"]), message["reports"]
+        invited = self._admit(entry, secret, invitation, len(reports))
+        self._draw_ticket()
+        packed = orjson.dumps(reports)
+        if len(reports) > MANY and entry.wire.span is None:
+            judged = await asyncio.to_thread(entry.wire.judge, reports)
+        else:
+            judged = entry.wire.judge(reports, packed)
+        day, cell = self.days.number(message["day"]), self._cell(entry, message.get("groups"))
+        accepted = len(reports) - len(judged.rejected)
+        reasons = dict(Counter(str(reason) for _, reason in judged.rejected)) if judged.rejected else {}
+        mark, content = digest_batch(message, packed)
+        fate = await self.commits.hand_over(
+            Batch(mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited)
+        )
+        self.commits.tallies.batches[fate.value] += 1
+        if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
+            raise Refusal(*FATES[fate])
+        if not judged.rejected:
+            return b'{"survey":"%b","batch":"%b","accepted":%d,"rejected":[]}' % (
+                message["survey"].encode(),
+                message["batch"].encode(),
+                accepted,
+            )
+        answer = {"survey": message["survey"], "batch": message["batch"], "accepted": accepted}
+        named = [{"position": place, "reason": str(reason)} for place, reason in judged.rejected]
+        return orjson.dumps(answer | {"rejected": named})
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        """Read a message, and refuse what is none."""
+        try:
+            message = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise Refusal(400, "malformed", f"A message is JSON; {str(error)[:100]}.") from None
+        if type(message) is not dict or not message.keys() <= KEYS or len(message) < len(NEEDED):
+            raise _refuse_keys(message)
+        reports, batch = message.get("reports"), message.get("batch")
+        if type(batch) is not str or BATCH(batch) is None:
+            said = "batch must be 32 hexadecimal digits, drawn at random for each batch"
+            raise Refusal(400, "malformed", f"{said}; got {shown(batch)}.")
+        if type(reports) is not list or not reports:
+            raise Refusal(400, "malformed", f"reports must be a list of at least one; got {shown(reports)}.")
+        if len(reports) > self.settings.most_reports:
+            raise Refusal(
+                413, "too-large", f"A batch has at most {self.settings.most_reports:,} reports; got {len(reports):,}."
+            )
+        return message
+
+    def _admit(self, entry: Entry, secret: str | None, invitation: str | None, reports: int) -> str | None:
+        admission = entry.stored.admission
+        if admission == "token":
+            self.require("upload", secret, entry.stored.fingerprint)
+        if admission != "invited":
+            return None
+        if invitation is None:
+            raise Refusal(401, "no-invitation", "This survey needs an invitation, in the header Confide-Invitation.")
+        if reports > 1:
+            raise Refusal(403, "one-each", f"An invitation is for one report; got {counted(reports, 'report')}.")
+        return digest_invitation(invitation)
+
+    def _draw_ticket(self) -> None:
+        """Take one of the batches that may come in a second, of which five seconds' worth gather."""
+        most = self.settings.most_a_second
+        if not most:
+            return
+        now = time.monotonic()
+        self._tickets = min(5.0 * most, self._tickets + (now - self._drawn) * most)
+        self._drawn = now
+        if self._tickets < 1:
+            raise Refusal(429, "busy", f"More than {most:,} batches a second. Send this one later.", retry_after=1)
+        self._tickets -= 1
+
+    def _cell(self, entry: Entry, groups: Any) -> str:
+        declared = entry.survey.groups
+        if not declared and (groups is None or groups == {}):
+            return ""
+        if not isinstance(groups, dict) or groups.keys() != declared.keys():
+            names = ", ".join(declared) or "none"
+            raise Refusal(422, "groups", f"This survey declares the groups {names}; got {shown(groups)}.")
+        for name, value in groups.items():
+            if value not in declared[name]:
+                raise Refusal(422, "groups", f"{name} is none of those that the survey declares; got {shown(value)}.")
+        return name_cell(groups[name] for name in declared)
+
+    def add(self, document: str, admission: str = "open") -> str:
+        """Add a survey, and return its fingerprint."""
+        try:
+            survey = Survey.from_json(document)
+        except ConfideError as error:
+            raise Refusal(422, "bad-survey", str(error)) from None
+        self.store.add_survey(survey, admission)
+        self.refresh()
+        return survey.fingerprint
+
+
+FATES = {
+    Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
+    Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
+    Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
+}
+
+
+def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
+    """Return the mark of a batch, and its content under the batch's id as the key: both tell nothing without the id."""
+    secret, survey = bytes.fromhex(message["batch"]), message["survey"].encode()
+    groups = message.get("groups")
+    said = b"%b %b " % (survey, message["day"].encode())
+    said += packed if not groups else orjson.dumps(groups, option=orjson.OPT_SORT_KEYS) + packed
+    mark = hashlib.blake2b(survey, key=secret, digest_size=16, person=b"confide mark")
+    content = hashlib.blake2b(said, key=secret, digest_size=16, person=b"confide content")
+    return mark.hexdigest(), content.hexdigest()
+
+
+def shown(value: Any) -> str:
+    """Return what came as it is shown in a message: cut short."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _refuse_keys(message: Any) -> Refusal:
+    if type(message) is not dict:
+        return Refusal(400, "malformed", f"A message is a JSON object; got {shown(message)}.")
+    strange = next((key for key in message if key not in KEYS), None)
+    lacking = next((key for key in NEEDED if key not in message), None)
+    what = f"has the unknown key {shown(strange)}" if strange is not None else f"needs {lacking}"
+    return Refusal(400, "malformed", f"A message {what}. Known: {', '.join(sorted(KEYS))}.")

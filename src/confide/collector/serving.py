@@ -1,0 +1,168 @@
+"""Server of a collector: uvicorn, with the limits on headers that it lacks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import Callable
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from confide.collector.http import Application
+from confide.collector.service import Collector, Settings
+from confide.collector.stores import StoreError, open_store
+
+MOST_HEADER_BYTES = 32 * 1024
+"""Bytes that headers may have together; those of browsers have a few thousand."""
+
+HEADER_SECONDS = 10.0
+"""Seconds that headers may take to arrive."""
+
+MOST_CONNECTIONS = 4_096
+"""Connections at a time; whoever comes then is told to come again."""
+
+SWITCH = 0.0005
+"""Seconds after which Python hands its lock to a thread that waits: at its usual 5 ms, transactions wait long."""
+
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """A connection whose headers end: after so many bytes, and after so many seconds."""
+
+    _size = 0
+    _timer: asyncio.TimerHandle | None = None
+    _is_refused = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for headers."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, unless it is too much for headers."""
+        if self._is_refused:
+            return
+        if self._timer is not None:
+            self._size += len(data)
+        super().data_received(data)
+        if self._timer is not None and self._size > MOST_HEADER_BYTES:
+            self._refuse()
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for headers of a further request."""
+        super().on_message_begin()
+        if self._timer is None:
+            self._wait()
+
+    def on_headers_complete(self) -> None:
+        """Answer, unless headers were too large."""
+        self._stop()
+        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > MOST_HEADER_BYTES:
+            self._refuse()
+            return
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a message."""
+        if not self._is_refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Take the end of a message."""
+        if not self._is_refused:
+            super().on_message_complete()
+
+    def _wait(self) -> None:
+        self._size, self._timer = 0, self.loop.call_later(HEADER_SECONDS, self._close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        self._timer = None
+        # Between two requests uvicorn keeps the time itself.
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _refuse(self) -> None:
+        self._is_refused = True
+        self._stop()
+        if not self.transport.is_closing():
+            self.transport.write(TOO_LARGE)
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """Server that says when it is ready, and ends without a traceback."""
+
+    def __init__(self, application: Application, on_ready: Callable[[], None] | None = None) -> None:
+        config = uvicorn.Config(
+            application,
+            log_config=None,  # nobody's address, path or time is written anywhere
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            http=GuardedProtocol,
+            loop="auto",
+            ws="none",
+            lifespan="on",
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=30,
+        )
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        if self._on_ready is not None and self.started:
+            self._on_ready()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise StoreError(
+            f"Nothing can be served at {host}:{port}: {error.strerror or error}. Name another --port."
+        ) from None
+    listening.listen(2048)
+    return listening
+
+
+def run(
+    url: str,
+    listening: socket.socket,
+    settings: Settings | None = None,
+    on_ready: Callable[[], None] | None = None,
+) -> None:
+    """Serve the surveys of a store until a signal ends it; what was accepted by then is counted."""
+    sys.setswitchinterval(SWITCH)
+    store = open_store(url)
+    server = Server(Application(Collector(store, settings)), on_ready)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    store.close()
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return where a socket listens."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,152 @@
+"""Store in one file: SQLite, its log written ahead and synchronised at every commit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from confide.collector.stores import Batch, Store, StoreError, explained
+
+FAILURES = (sqlite3.Error, OSError)
+
+PATIENCE = 5.0
+"""Seconds that a transaction waits for another process."""
+
+
+class SqliteStore(Store):
+    """Store in one file."""
+
+    # Rows lie in the order of their keys, of which a mark is random: no order of coming is kept.
+    STEPS = tuple(
+        tuple(f"{line} WITHOUT ROWID" if "PRIMARY KEY" in line else line for line in step) for step in Store.STEPS
+    )
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self._counting: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self._refuse_strangers()
+
+    def _refuse_strangers(self) -> None:
+        """Refuse a file that is no database, and a folder that is not there, before anybody waits for them."""
+        if not self.path.absolute().parent.is_dir():
+            raise StoreError(f"There is no folder {str(self.path.parent)!r} for the store. Make it first.")
+        if self.path.is_file() and self.path.stat().st_size:
+            with self.path.open("rb") as stream:
+                if stream.read(16) != b"SQLite format 3\0":
+                    raise StoreError(f"{self.path} is no SQLite database. Name another file with --store.")
+        elif not self.path.exists():
+            with contextlib.suppress(OSError):  # SQLite says it better
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            for setting in (
+                "synchronous = FULL",
+                "secure_delete = ON",
+                "journal_size_limit = 0",
+                "cache_size = -65536",
+            ):
+                connection.execute(f"PRAGMA {setting}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """See :meth:`Store.reading`."""
+        with explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """See :meth:`Store.writing`."""
+        with (
+            explained(FAILURES, "The store"),
+            contextlib.closing(self._connect()) as connection,
+            self._transaction(connection),
+        ):
+            yield connection
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[sqlite3.Connection]:
+        """See :meth:`Store.counting`."""
+        with self._lock, explained(FAILURES, "The store"):
+            if self._counting is None:
+                self._counting = self._connect()
+            try:
+                with self._transaction(self._counting):
+                    yield self._counting
+            except BaseException:
+                # A connection that failed is not trusted again.
+                self._counting.close()
+                self._counting = None
+                raise
+
+    @contextlib.contextmanager
+    def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    def run(self, connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """See :meth:`Store.run`."""
+        return connection.execute(statement, values).fetchall()
+
+    def has_tables(self, connection: sqlite3.Connection) -> bool:
+        """See :meth:`Store.has_tables`."""
+        return bool(self.run(connection, "SELECT 1 FROM sqlite_master WHERE name = 'facts'"))
+
+    def claim(self, connection: sqlite3.Connection, batches: Sequence[Batch]) -> set[str]:
+        """See :meth:`Store.claim`."""
+        # One statement and one row for all: each step lets go of Python's lock, and may wait long to get it back.
+        marks = orjson.dumps([one.mark for one in batches]).decode()
+        known = connection.execute(
+            "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))", [marks]
+        ).fetchone()
+        old = set(orjson.loads(known[0]))
+        rows = [[one.mark, one.content, one.day] for one in batches if one.mark not in old]
+        _insert(connection, "batches (mark, content, day)", rows)
+        return {one.mark for one in batches if one.mark not in old}
+
+    def add(self, connection: sqlite3.Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
+        """See :meth:`Store.add`."""
+        more = "ON CONFLICT DO UPDATE SET number = number + excluded.number"
+        _insert(connection, "counts (survey, day, cell, report, number)", counts, more)
+        _insert(connection, "accounts (survey, day, reason, number)", accounts, more)
+
+    def tidy(self) -> None:
+        """See :meth:`Store.tidy`: pages in the log tell which came after which."""
+        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        """See :meth:`Store.close`."""
+        with self._lock:
+            if self._counting is not None:
+                self._counting.close()
+                self._counting = None
+
+
+def _insert(connection: sqlite3.Connection, place: str, rows: list[list[Any]], more: str = "") -> None:
+    """Insert rows by one statement."""
+    if rows:
+        parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(len(rows[0])))
+        connection.execute(
+            f"INSERT INTO {place} SELECT {parts} FROM json_each(?) WHERE true {more}", [orjson.dumps(rows).decode()]
+        )

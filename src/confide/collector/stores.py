@@ -1,0 +1,425 @@
+"""Store of a collector: surveys, counts by day, marks of batches, tokens, invitations; and nothing else.
+
+A mark is a digest of a batch's random id, and its content a digest of what the batch says under that id as the key:
+whoever has the database and not the id, 128 random bits that the device alone chose, can check no guess against either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Any, ClassVar, NamedTuple
+
+from confide.alphabets import Indices
+from confide.collector.wire import Wire
+from confide.errors import ConfideError, InvalidParameterError
+from confide.surveys import Survey
+
+ACCEPTED = ""
+"""In place of a reason in the account of reports: these were accepted."""
+
+VERSION = 2
+"""Version of the tables. Whoever changes them appends a step to `STEPS`, and never changes one that was released."""
+
+ADMISSIONS = ("open", "token", "invited")
+"""Who may upload: anybody, whoever has a token for it, whoever has an invitation that is not spent."""
+
+
+class StoreError(ConfideError):
+    """A store that cannot be used now, or at all."""
+
+
+class UnavailableError(StoreError):
+    """A store that is full, read-only, busy or gone: nothing was counted, and the same batch may be sent again."""
+
+
+class Fate(Enum):
+    """What became of a batch in a transaction."""
+
+    COUNTED = "counted"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+    CLOSED = "closed"
+    SPENT = "spent"
+
+
+class Batch(NamedTuple):
+    """A batch that was read and judged, ready to be counted."""
+
+    mark: str
+    content: str
+    survey: int
+    day: int
+    cell: str
+    counts: dict[str, int] | Indices
+    accepted: int
+    rejected: dict[str, int]
+    wire: Wire
+    invitation: str | None = None
+
+
+@dataclass(frozen=True)
+class StoredSurvey:
+    """A survey of the store.
+
+    Attributes
+    ----------
+    number
+        By which other tables know it.
+    fingerprint, document
+        What devices know it by, and the survey as JSON.
+    admission
+        Who may upload: one of `ADMISSIONS`.
+    is_closed
+        Whether it takes no more reports.
+    is_simulated
+        Whether its reports are those of simulated devices; it takes no others.
+    """
+
+    number: int
+    fingerprint: str
+    document: str
+    admission: str = "open"
+    is_closed: bool = False
+    is_simulated: bool = False
+
+    @property
+    def survey(self) -> Survey:
+        """The survey."""
+        return Survey.from_json(self.document)
+
+
+@dataclass(frozen=True)
+class StoredToken:
+    """A token: its name, what it allows, the fingerprint of the survey that it is for (all if empty), its digest."""
+
+    name: str
+    role: str
+    survey: str
+    digest: str
+
+
+class CountRow(NamedTuple):
+    """Count of one report of one group on one day."""
+
+    day: int
+    cell: str
+    report: str
+    number: int
+
+
+class Store(ABC):
+    """Database of a collector. `commit` is called from one thread, all else from any."""
+
+    STEPS: ClassVar[Sequence[Sequence[str]]] = (
+        (
+            "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+            (
+                "CREATE TABLE surveys (number INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, document TEXT NOT "
+                "NULL, admission TEXT NOT NULL, is_closed INTEGER NOT NULL, is_simulated INTEGER NOT NULL)"
+            ),
+            "CREATE TABLE batches (mark TEXT PRIMARY KEY, content TEXT NOT NULL, day INTEGER NOT NULL)",
+            (
+                "CREATE TABLE counts (survey INTEGER NOT NULL, day INTEGER NOT NULL, cell TEXT NOT NULL, report TEXT "
+                "NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (survey, day, cell, report))"
+            ),
+            (
+                "CREATE TABLE accounts (survey INTEGER NOT NULL, day INTEGER NOT NULL, reason TEXT NOT NULL, number "
+                "BIGINT NOT NULL, PRIMARY KEY (survey, day, reason))"
+            ),
+            (
+                "CREATE TABLE tokens (name TEXT PRIMARY KEY, role TEXT NOT NULL, survey TEXT NOT NULL, digest TEXT NOT "
+                "NULL)"
+            ),
+        ),
+        ("CREATE TABLE invitations (digest TEXT PRIMARY KEY, survey INTEGER NOT NULL)",),
+    )
+    """What brings the tables from each version to the next, beginning with none at all."""
+
+    # What differs between databases.
+
+    @abstractmethod
+    def reading(self) -> contextlib.AbstractContextManager[Any]:
+        """Open a connection for a few statements that only read."""
+
+    @abstractmethod
+    def writing(self) -> contextlib.AbstractContextManager[Any]:
+        """Open a transaction of its own, for anything but batches."""
+
+    @abstractmethod
+    def counting(self) -> contextlib.AbstractContextManager[Any]:
+        """Open a transaction on the connection that is kept for batches; durable when it ends."""
+
+    @abstractmethod
+    def run(self, connection: Any, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run a statement with a question mark for each value, and return the rows."""
+
+    @abstractmethod
+    def claim(self, connection: Any, batches: Sequence[Batch]) -> set[str]:
+        """Write down the marks of batches, in an order that says nothing, and return those that were not there."""
+
+    @abstractmethod
+    def add(self, connection: Any, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
+        """Add to counts and accounts; both in order, so that two processes wait for one another in turn."""
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Remove traces of the order in which things came, as far as the database keeps any."""
+
+    def sort(self) -> None:
+        """Put rows in the order of their keys, where the database keeps another."""
+        self.tidy()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close all connections."""
+
+    # What is the same in all.
+
+    def commit(self, batches: Sequence[Batch]) -> list[Fate]:
+        """Count batches in one transaction, each exactly once, and return what became of each when it is durable."""
+        with self.counting() as connection:
+            closed = {row[0] for row in self.run(connection, "SELECT number FROM surveys WHERE is_closed = 1")}
+            firsts = {batch.mark: batch for batch in reversed(batches)}
+            claimed = self.claim(connection, [one for one in firsts.values() if one.survey not in closed])
+            contents = {one.mark: one.content for one in firsts.values() if one.mark in claimed}
+            contents |= self._contents(connection, [mark for mark in firsts if mark not in claimed])
+            spent = {mark for mark in claimed if not self._spend(connection, firsts[mark])}
+            fates = []
+            for batch in batches:
+                content = contents.get(batch.mark)
+                if batch.mark in spent:
+                    fates.append(Fate.SPENT)
+                elif content is None:
+                    fates.append(Fate.CLOSED)
+                elif content != batch.content:
+                    fates.append(Fate.CONFLICT)
+                else:
+                    fates.append(Fate.COUNTED if batch.mark in claimed else Fate.REPEATED)
+                    claimed.discard(batch.mark)
+            fresh = [batch for batch, fate in zip(batches, fates, strict=True) if fate is Fate.COUNTED]
+            if fresh:
+                self.add(connection, *_sums(fresh))
+        return fates
+
+    def _contents(self, connection: Any, marks: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for start in range(0, len(marks), 500):
+            some = marks[start : start + 500]
+            places = ", ".join("?" * len(some))
+            found |= dict(self.run(connection, f"SELECT mark, content FROM batches WHERE mark IN ({places})", some))
+        return found
+
+    def _spend(self, connection: Any, batch: Batch) -> bool:
+        """Spend a batch's invitation, if it has one; without it the batch was never here."""
+        if batch.invitation is None:
+            return True
+        values = [batch.invitation, batch.survey]
+        if self.run(connection, "DELETE FROM invitations WHERE digest = ? AND survey = ? RETURNING digest", values):
+            return True
+        self.run(connection, "DELETE FROM batches WHERE mark = ?", [batch.mark])
+        return False
+
+    def prepare(self) -> None:
+        """Make the tables, or bring those of an older version up to date, all in one transaction."""
+        with self.writing() as connection:
+            known = self._version(connection)
+            if known > VERSION:
+                raise StoreError(
+                    f"The store has version {known}, made by a newer confide; this one knows {VERSION}. Update confide."
+                )
+            for step in self.STEPS[known:]:
+                for statement in step:
+                    self.run(connection, statement)
+            if known < VERSION:
+                self.run(connection, "DELETE FROM facts WHERE name = 'version'")
+                self.run(connection, "INSERT INTO facts (name, value) VALUES ('version', ?)", [str(VERSION)])
+
+    @abstractmethod
+    def has_tables(self, connection: Any) -> bool:
+        """Whether there is a store in the database at all."""
+
+    def _version(self, connection: Any) -> int:
+        if not self.has_tables(connection):
+            return 0
+        rows = self.run(connection, "SELECT value FROM facts WHERE name = 'version'")
+        return int(rows[0][0])
+
+    def surveys(self) -> list[StoredSurvey]:
+        """Return all surveys."""
+        with self.reading() as connection:
+            rows = self.run(
+                connection, "SELECT number, fingerprint, document, admission, is_closed, is_simulated FROM surveys"
+            )
+        return [StoredSurvey(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5])) for row in rows]
+
+    def add_survey(self, survey: Survey, admission: str = "open", *, is_simulated: bool = False) -> StoredSurvey:
+        """Add a survey, or return the one that has this fingerprint already."""
+        document, mark = survey.to_json(), survey.fingerprint
+        with self.writing() as connection:
+            self.run(
+                connection,
+                "INSERT INTO surveys (number, fingerprint, document, admission, is_closed, is_simulated) "
+                "SELECT COALESCE(MAX(number), 0) + 1, ?, ?, ?, 0, ? FROM surveys WHERE true ON CONFLICT DO NOTHING",
+                [mark, document, admission, int(is_simulated)],
+            )
+        found = next((one for one in self.surveys() if one.fingerprint == mark), None)
+        if found is None:  # another process took the number in the same moment
+            return self.add_survey(survey, admission, is_simulated=is_simulated)
+        if found.is_simulated != is_simulated:
+            raise StoreError(
+                f"The store holds {'simulated' if found.is_simulated else 'real'} reports of this survey, and the two "
+                f"do not mix. Name another store."
+            )
+        return found
+
+    def close_survey(self, fingerprint: str) -> None:
+        """Let a survey take no more reports, for good."""
+        with self.writing() as connection:
+            done = self.run(
+                connection, "UPDATE surveys SET is_closed = 1 WHERE fingerprint = ? RETURNING number", [fingerprint]
+            )
+        if not done:
+            raise InvalidParameterError(f"The store has no survey {fingerprint!r}.")
+
+    def admit(self, fingerprint: str, admission: str) -> None:
+        """Say who may upload."""
+        with self.writing() as connection:
+            self.run(connection, "UPDATE surveys SET admission = ? WHERE fingerprint = ?", [admission, fingerprint])
+
+    def counts(self, number: int) -> list[CountRow]:
+        """Return all counts of a survey, in order."""
+        with self.reading() as connection:
+            rows = self.run(
+                connection,
+                "SELECT day, cell, report, number FROM counts WHERE survey = ? ORDER BY day, cell, report",
+                [number],
+            )
+        return [CountRow(*row) for row in rows]
+
+    def account(self, number: int) -> dict[str, int]:
+        """Return how many reports were accepted, under `ACCEPTED`, and how many rejected for which reason."""
+        with self.reading() as connection:
+            statement = "SELECT reason, CAST(SUM(number) AS BIGINT) FROM accounts WHERE survey = ? GROUP BY reason"
+            return dict(self.run(connection, statement, [number]))
+
+    def tokens(self) -> list[StoredToken]:
+        """Return all tokens; of each the digest alone is known."""
+        with self.reading() as connection:
+            rows = self.run(connection, "SELECT name, role, survey, digest FROM tokens ORDER BY name")
+        return [StoredToken(*row) for row in rows]
+
+    def add_token(self, token: StoredToken) -> None:
+        """Add a token."""
+        if any(one.name == token.name for one in self.tokens()):
+            raise InvalidParameterError(f"There is a token called {token.name!r}. Revoke it, or name another.")
+        with self.writing() as connection:
+            values = [token.name, token.role, token.survey, token.digest]
+            self.run(connection, "INSERT INTO tokens (name, role, survey, digest) VALUES (?, ?, ?, ?)", values)
+
+    def revoke(self, name: str) -> None:
+        """Remove a token."""
+        with self.writing() as connection:
+            if not self.run(connection, "DELETE FROM tokens WHERE name = ? RETURNING name", [name]):
+                raise InvalidParameterError(f"There is no token called {name!r}.")
+
+    def invite(self, number: int, digests: Iterable[str]) -> None:
+        """Add invitations, in an order that says nothing."""
+        with self.writing() as connection:
+            for digest in sorted(digests):
+                statement = "INSERT INTO invitations (digest, survey) VALUES (?, ?)"
+                self.run(connection, statement, [digest, number])
+
+    def invitations(self, number: int) -> int:
+        """Return how many invitations are not spent."""
+        with self.reading() as connection:
+            return int(self.run(connection, "SELECT COUNT(*) FROM invitations WHERE survey = ?", [number])[0][0])
+
+    def horizon(self) -> int:
+        """Return the first day whose marks are still there: no report of an earlier one is ever taken again."""
+        with self.reading() as connection:
+            rows = self.run(connection, "SELECT value FROM facts WHERE name = 'horizon'")
+        return int(rows[0][0]) if rows else 0
+
+    def forget(self, before: date) -> None:
+        """Remove the marks of days before this one, for good: the horizon moves first, and never back."""
+        day = before.toordinal()
+        if day <= self.horizon():
+            return
+        with self.writing() as connection:
+            self.run(connection, "DELETE FROM facts WHERE name = 'horizon'")
+            self.run(connection, "INSERT INTO facts (name, value) VALUES ('horizon', ?)", [str(day)])
+        with self.reading() as connection:
+            if not self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [day]):
+                return
+        for start in "0123456789abcdef":  # in pieces, so that batches need not wait for all of it
+            with self.writing() as connection:
+                ends = [start, f"{start}g", day]
+                self.run(connection, "DELETE FROM batches WHERE mark >= ? AND mark < ? AND day < ?", ends)
+        self.sort()
+
+    def check(self) -> None:
+        """Raise `UnavailableError` where nothing could be counted now."""
+        with self.writing() as connection:
+            self.run(connection, "UPDATE facts SET value = value WHERE name = 'version'")
+
+
+def _sums(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return rows of counts and of accounts, each key once and in order."""
+    parts: dict[tuple[int, int, str], list[Batch]] = {}
+    accounts: dict[tuple[int, int, str], int] = {}
+    for batch in batches:
+        parts.setdefault((batch.survey, batch.day, batch.cell), []).append(batch)
+        for reason, number in ((ACCEPTED, batch.accepted), *batch.rejected.items()):
+            key = (batch.survey, batch.day, reason)
+            accounts[key] = accounts.get(key, 0) + number
+    counts: list[list[Any]] = []
+    for key, own in sorted(parts.items()):
+        sums = own[0].wire.add_up(batch.counts for batch in own)
+        counts += [[*key, text, number] for text, number in sorted(sums.items())]
+    return counts, [[*key, number] for key, number in sorted(accounts.items())]
+
+
+def open_store(url: str) -> Store:
+    """Open the store at a path, or at ``postgresql://...``; its tables are made, or brought up to date."""
+    if url.startswith(("postgresql://", "postgres://")):
+        from confide.collector.postgresql import PostgresStore
+
+        store: Store = PostgresStore(url)
+    else:
+        from confide.collector.sqlite import SqliteStore
+
+        store = SqliteStore(url.removeprefix("sqlite:///"))
+    store.prepare()
+    return store
+
+
+def name_cell(values: Iterable[str]) -> str:
+    """Return the groups of a batch as one text; empty where the survey declares none."""
+    listed = list(values)
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) if listed else ""
+
+
+def split_cell(cell: str) -> tuple[str, ...]:
+    """Return the groups that :func:`name_cell` wrote.
+
+    >>> split_cell(name_cell(["Oslo", "north"])), split_cell(name_cell([]))
+    (('Oslo', 'north'), ())
+    """
+    return tuple(json.loads(cell)) if cell else ()
+
+
+@contextlib.contextmanager
+def explained(kinds: tuple[type[Exception], ...], what: str) -> Iterator[None]:
+    """Turn failures of a database into one that says what happened, without what was written."""
+    try:
+        yield
+    except kinds as error:
+        raise UnavailableError(
+            f"{what} cannot be used now: {str(error).splitlines()[0] or type(error).__name__}"
+        ) from error

@@ -1,0 +1,238 @@
+"""Reports on the wire: the JSON form of one report, checked by the reader that files of reports go through.
+
+A report is a text, a number, ``[row, column]``, ``[latitude, longitude]``, a text of 0 and 1 where it is a vector of
+bits, and of several attributes the list of theirs.
+
+>>> from confide import Integers, Survey, TruncatedGeometric
+>>> wire = Wire.of(Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0)))
+>>> wire.judge([3, 3, 70, None])
+Judged(counts={'3': 2}, rejected=[(2, <Reason.OUTSIDE: 'outside the alphabet'>), (3, <Reason.MISSING: 'missing'>)])
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from confide.alphabets import Alphabet, BitVectors, Circle, Indices, Integers, Values
+from confide.counts import Counts, tally
+from confide.files.reading import find_fault, select_values
+from confide.files.rows import Reason, fields_of
+from confide.files.sheets import Request
+from confide.surveys import Survey
+
+
+def _plain_dumps(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+try:  # only the collector needs it; whoever sends or pulls may do without
+    import orjson
+
+    _dumps: Callable[[Any], bytes] = orjson.dumps
+except ImportError:  # pragma: no cover - there in every environment for development
+    _dumps = _plain_dumps
+
+MOST_KNOWN = 2**17
+"""Accepted reports that are remembered with their canonical text, so that each is read once."""
+
+LONGEST_KNOWN = 256
+"""Characters up to which one is remembered: a million blanks before a number are no reason to keep them."""
+
+FEW = 32
+"""Reports up to which a batch is counted in Python: an array costs as much as one of a hundred."""
+
+WIDEST = 2**14
+"""Whole numbers up to which a batch is counted by an array over all of them."""
+
+_DIGITS = b"0123456789-,"
+_PLAIN = frozenset((int, str))  # texts and whole numbers never equal one another, as True and 1, or 1 and 1.0, do
+
+
+class Judged(NamedTuple):
+    """Reports of a batch: how often each accepted one stands in it, and which were rejected, by position and reason.
+
+    Counts are by canonical text or, of many whole numbers, an array over all that there may be.
+    """
+
+    counts: dict[str, int] | Indices
+    rejected: list[tuple[int, Reason]]
+
+
+@dataclass(frozen=True, eq=False)
+class Wire:
+    """Reports of one survey between JSON, texts that a store keeps, and arrays.
+
+    Attributes
+    ----------
+    alphabet
+        What a report may be.
+    span
+        The lowest and the highest report, where reports are all whole numbers between the two; None elsewhere.
+    """
+
+    alphabet: Alphabet
+    span: tuple[int, int] | None = None
+    _known: dict[object, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, survey: Survey) -> Wire:
+        """Return the wire form of a survey's reports."""
+        alphabet = survey.mechanism.report_alphabet
+        is_line = isinstance(alphabet, Integers | Circle) and alphabet.is_finite and alphabet.size <= WIDEST
+        first = fields_of(alphabet)[0] if is_line else None
+        return cls(alphabet, None if first is None else (first.low, first.high))
+
+    def judge(self, reports: list[Any], packed: bytes | None = None) -> Judged:
+        """Accept or reject each report of a batch; accepted ones are counted by their canonical texts.
+
+        Where they were written as JSON anyway, `packed`, they need not be written again.
+        """
+        if len(reports) == 1 and type(reports[0]) in _PLAIN:  # what most devices send
+            text = self._known.get(reports[0])
+            if text is not None:
+                return Judged({text: 1}, [])
+        if self.span is not None and len(reports) > FEW:
+            found = self._histogram(reports, _dumps(reports) if packed is None else packed)
+            if found is not None:
+                return Judged(found, [])
+        keys: list[Any] = reports if _PLAIN.issuperset(map(type, reports)) else list(map(_dumps, reports))
+        seen, known = Counter(keys), self._known
+        strange = [key for key in seen if key not in known]
+        accepted, rejected = self._read(strange) if strange else (_NOTHING, _NOTHING)
+        counts: dict[str, int] = {}
+        for key, number in seen.items():
+            text = known.get(key) or accepted.get(key)
+            if text is not None:  # two spellings of one report, as 7 and "7", are one
+                counts[text] = counts.get(text, 0) + number
+        self._remember(accepted)
+        if not rejected:
+            return Judged(counts, [])
+        return Judged(counts, [(place, rejected[key]) for place, key in enumerate(keys) if key in rejected])
+
+    def _histogram(self, reports: list[Any], packed: bytes) -> Indices | None:
+        """Count whole numbers, several times as fast; None where anything else is among them, or a number outside."""
+        # Of true, 1.0 and "1" numpy would make the number 1 in silence, so that the text has to be looked at.
+        if self.span is None or packed.translate(None, _DIGITS) != b"[]":
+            return None
+        low, high = self.span
+        try:
+            numbers = np.fromiter(reports, np.int64, len(reports))
+        except OverflowError:
+            return None
+        numbers -= low  # what is below becomes a huge number without a sign: one look finds both
+        if np.maximum.reduce(numbers.view(np.uint64)) > high - low:
+            return None
+        return np.bincount(numbers, minlength=high - low + 1)
+
+    def add_up(self, parts: Iterable[dict[str, int] | Indices]) -> dict[str, int]:
+        """Add up the counts of several batches."""
+        sums, arrays = Counter[str](), []
+        for part in parts:
+            if isinstance(part, dict):
+                for text, number in part.items():
+                    sums[text] += number
+            else:
+                arrays.append(part)
+        if arrays and self.span is not None:
+            whole = np.sum(arrays, axis=0)
+            for place in np.flatnonzero(whole).tolist():
+                sums[str(place + self.span[0])] += int(whole[place])
+        return dict(sums)
+
+    def _remember(self, accepted: Mapping[Any, str]) -> None:
+        if len(self._known) + len(accepted) > MOST_KNOWN:
+            self._known.clear()
+        for key, text in list(accepted.items())[:MOST_KNOWN]:
+            if isinstance(key, int) or len(key) <= LONGEST_KNOWN:
+                self._known[key] = text
+
+    def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:
+        """Read reports that are not known yet; all at once, for an array of one costs as much as one of thousands."""
+        rejected: dict[Any, Reason] = {}
+        entries: dict[Any, tuple[str, ...]] = {}
+        for key in keys:
+            fields = self._fields(json.loads(key) if isinstance(key, bytes) else key)
+            if isinstance(fields, Reason):
+                rejected[key] = fields
+            else:
+                entries[key] = fields
+        request = Request(self.alphabet)
+        values, is_good = select_values(self.alphabet, [request.parse(fields) for fields in entries.values()])
+        good = [key for key, one in zip(entries, is_good.tolist(), strict=True) if one]
+        bad = [key for key, one in zip(entries, is_good.tolist(), strict=True) if not one]
+        rejected |= {key: find_fault(request, entries[key]) for key in bad}
+        return dict(zip(good, self.texts(values), strict=True)), rejected
+
+    def _fields(self, report: Any) -> tuple[str, ...] | Reason:
+        """Return the texts that a row of a file of reports would hold, or why there are none."""
+        if isinstance(self.alphabet, BitVectors):
+            is_text = isinstance(report, str) and len(report) == self.alphabet.length and set(report) <= {"0", "1"}
+            return tuple(map(str, _pack(self.alphabet, [report])[0].tolist())) if is_text else Reason.NOT_BITS
+        parts = [*_flat(report)] if isinstance(report, list) else [report]
+        if len(parts) != self.alphabet.parts or any(isinstance(part, list | dict) for part in parts):
+            return Reason.MISSHAPEN
+        return tuple(map(_as_text, parts))
+
+    def to_lists(self, reports: Values) -> list[Any]:
+        """Return an array of reports as JSON has them.
+
+        >>> from confide import Categories, Rappor, Survey
+        >>> survey = Survey(Rappor(Categories(["a", "b", "c"]), epsilon=1.0))
+        >>> Wire.of(survey).to_lists(np.array([5]))
+        ['101']
+        """
+        lists: list[Any] = reports.tolist()
+        return _unpack(self.alphabet, reports) if isinstance(self.alphabet, BitVectors) else lists
+
+    def texts(self, reports: Values) -> list[str]:
+        """Return the canonical text of each report of an array: what a store counts."""
+        return [_dumps(one).decode() for one in self.to_lists(reports)]
+
+    def to_counts(self, numbers: Mapping[str, int]) -> Counts:
+        """Return counts by canonical texts as counts of reports."""
+        if not numbers:
+            return tally([])
+        lists = [json.loads(text) for text in numbers]
+        if isinstance(self.alphabet, BitVectors):
+            words = _pack(self.alphabet, lists)
+            return tally(words if self.alphabet.parts > 1 else words[:, 0], list(numbers.values()))
+        return tally(self.alphabet.as_array(lists), list(numbers.values()))
+
+
+_NOTHING: Mapping[Any, Any] = {}
+
+
+def _flat(report: list[Any]) -> Iterator[Any]:
+    """Return the parts of a report; a cell among several attributes may be a list of its own."""
+    for part in report:
+        if isinstance(part, list):
+            yield from part
+        else:
+            yield part
+
+
+def _as_text(part: Any) -> str:
+    """Return a part of a report as a file would hold it, which is where it would be refused alike."""
+    if part is None:
+        return ""
+    if isinstance(part, bool):
+        return str(part).lower()
+    if isinstance(part, float) and part.is_integer() and abs(part) < 2**63:
+        return str(int(part))
+    return str(part)
+
+
+def _pack(kind: BitVectors, texts: list[str]) -> Values:
+    bits = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(len(texts), kind.length) == ord("1")
+    return kind.pack(bits).reshape(len(texts), kind.parts)
+
+
+def _unpack(kind: BitVectors, words: Values) -> list[str]:
+    marks = np.where(kind.unpack(words.astype(np.int64)), ord("1"), ord("0")).astype(np.uint8)
+    return [row.tobytes().decode() for row in marks]

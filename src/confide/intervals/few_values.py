@@ -1,0 +1,268 @@
+"""Distributions with people at as few values of a line as the reports can be explained by.
+
+Where few values have people, the likelihood of the truth is far below the highest: noise moves and widens each heap a
+little, and the best explanation follows it with several values in place of one. On three values among a hundred at 0.05
+per step the fall is 3.5 nats on average and 7.4 once in twenty times, that of chi-squared with as many degrees of
+freedom as the best explanation has more values than the truth. So a share that one value has alone is missed by all
+distributions within 1.92 nats in a quarter of all surveys.
+
+Neighbouring values of the best explanation are merged, where that widens least first, as long as chi-squared allows it,
+and then each value of what is left is moved to either side as far as that allows. Among the values of each such support
+the theorem of Wilks is exact, and the likelihood as good as Gaussian: its region is an ellipsoid, whose ends are in
+closed form. A share near nothing is held as it is, so that no ellipsoid reaches below nothing, and ends of sets are
+coherent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from confide.channels.base import FloatArray, Indices
+from confide.evidence import Evidence
+
+RARES = (0.3, 0.05, 1e-3)
+"""How often supports would be refused although no other values have people: values are merged as far as each allows.
+
+The levels of 70, 95 and 99.9 % find the fewest values that they may take for all; other levels are between.
+"""
+
+MOST_MOVED = 24
+"""Values up to which each is moved: where reports tell more apart, they tell neighbours apart as well."""
+
+FARTHEST = 64
+STEPS = 15
+"""Steps of Newton, from shares that are near; five to eight are usual. What they leave makes a support look worse."""
+
+SHORT = 0.9
+"""Part of the way to nothing that a share goes in one step."""
+
+CLEAR = 4.0
+"""Standard errors from nothing within which a share is held as it is, at every level."""
+
+RIDGE, SETTLED = 1e-12, 1e-9
+NOTHING = 1e-12
+FAINT = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Supports:
+    """Sets of equally many values, the best shares among each, and how these vary.
+
+    Attributes
+    ----------
+    values, shares
+        One row a set.
+    information
+        The matrix of each set by which the log-likelihood falls away from the best shares.
+    falls
+        How far the highest log-likelihood of each is below the highest of all.
+    fewer
+        How many values fewer than the best explanation they have.
+    """
+
+    values: Indices
+    shares: FloatArray
+    information: FloatArray
+    falls: FloatArray
+    fewer: int
+
+    def only(self, chosen: Indices) -> Supports:
+        """Return some of the sets."""
+        few = self.values[chosen], self.shares[chosen], self.information[chosen], self.falls[chosen]
+        return Supports(*few, self.fewer)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Supports]) -> Supports:
+        """Return sets of the same size as one."""
+        return cls(
+            np.concatenate([one.values for one in parts]),
+            np.concatenate([one.shares for one in parts]),
+            np.concatenate([one.information for one in parts]),
+            np.concatenate([one.falls for one in parts]),
+            parts[0].fewer,
+        )
+
+    @cached_property
+    def covariances(self) -> FloatArray:
+        """How shares that sum to one vary; those near nothing do not."""
+        free, diagonal = np.ones(self.shares.shape, dtype=bool), np.arange(self.shares.shape[1])
+        for _ in range(2):
+            pairs = free[:, :, None] & free[:, None, :]
+            matrix = np.where(pairs, self.information, 0.0)
+            matrix[:, diagonal, diagonal] = np.einsum("skk->sk", self.information) * (1 + RIDGE)
+            inverse = np.where(pairs, np.linalg.inv(matrix), 0.0)
+            sums = inverse.sum(axis=2)
+            totals = np.maximum(sums.sum(axis=1), FAINT)
+            covariances: FloatArray = inverse - sums[:, :, None] * sums[:, None, :] / totals[:, None, None]
+            free &= self.shares > CLEAR * np.sqrt(np.maximum(np.einsum("skk->sk", covariances), 0.0))
+        return covariances
+
+
+@dataclass(frozen=True, eq=False)
+class FewValues:
+    """The distributions among few values that explain the reports nearly as well as the best of all.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 0.5)
+    >>> evidence = mechanism.observe(mechanism.simulate_counts([0, 0, 900, 0, 0, 0, 600, 0, 0, 0], rng=1))
+    >>> best = cf.MLE().solve(evidence).distribution
+    >>> few = FewValues.of(evidence, best, evidence.log_likelihood(best))
+    >>> few.groups[-1].values[0]
+    array([2, 6])
+    >>> [round(sign * few.lowest(sign * np.eye(10)[2], 1.96), 2) for sign in (1, -1)]
+    [0.56, 0.64]
+    """
+
+    groups: Sequence[Supports]
+
+    @classmethod
+    def of(cls, evidence: Evidence, best: FloatArray, highest: float) -> FewValues:
+        """Merge and move values, from those of the best explanation and its log-likelihood."""
+        values = np.flatnonzero(best > NOTHING)
+        return cls(tuple(_Search(evidence, highest, values.size).run(values, best[values])))
+
+    def lowest(self, weights: FloatArray, errors: float, people: float = 1.0) -> float:
+        """Return the lowest answer to a query, at the level of so many standard errors; infinity where there is none.
+
+        With so many times the people falls would be larger, and errors smaller.
+        """
+        from scipy.special import chdtri, ndtr  # here, so that blurring loads no more than numpy
+
+        rare = 2 * float(ndtr(-errors))
+        for one in reversed(self.groups):  # the fewest values first
+            near = np.flatnonzero(people * one.falls <= float(chdtri(one.fewer, rare)) / 2)
+            if near.size:
+                chosen = weights[one.values[near]]
+                variances = np.einsum("sk,skl,sl->s", chosen, one.covariances[near], chosen)
+                answers = (chosen * one.shares[near]).sum(axis=1)
+                return float((answers - errors * np.sqrt(np.maximum(variances, 0.0) / people)).min())
+        return math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A search for supports, from the highest likelihood and the number of values of the best explanation."""
+
+    evidence: Evidence
+    highest: float
+    first: int
+
+    @cached_property
+    def _matrix(self) -> FloatArray:
+        """The channel, to the outputs that were seen."""
+        return self.evidence.channel.dense()[:, self.evidence.seen]
+
+    def run(self, values: Indices, shares: FloatArray) -> Iterator[Supports]:
+        """Yield the supports of each size that is the smallest one allowed by some level, moved to all sides."""
+        now, reached = (values, shares), None
+        for rare in RARES:
+            found = self._merge(*now, rare)
+            if found is None:
+                continue
+            if reached is not None:
+                yield from self._moved(reached)
+            now, reached = (found.values[0], found.shares[0]), found
+        if reached is not None:
+            yield from self._moved(reached)
+
+    def _merge(self, values: Indices, shares: FloatArray, rare: float) -> Supports | None:
+        """Merge as many neighbours as are allowed, half of all at a time and then fewer; None where none are."""
+        found, leaving = None, max(1, values.size // 2)
+        while leaving and values.size > 1:
+            tried = self._best(*_merged(values, shares, leaving))
+            if tried is None or tried.falls[0] > self._allowed(tried.fewer, rare):
+                leaving //= 2
+                continue
+            found, values, shares = tried, tried.values[0], tried.shares[0]
+            leaving = min(leaving, max(1, values.size // 2))
+        return found
+
+    def _best(self, values: Indices, shares: FloatArray) -> Supports | None:
+        tried = self.solve(values, shares)
+        return None if not tried.falls.size else tried.only(np.argmin(tried.falls, axis=0, keepdims=True))
+
+    def _moved(self, reached: Supports) -> Iterator[Supports]:
+        """Yield a support, and all that differ from it by one value that lies elsewhere, as far as that is allowed."""
+        values, shares = reached.values[0], reached.shares[0]
+        parts, going = [reached], [(place, side) for place in range(values.size) for side in (-1, 1)]
+        size, allowed = self.evidence.channel.shape[0], self._allowed(reached.fewer, RARES[-1])
+        fences = np.concatenate([[-1], values, [size]])
+        for far in range(1, FARTHEST if values.size <= MOST_MOVED else 0):
+            inside = [
+                (place, side) for place, side in going if fences[place] < values[place] + side * far < fences[place + 2]
+            ]
+            if not inside:
+                break
+            moved = np.repeat(values[None, :], len(inside), axis=0)
+            for row, (place, side) in enumerate(inside):
+                moved[row, place] += side * far
+            tried = self.solve(moved, np.repeat(shares[None, :], len(inside), axis=0))
+            near = np.flatnonzero(tried.falls <= allowed)
+            parts.append(tried.only(near))
+            kept = {tuple(row) for row in tried.values[near].tolist()}
+            going = [one for one, row in zip(inside, moved.tolist(), strict=True) if tuple(row) in kept]
+        yield Supports.joined(parts)
+
+    def _allowed(self, fewer: int, rare: float) -> float:
+        from scipy.special import chdtri
+
+        return float(chdtri(fewer, rare)) / 2
+
+    def solve(self, values: Indices, shares: FloatArray) -> Supports:
+        """Return the best shares among each set of values, by Newton from some; without sets that cannot be."""
+        counts, total = self.evidence.counts[self.evidence.seen], self.evidence.total
+        rows = self._matrix[values]
+        can = np.flatnonzero(np.all(np.any(rows > 0, axis=1), axis=1))
+        values, shares, rows, frequencies = values[can], shares[can], rows[can], counts / total
+        diagonal = np.arange(values.shape[1])
+        for _ in range(STEPS + 1):
+            outputs = np.maximum(np.einsum("sk,skz->sz", shares, rows), FAINT)
+            bent = rows * (np.sqrt(frequencies) / outputs)[:, None, :]
+            curved = bent @ bent.transpose(0, 2, 1)
+            slope = np.einsum("skz,sz->sk", rows, frequencies / outputs) - 1
+            damped = curved.copy()
+            damped[:, diagonal, diagonal] *= 1 + RIDGE
+            step = np.linalg.solve(damped, slope[:, :, None])[:, :, 0]
+            if not step.size or float(np.abs(step).max()) < SETTLED:
+                break
+            lengths = np.where(step < 0, -SHORT * shares / np.minimum(step, -FAINT), 1.0).min(axis=1)
+            shares = shares + np.minimum(lengths, 1.0)[:, None] * step
+        shares = shares / shares.sum(axis=1, keepdims=True)
+        outputs = np.maximum(np.einsum("sk,skz->sz", shares, rows), FAINT)
+        falls = self.highest - self.evidence.log_offset - np.log(outputs) @ counts
+        return Supports(values, shares, total * curved, np.maximum(falls, 0.0), self.first - values.shape[1])
+
+
+def _merged(values: Indices, shares: FloatArray, number: int) -> tuple[Indices, FloatArray]:
+    """Return sets of so many values fewer, one a row, and shares to begin with.
+
+    Neighbours that add least to the width of a heap are merged, at the value next to their mean. A single pair is
+    also merged at the value on the other side of it, or the least share leaves.
+    """
+    left, right = shares[:-1], shares[1:]
+    costs = left * right / (left + right) * np.diff(values) ** 2
+    pairs: list[int] = []
+    for place in np.argsort(costs, kind="stable").tolist():
+        if len(pairs) < number and not {place - 1, place, place + 1} & set(pairs):
+            pairs.append(place)
+    heaps = np.arange(values.size)
+    for place in pairs:
+        heaps[place + 1] = place
+    _, heaps = np.unique(heaps, return_inverse=True)
+    together = np.bincount(heaps, weights=shares)
+    means = np.bincount(heaps, weights=shares * values) / together
+    sets = [np.rint(means)]
+    if len(pairs) == 1:
+        other = means.copy()
+        other[pairs[0]] = min(2 * math.floor(means[pairs[0]]) + 1 - sets[0][pairs[0]], values[pairs[0] + 1])
+        least = int(shares.argmin())
+        sets += [other, np.delete(values, least)]
+        starts = [together, together, np.delete(shares, least)]
+    else:
+        starts = [together]
+    return np.array(sets).astype(np.int64), np.array(starts) / np.array(starts).sum(axis=1, keepdims=True)

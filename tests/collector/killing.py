@@ -1,0 +1,216 @@
+"""Servers that are killed while devices send: what was answered is counted, once.
+
+Run as a program it forks a server for each line of its input, so that a kill costs a fork and not an import.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+SURVEY = """
+name = "age"
+[alphabet]
+kind = "integers"
+low = 0
+high = 9
+[mechanism]
+kind = "truncated-geometric"
+epsilon = 1.0
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class Nursery:
+    """A process that forks servers."""
+
+    process: subprocess.Popen[str]
+    alive: list[int] = field(default_factory=list)
+
+    def start(self, url: str, port: int, **settings: Any) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([url, port, settings]) + "\n")
+        self.process.stdin.flush()
+        pid = int(self.process.stdout.readline())
+        self.alive.append(pid)
+        wait_until_ready(port)
+        return pid
+
+    def kill(self, pid: int, how: int = signal.SIGKILL) -> None:
+        os.kill(pid, how)
+        self.alive.remove(pid)
+        with suppress(ProcessLookupError):
+            for _ in range(6000):
+                os.kill(pid, 0)
+                time.sleep(0.005)
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery]:
+    command = [sys.executable, "-m", "tests.collector.killing"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        found = Nursery(process)
+        try:
+            yield found
+        finally:
+            for pid in found.alive:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            process.stdin.close()  # type: ignore[union-attr]
+            process.wait(10)
+
+
+def wait_until_ready(port: int, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        with suppress(OSError, http.client.HTTPException), closing(connection):
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                return
+        time.sleep(0.01)
+    raise TimeoutError(f"Nothing answers at port {port}.")
+
+
+@dataclass
+class Devices:
+    """Devices that send batches to any of several servers until each is answered, and drop some answers."""
+
+    ports: list[int]
+    survey: Any
+    seed: int
+    truth: Counter[int] = field(default_factory=Counter)
+    batches: int = 0
+    dropped: int = 0
+    failures: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def start(self, number: int = 4) -> None:
+        self._threads = [threading.Thread(target=self._send, args=(one,), daemon=True) for one in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def finish(self) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self._threads)
+        assert not self.failures, self.failures[0]
+
+    def _send(self, number: int) -> None:
+        try:
+            self._send_until_ended(random.Random(self.seed * 1000 + number))  # noqa: S311
+        except Exception as error:
+            self.failures.append(f"{type(error).__name__}: {error}")
+
+    def _send_until_ended(self, choose: random.Random) -> None:
+        from confide.collector.client import Client, CollectorError, write_message
+
+        clients = {port: Client(f"http://127.0.0.1:{port}", patience=0.0) for port in self.ports}
+        while not self._ended.is_set():
+            reports = [choose.randrange(10) for _ in range(choose.choice([1, 1, 20]))]
+            message = write_message(self.survey, reports)
+            if choose.random() < 0.2:
+                self._drop(choose.choice(self.ports), message)
+            while True:
+                try:
+                    receipt = clients[choose.choice(self.ports)].post(message)
+                except CollectorError as error:
+                    if error.status not in (0, 429, 503):
+                        raise
+                    time.sleep(0.01)
+                    continue
+                break
+            assert receipt.accepted == len(reports)
+            if choose.random() < 0.2:  # as a proxy that repeats
+                with suppress(CollectorError):
+                    assert clients[choose.choice(self.ports)].post(message) == receipt
+            with self._lock:
+                self.truth.update(reports)
+                self.batches += 1
+        for client in clients.values():
+            client.hang_up()
+
+    def _drop(self, port: int, message: bytes) -> None:
+        """Send a batch and leave before the answer."""
+        headers = f"Host: x\r\nContent-Type: application/json\r\nContent-Length: {len(message)}"
+        head = f"POST /v1/reports HTTP/1.1\r\n{headers}\r\n\r\n"
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as connection:
+            connection.sendall(head.encode() + message)
+            self.dropped += 1
+
+
+def kill_and_count(url: str, kills: int, *, servers: int = 1, seed: int = 1, pause: float = 0.1) -> dict[str, int]:
+    """Kill servers while devices send, start them again, and compare the store with what devices were told."""
+    from confide.collector.stores import open_store
+    from confide.surveys import parse_survey
+
+    survey, choose = parse_survey(SURVEY), random.Random(seed)  # noqa: S311
+    store = open_store(url)
+    number = store.add_survey(survey).number
+    with nursery() as born:
+        ports = [free_port() for _ in range(servers)]
+        pids = {port: born.start(url, port) for port in ports}
+        devices = Devices(ports, survey, seed)
+        devices.start()
+        for _ in range(kills):
+            time.sleep(choose.uniform(0.2, 1.0) * pause)
+            port = choose.choice(ports)
+            born.kill(pids[port])
+            pids[port] = born.start(url, port)
+        time.sleep(pause)
+        devices.finish()
+    counted = {int(row.report): row.number for row in store.counts(number)}
+    with store.reading() as connection:
+        marks = store.run(connection, "SELECT COUNT(*) FROM batches")[0][0]
+    accepted = store.account(number).get("", 0)
+    store.close()
+    lost = sum(max(0, devices.truth[one] - counted.get(one, 0)) for one in range(10))
+    doubled = sum(max(0, counted.get(one, 0) - devices.truth[one]) for one in range(10))
+    off = abs(marks - devices.batches) + abs(accepted - devices.truth.total())
+    return {
+        "kills": kills, "batches": devices.batches, "reports": devices.truth.total(), "dropped": devices.dropped,
+        "lost": lost, "doubled": doubled, "off": off,
+    }  # fmt: skip
+
+
+def main() -> None:
+    from confide.collector.service import Settings
+    from confide.collector.serving import bind, run
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        url, port, settings = json.loads(line)
+        pid = os.fork()
+        if not pid:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            run(url, bind("127.0.0.1", port), Settings(**settings))
+            os._exit(0)
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Distributions among few values of a line: which supports there are, their ends, and how often these hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from confide import MLE, Evidence, FromMatrix, Integers, Likelihood, TruncatedGeometric, estimate, tally
+from confide.channels import Dense
+from confide.intervals import Inference
+from confide.intervals.bases import allowed_fall, standard_errors
+from confide.intervals.few_values import FewValues
+from confide.intervals.region import Region, finish_all
+from confide.intervals.together import answer_together
+from confide.recovery import recover
+
+SIZE = 60
+LINE = TruncatedGeometric(Integers(0, SIZE - 1), 0.1)
+TRUTH = {6: 0.6, 30: 0.3, 45: 0.1}
+HISTOGRAM = np.zeros(SIZE, dtype=int)
+HISTOGRAM[list(TRUTH)] = [6000, 3000, 1000]
+
+
+def survey(seed: int) -> Inference:
+    """Return what one survey of three heaps leaves."""
+    generator = np.random.default_rng([3, seed])
+    people = generator.multinomial(HISTOGRAM.sum(), HISTOGRAM / HISTOGRAM.sum())
+    return recover([(LINE.simulate_counts(people, rng=generator), LINE)], MLE())._inference
+
+
+def few_of(inference: Inference) -> FewValues:
+    few = inference.region.few_values
+    assert few is not None
+    return few
+
+
+@pytest.mark.slow
+def test_the_share_of_a_lone_value_is_held_as_often_as_stated() -> None:
+    """All distributions within 1.92 nats hold it in three surveys of four."""
+    surveys = [survey(seed) for seed in range(40)]
+    asked = [lambda one, value=value: one.seek_query(np.eye(SIZE)[value], 0.95, None, Likelihood()) for value in TRUTH]
+    answers = answer_together(surveys, asked)
+    held = np.mean([[one.contains(true) for one in row] for row, true in zip(answers, TRUTH.values(), strict=True)])
+    highest = finish_all([one.region.search(-np.eye(SIZE)[value], 1.92) for value in TRUTH for one in surveys])
+    alone = np.mean(-np.array(highest) >= np.repeat(list(TRUTH.values()), len(surveys)))
+    assert alone < 0.85
+    assert held >= 0.93
+
+
+def test_heaps_are_merged_to_single_values_and_moved_to_their_neighbours() -> None:
+    inference = survey(1)
+    assert (inference.region.best > 1e-12).sum() > 5
+    fewest = few_of(inference).groups[-1]
+    assert fewest.values.shape[1] == 3
+    assert {6, 30, 45} <= set(fewest.values.reshape(-1).tolist())
+    moved = (fewest.values != fewest.values[0]).sum(axis=1)
+    assert moved.max() == 1
+    assert np.unique(fewest.values, axis=0).shape == fewest.values.shape
+    assert (np.diff(fewest.values, axis=1) > 0).all()
+
+
+def test_each_support_has_the_shares_and_the_ends_that_the_likelihood_has_among_its_values() -> None:
+    inference = survey(2)
+    weights, errors = np.linspace(0, 1, SIZE) ** 2, standard_errors(0.95)
+    for one in few_of(inference).groups:
+        for values, shares, fall, covariance in zip(one.values, one.shares, one.falls, one.covariances, strict=True):
+            among = Region.of(Evidence(Dense(LINE.channel.select(values)), inference.evidence.counts))
+            np.testing.assert_allclose(shares, among.best, atol=2e-4)
+            assert fall == pytest.approx(inference.region.highest_likelihood - among.highest_likelihood, abs=2e-3)
+            low, high = among.ends(weights[values], allowed_fall(0.95))
+            half = errors * float(np.sqrt(weights[values] @ covariance @ weights[values]))
+            assert 2 * half == pytest.approx(high - low, rel=0.03)
+
+
+def test_the_lowest_answer_is_that_of_the_fewest_values_that_the_level_allows() -> None:
+    from scipy.stats import chi2
+
+    few, weights = few_of(survey(2)), np.arange(SIZE) / SIZE
+    for level in (0.8, 0.95, 0.99):
+        errors = standard_errors(level)
+        allowed = [one.falls <= chi2.ppf(level, one.fewer) / 2 for one in few.groups]
+        place = max(place for place, near in enumerate(allowed) if near.any())
+        one = few.groups[place]
+        ends = [
+            weights[values] @ shares - errors * np.sqrt(weights[values] @ covariance @ weights[values])
+            for values, shares, covariance in zip(one.values, one.shares, one.covariances, strict=True)
+        ]
+        assert few.lowest(weights, errors) == pytest.approx(np.array(ends)[allowed[place]].min(), abs=1e-12)
+
+
+def test_a_set_never_has_an_end_inside_that_of_a_smaller_one() -> None:
+    few, generator = few_of(survey(4)), np.random.default_rng(1)
+    for _ in range(40):
+        order = generator.permutation(SIZE)
+        small, large = (np.isin(np.arange(SIZE), order[:size]).astype(float) for size in (20, 25))
+        for errors in (1.0, 1.96, 3.0):
+            assert few.lowest(small, errors) <= few.lowest(large, errors) + 1e-12
+            assert few.lowest(-small, errors) >= few.lowest(-large, errors) - 1e-12
+
+
+def test_with_more_people_fewer_supports_are_allowed_and_errors_are_smaller() -> None:
+    few = few_of(survey(1))
+    one, ten = (-few.lowest(-np.eye(SIZE)[30], 1.96, times) for times in (1.0, 10.0))
+    assert ten < one or np.isinf(ten)
+
+
+def test_values_that_cannot_explain_all_reports_are_no_support() -> None:
+    matrix = np.where(np.abs(np.subtract.outer(np.arange(6), np.arange(6))) <= 1, 1.0, 0.0)
+    mechanism = FromMatrix(Integers(0, 5), matrix / matrix.sum(axis=1, keepdims=True))
+    answer = estimate(tally([0, 1, 2, 3, 4, 5], [30, 30, 30, 30, 30, 30]), mechanism, MLE())
+    few = few_of(answer._inference)
+    for one in few.groups:
+        assert (mechanism.channel.dense()[one.values].sum(axis=1) > 0).all()
+    assert 0 <= answer.query("x == 2").low <= answer.query("x == 2").high <= 1

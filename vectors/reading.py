@@ -1,0 +1,475 @@
+"""Documents and their mechanisms, read a second time from docs/device.md: a value and a tape become a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from vectors.drawing import (
+    Tape,
+    below,
+    choose,
+    digits_of,
+    exactly,
+    integers_of,
+    laplace_steps,
+    over_root_two,
+    planar,
+    ratio_above,
+    table_noise,
+    toss,
+    two_sided,
+    whole_weights,
+)
+
+TABLE = 256
+"""Values up to which a row of weights is drawn from."""
+
+Json = dict[str, Any]
+Value = Any
+
+
+@dataclass(frozen=True)
+class Task:
+    """A mechanism of a document: its settings, its alphabet, and all tables with its place among them."""
+
+    mechanism: Json
+    alphabet: Json
+    tables: Json
+    place: str = "mechanism"
+
+    def inner(self, name: str, alphabet: Json | None = None) -> Task:
+        return replace(
+            self,
+            mechanism=self.mechanism[name],
+            alphabet=alphabet or self.alphabet,
+            place=f"{self.place}.{name}",
+        )
+
+    @property
+    def epsilon(self) -> Fraction:
+        return Fraction(self.mechanism["epsilon"])
+
+    @property
+    def table(self) -> Json:
+        found: Json = self.tables.get(self.place, {})
+        return found
+
+    @property
+    def outputs(self) -> Json:
+        found: Json = self.mechanism.get("outputs", self.alphabet)
+        return found
+
+
+def report_of(document: Json, value: Value, tape: Tape) -> Value:
+    """Return the report of a value, as a device sends it."""
+    task = Task(document["mechanism"], document["alphabet"], document.get("tables", {}))
+    return exactly(lambda: KINDS[task.mechanism["kind"]](task, value, tape))
+
+
+# Alphabets: their size, and the numbers of their values.
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values on a line: the lowest, how many, how far apart, or where each lies."""
+
+    low: int
+    size: int
+    spacing: Fraction = Fraction(1)
+    positions: tuple[Fraction, ...] = ()
+
+
+def line_of(alphabet: Json) -> Line | None:
+    """Return values that lie on a line; None for all others."""
+    kind = alphabet["kind"]
+    if kind == "integers" and "low" in alphabet:
+        return Line(alphabet["low"], alphabet["high"] - alphabet["low"] + 1, Fraction(alphabet.get("spacing", 1)))
+    if kind == "scale":
+        positions = tuple(map(_decimal, alphabet.get("positions", ())))
+        return Line(0, len(alphabet["values"]), Fraction(alphabet.get("spacing", 1)), positions)
+    if kind == "dates":
+        return Line(0, _steps(alphabet["last"], alphabet) - _steps(alphabet["first"], alphabet) + 1)
+    if kind != "bins":
+        return None
+    middles = _middles(alphabet)
+    gaps = {other - one for one, other in pairwise(middles)}
+    if len(gaps) > 1:
+        return Line(0, len(middles), Fraction(1), middles)
+    return Line(0, len(middles), Fraction(float(gaps.pop())))
+
+
+def _decimal(number: float) -> Fraction:
+    return Fraction(repr(number))
+
+
+def _middles(alphabet: Json) -> tuple[Fraction, ...]:
+    if "edges" in alphabet:
+        edges = list(map(_decimal, alphabet["edges"]))
+    else:
+        low, high, width = (_decimal(alphabet[name]) for name in ("low", "high", "width"))
+        edges = [low + width * place for place in range(int((high - low) / width) + 1)]
+    if alphabet.get("below"):
+        edges.insert(0, 2 * edges[0] - edges[1])
+    if alphabet.get("above"):
+        edges.append(2 * edges[-1] - edges[-2])
+    return tuple((one + other) / 2 for one, other in pairwise(edges))
+
+
+def _steps(text: str, alphabet: Json) -> int:
+    every = alphabet.get("every", "day")
+    if every == "day":
+        return date.fromisoformat(text).toordinal()
+    if every == "week":
+        year, week = text.split("-W")
+        return date.fromisocalendar(int(year), int(week), 1).toordinal() // 7
+    if every == "quarter":
+        year, quarter = text.split("-Q")
+        return 4 * int(year) + int(quarter)
+    year, _, month = text.partition("-")
+    return int(year) if every == "year" else 12 * int(year) + int(month)
+
+
+def steps_of_circle(alphabet: Json) -> int | None:
+    known = {"hours": 24, "weekdays": 7, "circle": alphabet.get("steps")}
+    return known.get(alphabet["kind"])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of a plane, numbered row by row without the holes."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+    holes: frozenset[tuple[int, int]]
+    spacing: Fraction
+
+    def listed(self) -> list[tuple[int, int]]:
+        rows, columns = range(self.row, self.row + self.rows), range(self.column, self.column + self.columns)
+        return [(row, column) for row in rows for column in columns if (row, column) not in self.holes]
+
+    def hull(self, other: Cells) -> Cells:
+        row, column = min(self.row, other.row), min(self.column, other.column)
+        rows = max(self.row + self.rows, other.row + other.rows) - row
+        columns = max(self.column + self.columns, other.column + other.columns) - column
+        return Cells(row, column, rows, columns, frozenset(), self.spacing)
+
+
+def cells_of(alphabet: Json) -> Cells:
+    holes = frozenset((row, column) for row, column in alphabet.get("holes", ()))
+    first = alphabet.get("first_row", 0), alphabet.get("first_column", 0)
+    return Cells(*first, alphabet["rows"], alphabet["columns"], holes, Fraction(alphabet.get("spacing", 1)))
+
+
+def values_of(alphabet: Json) -> Sequence[Value]:
+    """Return all values in their order; cells and combinations as lists."""
+    kind = alphabet["kind"]
+    if kind == "categories":
+        return list(alphabet["values"])
+    if kind in ("grid", "places"):
+        return [list(cell) for cell in cells_of(alphabet).listed()]
+    if kind == "attributes":
+        combined: list[list[Value]] = [[]]
+        for part in alphabet["alphabets"]:
+            combined = [[*one, *_parts(other)] for one in combined for other in values_of(part)]
+        return combined
+    line, steps = line_of(alphabet), steps_of_circle(alphabet)
+    return range(line.low, line.low + line.size) if line is not None else range(steps or 0)
+
+
+def _parts(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else [value]
+
+
+def width_of(alphabet: Json) -> int:
+    return 2 if alphabet["kind"] in ("grid", "places", "lattice", "coordinates") else 1
+
+
+# Mechanisms.
+
+
+def randomized_response(task: Task, value: Value, tape: Tape) -> Value:
+    values = values_of(task.alphabet)
+    own, ratio = values.index(value), ratio_above(task.epsilon)
+    weights = [ratio.denominator, (len(values) - 1) * ratio.numerator]
+    is_replaced, other = choose(weights, tape), below(len(values) - 1, tape)
+    return values[other + (other >= own)] if is_replaced else value
+
+
+def unary(task: Task, value: Value, tape: Tape) -> str:
+    return blur_bits(task, [one == value for one in values_of(task.alphabet)], tape)
+
+
+def blur_bits(task: Task, are_set: Sequence[bool], tape: Tape) -> str:
+    """Blur bits: one where a value is blurred, any number in a second round."""
+    if task.mechanism["kind"] == "rappor":
+        ratio = ratio_above(task.epsilon / 2)
+        keep, flip = 1 / (1 + ratio), ratio / (1 + ratio)
+    else:
+        keep, flip = (Fraction(task.mechanism[name]) for name in ("keep", "flip"))
+    bits = toss_rarer(flip, len(are_set), tape)
+    chosen = [place for place, is_set in enumerate(are_set) if is_set]
+    own = [not bits[place] for place in chosen] if keep == 1 - flip else toss_rarer(keep, len(chosen), tape)
+    for place, bit in zip(chosen, own, strict=True):
+        bits[place] = bit
+    return "".join(str(int(bit)) for bit in bits)
+
+
+def toss_rarer(p: Fraction, number: int, tape: Tape) -> list[bool]:
+    """Toss coins by their rarer side."""
+    if p <= Fraction(1, 2):
+        return toss([digits_of(p)] * number, tape)
+    return [not head for head in toss([digits_of(1 - p)] * number, tape)]
+
+
+def two_rounds(task: Task, value: Value, tape: Tape) -> Value:
+    permanent = task.inner("permanent")
+    report = KINDS[permanent.mechanism["kind"]](permanent, value, tape)
+    if permanent.mechanism["kind"] in ("rappor", "unary"):
+        return blur_bits(task.inner("fresh"), [bit == "1" for bit in report], tape.fresh)
+    fresh = task.inner("fresh", alphabet_of_reports(permanent))
+    return KINDS[fresh.mechanism["kind"]](fresh, report, tape.fresh)
+
+
+def alphabet_of_reports(task: Task) -> Json:
+    """Return the alphabet that a finite mechanism reports in."""
+    kind = task.mechanism["kind"]
+    if kind == "product":
+        named = zip(task.alphabet["names"], task.alphabet["alphabets"], strict=True)
+        parts = [alphabet_of_reports(task.inner(name, alphabet)) for name, alphabet in named]
+        return {"kind": "attributes", "names": task.alphabet["names"], "alphabets": parts}
+    if kind == "matrix" and "outputs" not in task.mechanism:
+        rows, columns = len(task.mechanism["matrix"]), len(task.mechanism["matrix"][0])
+        return task.alphabet if rows == columns else {"kind": "integers", "low": 0, "high": columns - 1}
+    return task.outputs
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where noise on a line is clamped: its rate a step, how many cells, that of the value, and what each leads to."""
+
+    rate: Fraction
+    size: int
+    own: int
+    leads_to: Callable[[int], int]
+
+
+def box_of(task: Task, value: int) -> Box:
+    line, outputs = line_of(task.alphabet), line_of(task.outputs)
+    assert line is not None
+    assert outputs is not None
+    if line.positions:
+        step, places = lattice_of(line.positions)
+        return Box(task.epsilon * step, places[-1] + 1, places[value], lambda cell: nearest(places, cell))
+    low, high = min(line.low, outputs.low), max(line.low + line.size, outputs.low + outputs.size)
+    ends = outputs.low, outputs.low + outputs.size - 1
+    return Box(task.epsilon * line.spacing, high - low, value - low, lambda cell: clamp(cell + low, *ends))
+
+
+def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
+    gaps = [place - positions[0] for place in positions[1:]]
+    common = math.lcm(*(gap.denominator for gap in gaps))
+    step = Fraction(math.gcd(*(int(gap * common) for gap in gaps)), common)
+    return step, [0, *(int(gap / step) for gap in gaps)]
+
+
+def nearest(places: Sequence[int], cell: int) -> int:
+    return min(range(len(places)), key=lambda number: (abs(places[number] - cell), number))
+
+
+def clamp(number: int, low: int, high: int) -> int:
+    return min(max(number, low), high)
+
+
+def on_line(
+    weight: Callable[[Fraction, int, int], list[Fraction]], noise: Callable[[Fraction, Tape], int]
+) -> Callable[[Task, Value, Tape], Value]:
+    """Return the truncated mechanism of some noise on a line."""
+
+    def draw(task: Task, value: Value, tape: Tape) -> Value:
+        box = box_of(task, value)
+        if box.size > TABLE:
+            return box.leads_to(clamp(box.own + noise(box.rate, tape), 0, box.size - 1))
+        outputs = values_of(task.outputs)
+        merged = dict.fromkeys(outputs, Fraction(0))
+        for cell, one in enumerate(weight(box.rate, box.own, box.size)):
+            merged[box.leads_to(cell)] += one
+        return outputs[choose(whole_weights(list(merged.values())), tape)]
+
+    return draw
+
+
+def geometric_weights(rate: Fraction, own: int, size: int) -> list[Fraction]:
+    r = ratio_above(rate)
+    return clamped(r, own, size)
+
+
+def clamped(r: Fraction, own: int, size: int) -> list[Fraction]:
+    return [r ** abs(z - own) * (1 if z in (0, size - 1) else 1 - r) for z in range(size)]
+
+
+def laplace_weights(rate: Fraction, own: int, size: int) -> list[Fraction]:
+    b = ratio_above(rate / 2)
+    beyond = [Fraction(1), *(b ** (2 * steps - 1) / 2 for steps in range(1, size + 1))]  # P(noise >= steps)
+    row = [beyond[abs(z - own)] - beyond[abs(z - own) + 1] for z in range(size)]
+    row[own] = 1 - b
+    row[0] = beyond[own] if own else 1 - b / 2
+    row[-1] = beyond[size - 1 - own] if own < size - 1 else 1 - b / 2
+    return row
+
+
+def geometric(task: Task, value: int, tape: Tape) -> int:
+    return value + two_sided(ratio_above(_rate(task)), tape)
+
+
+def laplace(task: Task, value: int, tape: Tape) -> float:
+    return float(value + Fraction(two_sided(ratio_above(_rate(task) / 2**16), tape), 2**16))
+
+
+def _rate(task: Task) -> Fraction:
+    line = line_of(task.alphabet)
+    return task.epsilon * (line.spacing if line else Fraction(task.alphabet.get("spacing", 1)))
+
+
+def exponential(task: Task, value: Value, tape: Tape) -> Value:
+    if "rows" in task.table:
+        values = values_of(task.alphabet)
+        return values[choose(integers_of(task.table["rows"][values.index(value)]), tape)]
+    if "quadrant" in task.table:
+        return _exponential_on_cells(task, value, tape)
+    line, steps = line_of(task.alphabet), steps_of_circle(task.alphabet)
+    r = ratio_above(task.epsilon * (line.spacing if line else 1) / 2)
+    values = values_of(task.alphabet)
+    if line is not None and line.size > TABLE:
+        while (report := value + two_sided(r, tape)) not in values:
+            tape.note("outside", at=report)
+        return report
+    own, size = values.index(value), len(values)
+    around = [abs(z - own) for z in range(size)]
+    distances = around if line else [min(one, steps - one) for one in around] if steps else map(bool, around)
+    return values[choose(whole_weights([r**distance for distance in distances]), tape)]
+
+
+def _exponential_on_cells(task: Task, value: Value, tape: Tape) -> Value:
+    cells, quadrant = values_of(task.alphabet), task.table["quadrant"]
+    if len(cells) <= TABLE:
+        moves = [(abs(row - value[0]), abs(column - value[1])) for row, column in cells]
+        return cells[choose(integers_of([quadrant[down][along] for down, along in moves]), tape)]
+    present = set(map(tuple, cells))
+    while True:
+        down, along = table_noise(quadrant, tape)
+        report = [value[0] + down, value[1] + along]
+        if tuple(report) in present:
+            return report
+        tape.note("outside", at=report)
+
+
+def wrapped_geometric(task: Task, value: int, tape: Tape) -> int:
+    size, r = steps_of_circle(task.alphabet) or 0, ratio_above(task.epsilon)
+    if size > TABLE:
+        return (value + two_sided(r, tape)) % size
+    return choose(
+        whole_weights([r ** ((z - value) % size) + r ** ((value - z) % size or size) for z in range(size)]), tape
+    )
+
+
+def taxicab(task: Task, value: Value, tape: Tape) -> Value:
+    r = ratio_above(over_root_two(_rate(task)))
+    return [value[0] + two_sided(r, tape), value[1] + two_sided(r, tape)]
+
+
+def truncated_taxicab(task: Task, value: Value, tape: Tape) -> Value:
+    box, r = cells_of(task.alphabet).hull(cells_of(task.outputs)), ratio_above(over_root_two(_rate(task)))
+    row, column = value[0] - box.row, value[1] - box.column
+    if max(box.rows, box.columns) > TABLE:
+        down, along = two_sided(r, tape), two_sided(r, tape)
+        return _reported(task, box, row + down, column + along)
+    rows = whole_weights(clamped(r, row, box.rows))
+    columns = whole_weights(clamped(r, column, box.columns))
+    return _reported(task, box, choose(rows, tape), choose(columns, tape))
+
+
+def truncated_planar(task: Task, value: Value, tape: Tape) -> Value:
+    box = cells_of(task.alphabet).hull(cells_of(task.outputs))
+    down, along = table_noise(task.table["quadrant"], tape)
+    return _reported(task, box, value[0] - box.row + down, value[1] - box.column + along)
+
+
+def _reported(task: Task, box: Cells, row: int, column: int) -> Value:
+    """Return the output for a place in the box, after it is clamped."""
+    row, column = clamp(row, 0, box.rows - 1), clamp(column, 0, box.columns - 1)
+    if "nearest" not in task.table:
+        return [row + box.row, column + box.column]
+    return list(cells_of(task.outputs).listed()[task.table["nearest"][row * box.columns + column]])
+
+
+def planar_geometric(task: Task, value: Value, tape: Tape) -> Value:
+    down, along = planar(_rate(task), tape)
+    return [value[0] + down, value[1] + along]
+
+
+def planar_laplace(task: Task, value: Value, tape: Tape) -> Value:
+    if task.alphabet["kind"] == "coordinates":
+        down, along = planar(_rate(task), tape)
+        return [
+            (value[0] + down) / task.alphabet["latitude_steps"],
+            (value[1] + along) / task.alphabet["longitude_steps"],
+        ]
+    down, along = planar(_rate(task) / 2**12, tape)
+    return [value[0] + down / 2**12, value[1] + along / 2**12]
+
+
+def matrix(task: Task, value: Value, tape: Tape) -> Value:
+    row = task.mechanism["matrix"][values_of(task.alphabet).index(value)]
+    return values_of(alphabet_of_reports(task))[choose(integers_of(row), tape)]
+
+
+def product(task: Task, value: Value, tape: Tape) -> Value:
+    reported: list[Value] = []
+    rest = list(value)
+    for name, alphabet in zip(task.alphabet["names"], task.alphabet["alphabets"], strict=True):
+        part = task.inner(name, alphabet)
+        own, rest = rest[: width_of(alphabet)], rest[width_of(alphabet) :]
+        drawn = KINDS[part.mechanism["kind"]](part, own if len(own) > 1 else own[0], tape)
+        reported += _parts(drawn)
+    return reported
+
+
+def remapped(task: Task, value: Value, tape: Tape) -> Value:
+    inner = task.inner("mechanism")
+    report = KINDS[inner.mechanism["kind"]](inner, value, tape)
+    outputs = values_of(task.outputs)
+    mapping = task.mechanism.get("mapping", task.table.get("nearest"))
+    if mapping is None:
+        return clamp(report, outputs[0], outputs[-1])
+    return outputs[mapping[values_of(alphabet_of_reports(inner)).index(report)]]
+
+
+KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
+    "randomized-response": randomized_response,
+    "rappor": unary,
+    "unary": unary,
+    "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
+    "geometric": geometric,
+    "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),
+    "laplace": laplace,
+    "exponential": exponential,
+    "wrapped-geometric": wrapped_geometric,
+    "truncated-taxicab": truncated_taxicab,
+    "taxicab": taxicab,
+    "truncated-planar-geometric": truncated_planar,
+    "planar-geometric": planar_geometric,
+    "truncated-planar-laplace": truncated_planar,
+    "planar-laplace": planar_laplace,
+    "matrix": matrix,
+    "product": product,
+    "remapped": remapped,
+    "two-rounds": two_rounds,
+}

@@ -1,0 +1,280 @@
+"""What must be refused: documents, values, reports, pins and secrets, each with a code and in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import confide as cf
+from confide.canonical import canonical_json, fingerprint_of
+from vectors import surveys
+
+Json = dict[str, Any]
+
+LINE = cf.Survey(cf.TruncatedGeometric(surveys.AGES, 0.2), "age", "Ages", most_reports=30)
+WORDS = cf.Survey(cf.RandomizedResponse(surveys.ANSWERS, 1.0), "city", "Cities")
+BINS = cf.Survey(cf.TruncatedGeometric(surveys.UNEVEN, 0.05), "salary", "Salaries")
+CELLS = cf.Survey(cf.TruncatedPlanarLaplace(surveys.HOLED, 0.7), "home", "Homes")
+PAIR = cf.Survey(
+    cf.Product(sex=cf.RandomizedResponse(surveys.TWO, 1.0), hour=cf.RandomizedResponse(surveys.HOURS, 0.5)), "person"
+)
+BITS = cf.Survey(cf.Rappor(surveys.WORDS, 1.0), "answer")
+ENDLESS = cf.Survey(cf.Laplace(surveys.ALL, 0.3), "steps")
+PLANE = cf.Survey(cf.PlanarLaplace(surveys.LATTICE, 0.7), "place")
+MATRIX = cf.Survey(cf.FromMatrix(cf.Integers(1, 2), [[0.75, 0.25], [0.25, 0.75]]), "coin")
+HOURS = cf.Survey(cf.WrappedGeometric(surveys.HOURS, 0.5), "hour")
+
+ABSENT = object()
+
+
+def groups() -> Iterator[tuple[Json, list[Json]]]:
+    """Yield what is common to some cases, and them."""
+    yield {"what": "document"}, list(documents())
+    for survey, values in VALUES:
+        told = {"what": "value", "survey": json.loads(survey.to_json())}
+        yield told, [{"value": value, "refused": "value", "why": why} for value, why in values]
+    for survey, reports in REPORTS:
+        told = {"what": "report", "survey": json.loads(survey.to_json())}
+        yield told, [{"report": report, "refused": "report", "why": why} for report, why in reports]
+    for survey, pins in PINS:
+        told = {"what": "pin", "survey": json.loads(survey.to_json())}
+        yield told, [{"pin": pin, "refused": None if is_kept else "pin", "why": why} for pin, is_kept, why in pins]
+    short = [
+        {"secret": "00" * size, "refused": "secret", "why": f"{size} bytes, of 16 at least"} for size in (0, 8, 15)
+    ]
+    yield {"what": "secret"}, [*short, {"secret": "00" * 16, "refused": None, "why": "16 bytes are enough"}]
+
+
+def case(document: str, code: str, why: str) -> Json:
+    return {"document": document, "refused": code, "why": why}
+
+
+def documents() -> Iterator[Json]:
+    """Yield texts in place of a document."""
+    text = LINE.to_json()
+    yield case(text[:-1], "survey", "the text ends too early")
+    yield case("", "survey", "nothing")
+    yield case(f"[{text}]", "survey", "a list")
+    yield case('"survey"', "survey", "a text")
+    yield case("null", "survey", "nothing as JSON")
+    yield case(text.replace('"high":67', '"high":67,"high":67'), "survey", "a key stands twice")
+    yield case(text.replace('"epsilon":0.2', '"epsilon":NaN'), "survey", "NaN is no JSON")
+    yield case(text.replace('"epsilon":0.2', '"epsilon":1e999'), "survey", "a number past all doubles")
+    yield case(text.replace('"title":"Ages"', '"title":"\\ud800"'), "survey", "half a character")
+    for survey in (LINE, WORDS, BINS, CELLS, PAIR, MATRIX):
+        yield from changed(survey)
+    for survey, change, why in MEANINGLESS:
+        yield case(restated(survey, change), "survey", why)
+
+
+def changed(survey: cf.Survey) -> Iterator[Json]:
+    """Yield a document with each of its parts changed, under the fingerprint that it had."""
+    document: Json = json.loads(survey.to_json())
+    for part in ("alphabet", "mechanism", "limits", "shape", "tables"):
+        if part in document:
+            yield case(canonical_json(document | {part: _nudged(document[part])}), "fingerprint", f"{part} was changed")
+    wrong = (
+        "0" + document["fingerprint"][1:] if document["fingerprint"][0] != "0" else "1" + document["fingerprint"][1:]
+    )
+    yield case(canonical_json(document | {"fingerprint": wrong}), "fingerprint", "the fingerprint was changed")
+    yield case(canonical_json(document | {"fingerprint": document["fingerprint"][:31]}), "fingerprint", "it was cut")
+    without = {key: one for key, one in document.items() if key != "fingerprint"}
+    yield case(canonical_json(without), "survey", "there is no fingerprint")
+    if "tables" in document:
+        cut = {key: one for key, one in document.items() if key != "tables"}
+        yield case(canonical_json(cut), "fingerprint", "the tables were taken out")
+        yield case(
+            canonical_json(cut | {"fingerprint": document["fingerprint"][:32]}),
+            "survey",
+            "it needs tables and has none",
+        )
+
+
+def _nudged(thing: Any) -> Any:
+    """Return a thing of which the first number or text is another one."""
+    if isinstance(thing, dict):
+        key = next(key for key in thing if key != "kind")
+        return thing | {key: _nudged(thing[key])}
+    if isinstance(thing, list):
+        return [_nudged(thing[0]), *thing[1:]]
+    return thing + 1 if isinstance(thing, int | float) and not isinstance(thing, bool) else f"{thing}x"
+
+
+def restated(survey: cf.Survey, change: Callable[[Json], None]) -> str:
+    """Return a document that was changed by somebody who took its fingerprint anew."""
+    document: Json = json.loads(survey.to_json())
+    change(document)
+    content = {key: one for key, one in document.items() if key not in ("name", "title", "tables", "fingerprint")}
+    document["fingerprint"] = fingerprint_of(content)
+    if "tables" in document:
+        document["fingerprint"] += f"-{fingerprint_of(document['tables'])}"
+    return canonical_json(document)
+
+
+def put(*path: Any, to: Any = ABSENT) -> Callable[[Json], None]:
+    """Return a change of one entry, or its removal."""
+
+    def change(document: Json) -> None:
+        place: Any = document
+        for key in path[:-1]:
+            place = place[key]
+        if to is ABSENT:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = to
+
+    return change
+
+
+A, M = "alphabet", "mechanism"
+
+MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
+    (LINE, put("version", to=2), "an unknown key"),
+    (LINE, put(A), "no alphabet"),
+    (LINE, put(M), "no mechanism"),
+    (LINE, put(A, to="integers"), "an alphabet that is no object"),
+    (LINE, put(A, "kind"), "an alphabet without a kind"),
+    (LINE, put(A, "kind", to="reals"), "an unknown kind of alphabet"),
+    (LINE, put(A, "width", to=2), "an unknown key of the alphabet"),
+    (LINE, put(A, "low"), "one end alone"),
+    (LINE, put(A, "low", to=68), "an alphabet that ends before it begins"),
+    (LINE, put(A, "low", to=17.5), "an end that is not whole"),
+    (LINE, put(A, "high", to=9007199254740994), "an end past 2^53"),
+    (LINE, put(A, "spacing", to=0), "no distance between neighbours"),
+    (LINE, put(A, "spacing", to=-1), "a negative distance"),
+    (LINE, put(A, "unit", to=3), "a unit that is no text"),
+    (LINE, put(M, "kind", to="laplac"), "an unknown mechanism"),
+    (LINE, put(M, "kind", to=["laplace"]), "a kind that is no text"),
+    (LINE, put(M, "epsilon"), "no epsilon"),
+    (LINE, put(M, "epsilon", to=0), "an epsilon of 0"),
+    (LINE, put(M, "epsilon", to=-1), "a negative epsilon"),
+    (LINE, put(M, "epsilon", to=101), "an epsilon that protects nobody"),
+    (LINE, put(M, "epsilon", to=1e-12), "an epsilon too small to be exact"),
+    (LINE, put(M, "epsilon", to="0.2"), "an epsilon that is a text"),
+    (LINE, put(M, "epsilon", to=True), "an epsilon that is true"),
+    (LINE, put(M, "epsilon", to=[0.2]), "an epsilon that is a list"),
+    (LINE, put(M, "delta", to=0.1), "an unknown setting of the mechanism"),
+    (LINE, put(M, "outputs", to={"kind": "integers", "low": 100, "high": 110}), "outputs that miss the alphabet"),
+    (LINE, put("limits", "reports", to=0), "a limit of no report at all"),
+    (LINE, put("limits", "reports", to=1.5), "a limit that is not whole"),
+    (LINE, put("limits", "days", to=3), "an unknown limit"),
+    (WORDS, put(A, "values", to=[]), "no values"),
+    (WORDS, put(A, "values", to=["Paris", "Paris", "elsewhere"]), "a value that stands twice"),
+    (WORDS, put(A, "values", to=["Paris", 3, "elsewhere"]), "texts and numbers"),
+    (WORDS, put(A, "other", to="Nice"), "other is none of the values"),
+    (WORDS, put(A, "fold", to=1), "fold is neither true nor false"),
+    (WORDS, put(A, "aliases", "Lyon", to=["lutetia"]), "a name of two values"),
+    (WORDS, put(A, "aliases", "Nice", to=["Nizza"]), "other names of no value"),
+    (WORDS, put(M, "kind", to="geometric"), "noise on words"),
+    (BINS, put(A, "edges", to=[0, 10, 10, 50]), "edges that do not rise"),
+    (BINS, put(A, "edges", to=[0]), "one edge"),
+    (BINS, put(A, "edges", to=["0", "10"]), "edges that are texts"),
+    (CELLS, put(A, "rows", to=0), "no rows"),
+    (CELLS, put(A, "holes", to=[[9, 9]]), "a hole outside"),
+    (CELLS, put("tables", "mechanism", "quadrant"), "a table is missing"),
+    (CELLS, put("tables", "mechanism", "quadrant", 0), "a table of another size"),
+    (CELLS, put("tables", "mechanism", "rows", to=[[1]]), "a table too many"),
+    (CELLS, put("tables", "mechanism.home", to={"nearest": [0]}), "a table of no mechanism"),
+    (CELLS, put("tables", "mechanism", "nearest", 0, to=99), "a nearest output that is none"),
+    (CELLS, put("tables", "mechanism", "quadrant", 0, 0, to=-1), "a negative weight"),
+    (PAIR, put(A, "names", to=["sex"]), "fewer names than alphabets"),
+    (PAIR, put(A, "names", to=["sex", "sex"]), "a name that stands twice"),
+    (PAIR, put(M, "hour"), "an attribute without a mechanism"),
+    (PAIR, put(M, "age", to={"kind": "rappor", "epsilon": 1}), "a mechanism of no attribute"),
+    (MATRIX, put(M, "matrix", to=[[0.5, 0.5]]), "fewer rows than values"),
+    (MATRIX, put(M, "matrix", to=[[0.5, 0.6], [0.5, 0.5]]), "a row that does not sum to one"),
+    (MATRIX, put(M, "matrix", to=[[1.5, -0.5], [0.5, 0.5]]), "a negative probability"),
+    (MATRIX, put(M, "matrix", to=[[1], [0.5, 0.5]]), "rows of two lengths"),
+    (HOURS, put(M, "kind", to="truncated-geometric"), "noise of a line on a circle"),
+    (LINE, put(M, "kind", to="wrapped-geometric"), "noise of a circle on a line"),
+]
+"""Documents that keep their own fingerprint and mean nothing."""
+
+VALUES: list[tuple[cf.Survey, list[tuple[Any, str]]]] = [
+    (LINE, [(17, "below"), (68, "above"), (30.5, "not whole"), ("30", "a text"), ([30], "a list"), (None, "nothing")]),
+    (
+        WORDS,
+        [("paris", "another case: a value is what was taken"), ("Nice", "not listed"), (0, "a number"), ("", "empty")],
+    ),
+    (BINS, [(-1, "below"), (6, "above: there are six bins"), (0.5, "not whole"), ("0", "a text")]),
+    (
+        CELLS,
+        [
+            ([0, 0], "a hole"),
+            ([4, 0], "outside"),
+            ([1], "one part"),
+            ([1, 2, 3], "three parts"),
+            ([1.5, 2], "half a row"),
+        ],
+    ),
+    (
+        PAIR,
+        [(["f"], "one part"), (["x", 3], "no such sex"), (["f", 24], "no such hour"), ([3, "f"], "in another order")],
+    ),
+    (ENDLESS, [(0.5, "not whole"), (2**36, "too far for a report"), ("x", "a text")]),
+    (HOURS, [(24, "past the last"), (-1, "before the first"), ("22:15", "a text: a value is what was taken")]),
+]
+
+REPORTS: list[tuple[cf.Survey, list[tuple[Any, str]]]] = [
+    (LINE, [(17, "below"), (68, "above"), (30.5, "not whole"), ("x", "a text"), ([30], "a list"), (None, "nothing")]),
+    (WORDS, [("paris", "letter by letter"), ("Lutetia", "another name"), (0, "a number")]),
+    (
+        BITS,
+        [
+            ("0101", "too short"),
+            ("010101", "too long"),
+            ("01012", "no bit"),
+            (5, "a number"),
+            ([0, 1, 0, 1, 0], "a list"),
+        ],
+    ),
+    (ENDLESS, [(0.1, "no multiple of 2^-16"), ("x", "a text"), (None, "nothing")]),
+    (PLANE, [([0.1, 0], "no multiple of 2^-12"), ([1], "one part"), (3, "a number")]),
+    (CELLS, [([0, 0], "a hole"), ([9, 0], "outside"), ([1, 2, 3], "three parts")]),
+    (PAIR, [(["f"], "one part"), (["f", 24], "no such hour"), (["x", 3], "no such sex")]),
+]
+
+
+def _pins(survey: cf.Survey) -> list[tuple[Json, bool, str]]:
+    other = "0" * 32
+    return [
+        ({"fingerprint": survey.pin}, True, "the whole fingerprint"),
+        ({"fingerprint": other}, False, "another fingerprint"),
+        ({"fingerprint": survey.pin[:31]}, False, "a part of it"),
+        ({"fingerprint": survey.pin.upper()}, False, "in capitals")
+        if survey.pin.upper() != survey.pin
+        else ({"fingerprint": ""}, False, "an empty one"),
+    ]
+
+
+PINS: list[tuple[cf.Survey, list[tuple[Json, bool, str]]]] = [
+    (
+        WORDS,
+        [
+            *_pins(WORDS),
+            ({"epsilon": 1}, True, "just as much"),
+            ({"epsilon": 2}, True, "more than it asks for"),
+            ({"epsilon": 0.99}, False, "it asks for more"),
+        ],
+    ),
+    (BITS, [*_pins(BITS), ({"epsilon": 1}, True, "just as much"), ({"epsilon": 0.5}, False, "it asks for more")]),
+    (
+        PAIR,
+        [
+            *_pins(PAIR),
+            ({"epsilon": 1.5}, True, "the sum of both"),
+            ({"epsilon": 1}, False, "both together ask for more"),
+        ],
+    ),
+    (MATRIX, [*_pins(MATRIX), ({"epsilon": 1.2}, True, "log 3 is 1.0986"), ({"epsilon": 1}, False, "log 3 is more")]),
+    (LINE, [*_pins(LINE), ({"epsilon": 0.2}, False, "it promises by distance: 49 years are 9.8")]),
+    (
+        CELLS,
+        [
+            *_pins(CELLS),
+            ({"fingerprint": CELLS.fingerprint}, False, "the tables are not pinned, and they are the promise"),
+            ({"epsilon": 100}, False, "no promise can be read off a table"),
+        ],
+    ),
+]
