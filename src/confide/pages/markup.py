@@ -90,6 +90,8 @@ def table(
     """
     kinds = [' class="words"' if column in words else "" for column in range(len(headings))]
     head = "".join(f'<th scope="col"{kind}>{text(cell)}</th>' for kind, cell in zip(kinds, headings, strict=True))
+    if kind == "stacked":  # each cell says what it is where the head cannot stand above it
+        kinds = [f'{one} data-label="{text(cell)}"' for one, cell in zip(kinds, headings, strict=True)]
     lines = (
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
         for row in rows
