@@ -36,12 +36,12 @@ class SecureBits implements Bits {
     try {
       globalThis.crypto.getRandomValues(fresh);
     } catch (error) {
-      refuse("entropy", `The random generator of this device fails, so nothing is blurred: ${error}`);
+      refuse("entropy", `The random generator fails: ${error}`);
     }
     // A generator that is stuck, or a stand-in that does nothing, would report the truth.
     const mark = fresh.slice(POOL);
     if (isStuck(fresh) || mark.every((octet, place) => octet === this.#mark[place])) {
-      refuse("entropy", "The random generator of this device repeats itself, so nothing is blurred.");
+      refuse("entropy", "The random generator repeats itself.");
     }
     this.#pool = fresh;
     this.#mark = mark;

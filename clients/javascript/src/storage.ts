@@ -14,7 +14,7 @@ export interface Storage {
 export function browserStorage(name = "confide"): Storage {
   if (globalThis.indexedDB) return { update: (change) => inDatabase(name, change) };
   const { localStorage, navigator } = globalThis;
-  if (!localStorage) return refuse("storage", "There is no IndexedDB and no localStorage here: give a storage of your own.");
+  if (!localStorage) return refuse("storage", "There is neither IndexedDB nor localStorage: give a storage.");
   const work = (change: (text: string | null) => string | null): void => {
     const text = change(localStorage.getItem(name));
     if (text !== null) localStorage.setItem(name, text);
@@ -62,7 +62,7 @@ export async function changed<Kept, Result>(storage: Storage, empty: Kept, chang
     });
   } catch (error) {
     if (error instanceof ConfideError) throw error;
-    refuse("storage", `What is kept on this device cannot be read or written: ${error}`);
+    refuse("storage", `What is kept cannot be read or written: ${error}`);
   }
   return result!;
 }

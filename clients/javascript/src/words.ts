@@ -74,10 +74,8 @@ export function spelling(words: readonly string[], table: Table): (text: string)
   };
   for (const word of words) know(word, word);
   if (table.get("aliases") !== undefined) {
-    const aliases = table.table("aliases").only(...words);
-    for (const word of Object.keys(aliases.entries)) {
-      for (const name of aliases.list<string>(word, isWord)) know(name, word);
-    }
+    const aliases = table.table("aliases");
+    for (const word of words) if (aliases.get(word)) for (const name of aliases.list<string>(word, isWord)) know(name, word);
   }
   return (text) => exact.get(text) ?? folded.get(fold(text)) ?? (other === undefined ? other : String(other));
 }

@@ -188,11 +188,9 @@ declare class Table {
     #private;
     readonly place: string;
     readonly entries: Entries;
-    /** Entries of entries that were needed. */
-    readonly used: string[];
     constructor(value: Json | undefined, place: string);
-    /** Refuses every key but these. */
-    only(...known: string[]): this;
+    /** Refuses what was not read: whoever wrote it meant something. */
+    finish(): void;
     /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
     bad(key: string, value?: unknown): never;
     get(key: string): Json | undefined;
@@ -204,7 +202,7 @@ declare class Table {
     flag(key: string): boolean;
     list<Entry extends Json>(key: string, isEntry: (one: Json) => boolean, length?: number): Entry[];
     /** What is made of the table by its kind. */
-    build<Made>(kinds: Record<string, (table: Table) => Made>): Made;
+    build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from?: From): Made;
 }
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
 /** What is promised of a report. */
@@ -291,7 +289,6 @@ interface SendOptions {
     token?: string;
     /** Sent as `Confide-Invitation`. */
     invitation?: string;
-    fetch?: typeof globalThis.fetch;
 }
 /** What became of the reports that waited. */
 interface Sent {
@@ -365,19 +362,19 @@ interface BlurOptions {
     /** The person's secret, 16 bytes or more (or 32 hexadecimal digits or more): the same value, the same report. */
     permanent?: Uint8Array | string;
 }
-/** A noisy report, ready to be shown and queued. Only `survey.blur` makes one, so that no true value is sent by mistake. */
-declare class Report {
+/** A noisy report, ready to be shown and queued. */
+interface Report {
     /** Fingerprint of the survey, as messages carry it. */
     readonly survey: string;
     /** The report itself: all that is sent. */
     readonly data: Json;
     /** Names the value of permanent noise without telling it: repeated, it costs nothing more. Stays on the device. */
     readonly tag: string | null;
-    /** @internal */
-    constructor(survey: string, data: Json, tag: string | null, key: symbol);
     toJSON(): Json;
     toString(): string;
 }
+/** Reports that `survey.blur` made, and nothing else, so that no true value is sent by mistake. */
+declare const made: WeakSet<object>;
 declare class Survey {
     #private;
     /** What a value is called. */
@@ -400,7 +397,7 @@ declare class Survey {
     /** Turns what a person has (a word, a number, a date, a place) into a value, or throws with the reason. */
     take(raw: unknown): Value;
     /** Blurs a value. Where this throws there is no report. */
-    blur(value: Value, options?: BlurOptions): Report;
+    blur(value: Value, { permanent }?: BlurOptions): Report;
     /** Every value as a person may be shown it, where there are few enough to choose from. */
     choices(most?: number): {
         value: Value;
@@ -442,6 +439,6 @@ export { ConfideError, type Code };
 export type { Json };
 export type { Value };
 export type { Guarantee };
-export { loadSurvey, newSecret, simulatedSurvey, type BlurOptions, type Limits, type Pin, Report, type Survey, };
+export { loadSurvey, newSecret, simulatedSurvey, type BlurOptions, type Limits, type Pin, type Report, type Survey, };
 export { Queue, type QueueOptions, type SendOptions, type Sent };
 export { browserStorage, type Storage };
