@@ -195,7 +195,7 @@ function bins(table: Table): Line {
     ...(middles.length > 1 ? evenly(middles) : only),
     isTrue: true,
     take: (raw) => {
-      const text = typeof raw === "number" || typeof raw === "bigint" ? String(raw) : raw;
+      const text = typeof raw === "number" ? String(raw) : raw;
       const digits = typeof text === "string" ? decimalIn(text) : null;
       if (digits === null) return noValue(typeof text === "string" ? fault(text) : "not a number", raw);
       const amount = ofDecimal(digits)!;

@@ -7,9 +7,6 @@ type Entries = { [key: string]: Json };
 /** Deeper than any survey goes; a deeper document would only exhaust the stack. */
 const DEEPEST = 24;
 
-/** Characters of a document: a table of a million cells takes 25 million. */
-const LONGEST = 2 ** 26;
-
 const bad = (why: string): never => refuse("survey", why);
 
 /** A document as plain data of its own, refusing numbers that JavaScript cannot hold. */
@@ -18,7 +15,6 @@ export function readJson(given: unknown): Json {
   let again: string | undefined;
   try {
     const text = typeof given === "string" ? given : JSON.stringify(given);
-    if (text.length > LONGEST) throw RangeError("too long");
     found = JSON.parse(text);
     again = repeatedKey(text);
   } catch (error) {
@@ -97,7 +93,7 @@ export class Table {
   /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
   bad(key: string, value: unknown = this.get(key)): never {
     const got = value === undefined ? "" : `, ${shown(value)},`;
-    return bad(`${this.place ? `${this.place}: ` : ""}${key}${got} is not understood here; confide show says what is.`);
+    return bad(`${this.place ? `${this.place}: ` : ""}${key}${got} is not understood.`);
   }
 
   get(key: string): Json | undefined {

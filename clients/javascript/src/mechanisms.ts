@@ -1,7 +1,7 @@
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
 import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
-import { below, Coin, toss, Weights, type Bits } from "./bits.js";
-import { asIntegers, compare, fraction, gcd, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import { below, coinOf, toss, Weights, type Bits, type Coin } from "./bits.js";
+import { asIntegers, compare, digitsOf, fraction, gcd, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
 import type { Json, Table } from "./json.js";
 import { Geometric, LaplaceCells, Planar, TableMoves, type Move } from "./noise.js";
 
@@ -129,7 +129,7 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
 /** Tosses coins of a probability, by their rarer side. */
 function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
   const isLikely = 2n * p.n > p.d;
-  const coin = Coin.of(isLikely ? minus(fraction(1n), p) : p);
+  const coin = coinOf(digitsOf(isLikely ? minus(fraction(1n), p) : p));
   return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
 }
 

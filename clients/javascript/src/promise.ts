@@ -35,15 +35,11 @@ export function terms(guarantee: Guarantee, reports = 1): string {
 
 /** What a report tells of two values whose log-ratio is at most this. */
 function toldApart(ratio: number): string {
-  if (ratio === Infinity) return "not protected from each other: some reports may rule one of the two out";
   const factor = Math.exp(ratio);
-  const times = factor > 1e6 ? `10^${Math.ceil(ratio / Math.LN10)}` : general(factor, ratio < 0.01 ? 5 : 3);
+  const times = general(factor, ratio < 0.01 ? 5 : 3);
   const likelier = 100 / (1 + Math.exp(-ratio));
   const digits = likelier >= 50.5 && likelier < 99 ? 0 : 1;
-  let odds = `even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
-  if (likelier > 99.95) odds = "a report may all but tell which of the two it is";
-  if (likelier < 50.05) odds = "even odds stay all but even";
-  return `told apart by a factor of at most ${times}: ${odds}`;
+  return `told apart by a factor of at most ${times}: even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
 }
 
 /** The largest of 1, 2, 5, 10, 20, 50, ... that is not above an amount; at least 1. */

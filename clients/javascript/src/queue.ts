@@ -155,7 +155,7 @@ export class Queue {
     result.reason = status ? said : "offline";
     // Not allowed, or unknown there: for the application to mend. Anything else passes.
     if (status && ![401, 403, 404].includes(status)) {
-      const seconds = Number(after) || (Date.parse(after ?? "") - Date.now()) / 1000 || 60;
+      const seconds = Number(after) || 60;
       result.retryAfter = Math.ceil(Math.min(Math.max(seconds, 1), LONGEST_WAIT));
       await this.#change((kept) => void (kept.until = Date.now() + result.retryAfter! * 1000));
     }
@@ -183,7 +183,7 @@ export class Queue {
       const now = spent(page, this.#survey);
       const isOver = mostEpsilon !== null && compare(now.epsilon, ofShortest(mostEpsilon)) > 0;
       if (isOver || now.reports > (mostReports ?? Infinity)) {
-        refuse("limit", `One person may make ${mostReports ?? "any number of"} reports${isOver ? `, of epsilon ${mostEpsilon} in all` : ""}: that is reached.`);
+        refuse("limit", `One person may give ${isOver ? `epsilon ${mostEpsilon}` : `${mostReports} reports`} at most.`);
       }
     }
   }

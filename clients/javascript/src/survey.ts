@@ -42,8 +42,6 @@ export interface Report {
   readonly data: Json;
   /** Names the value of permanent noise without telling it: repeated, it costs nothing more. Stays on the device. */
   readonly tag: string | null;
-  toJSON(): Json;
-  toString(): string;
 }
 
 /** Reports that `survey.blur` made, and nothing else, so that no true value is sent by mistake. */
@@ -119,10 +117,9 @@ export class Survey {
       const secret = secretOf(permanent);
       bits = new PermanentBits(secret, fingerprint, value as Json, bits);
       tag = hex(hmac(secret, utf8(`confide ledger 1\0${fingerprint}\0${canonical(value as Json)}`))).slice(0, 32);
-    } else if (this.isPermanent && bits === device) refuse("secret", "This survey's noise is permanent: give the person's secret.");
+    } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs the person's secret.");
     const data = this.#mechanism.report(value, bits);
-    const toString = (): string => (typeof data === "string" ? data : JSON.stringify(data));
-    const report: Report = Object.freeze({ survey: fingerprint, data, tag, toJSON: () => data, toString });
+    const report: Report = Object.freeze({ survey: fingerprint, data, tag });
     made.add(report);
     return report;
   }
@@ -137,14 +134,14 @@ export class Survey {
     const guarantee = this.lasting ?? this.guarantee;
     const { isTrue, spacing, positions } = this.#alphabet as Line;
     const no = (why: string): never =>
-      refuse("pin", `This survey asks for ${terms(guarantee)}; the application gives ${most}${per === undefined ? "" : ` per ${per}`} at most: ${why}.`);
-    if (hasTables) no("no promise can be read off its tables. Pin its whole fingerprint");
+      refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
+    if (hasTables) no("its tables tell no promise; pin its whole fingerprint");
     const isLocal = per === undefined;
     const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
-    if (epsilon === null) return no("these are counted in different units");
-    if (!(epsilon <= most)) no("that is more");
+    if (epsilon === null) return no("epsilon is pinned in another unit");
+    if (!(epsilon <= most)) no(`at most ${most} is pinned`);
     // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
-    if (!isLocal && !isTrue && (positions || spacing > farthest)) no("it says itself how far apart values lie. Pin its fingerprint, or spacing");
+    if (!isLocal && !isTrue && (positions || spacing > farthest)) no("it says itself how far apart values lie; pin its fingerprint, or spacing");
   }
 }
 

@@ -44,7 +44,6 @@ export const isInteger = (text: unknown): boolean => typeof text === "string" &&
 /** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
 export function integerOf(raw: unknown): number {
   if (isMissing(raw)) return noValue("missing", raw);
-  if (typeof raw === "bigint") return Number.isSafeInteger(Number(raw)) ? Number(raw) : NaN;
   const digits = typeof raw === "string" ? INTEGER.exec(raw)?.[1] : undefined;
   const number = typeof raw === "number" ? raw : digits === undefined ? NaN : Number(digits);
   if (Number.isSafeInteger(number)) return number + 0; // and no minus zero

@@ -74,18 +74,10 @@ declare class PermanentBits implements Bits {
 }
 /** A word: eight bytes, the lowest first. */
 declare function word(bits: Bits): bigint;
-/** A coin of a probability between 0 and 1, given by its leading bits. */
-declare class Coin {
-    #private;
-    readonly digits: Digits;
-    constructor(digits: Digits);
-    static of(p: Fraction): Coin;
-    /** Heads, tails, or open (0), by the first four bits. */
-    byHalf(drawn: number): number;
-    byOctet(drawn: number): number;
-    /** The same by words, from digit number `seen` on. */
-    byWord(drawn: bigint, seen: number): number;
-}
+/** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
+type Coin = (drawn: bigint | number, width: number, seen: number) => number;
+/** A coin given by the leading bits of its probability: 1 is heads, -1 tails, and 0 open. */
+declare function coinOf(digits: Digits): Coin;
 /** Tosses coins together: half a byte for each, a byte for those still open, then words. */
 declare function toss(coins: readonly Coin[], bits: Bits): boolean[];
 /** A whole number below n, each as likely, by the upper bits of 1, 2, 4 or 8 bytes; n is at most 2^53. */
@@ -105,7 +97,7 @@ interface Moment {
     day: number | null;
     hour: number | null;
 }
-/** What a text or a Date says, by the clock that it shows; or why it says nothing. */
+/** What a text says, by the clock that it shows; or why it says nothing. */
 declare function readMoment(raw: unknown): Moment | string;
 /** The number of a day, by the browser's own calendar in UTC, which knows no offsets; null where there is none. */
 declare function ordinal(year: number, month: number, day: number): number | null;
@@ -335,7 +327,7 @@ interface Storage {
      */
     update(change: (text: string | null) => string | null): Promise<void>;
 }
-/** The browser's own: IndexedDB, or localStorage where there is none (with Web Locks against a second tab). */
+/** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 declare function browserStorage(name?: string): Storage;
 /** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
 declare function changed<Kept, Result>(storage: Storage, empty: Kept, change: (kept: Kept) => Result): Promise<Result>;
@@ -370,8 +362,6 @@ interface Report {
     readonly data: Json;
     /** Names the value of permanent noise without telling it: repeated, it costs nothing more. Stays on the device. */
     readonly tag: string | null;
-    toJSON(): Json;
-    toString(): string;
 }
 /** Reports that `survey.blur` made, and nothing else, so that no true value is sent by mistake. */
 declare const made: WeakSet<object>;
