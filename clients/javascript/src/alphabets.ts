@@ -85,12 +85,8 @@ function categories(table: Table): Alphabet {
   const values = table.list<string | number>("values", (one) => typeof one === "string" || Number.isInteger(one));
   const numbers = new Map<unknown, number>(values.map((value, index) => [value, index]));
   const isNumber = typeof values[0] === "number";
-  const isAlike = values.every((one) => (typeof one === "number") === isNumber && !String(one).endsWith("\0"));
-  const other = table.get("other");
-  if (!values.length || numbers.size < values.length || !isAlike || (other !== undefined && !numbers.has(other))) {
-    table.bad("values");
-  }
-  const read = spelling(values.map(String), table);
+  if (!values.every((one) => (typeof one === "number") === isNumber && !String(one).endsWith("\0"))) table.bad("values");
+  const read = spelling(values, table);
   return taking({
     shape: "words",
     size: values.length,
@@ -139,10 +135,6 @@ function integers(table: Table): Line {
 
 function scale(table: Table): Line {
   const words = table.list<string>("values", isWord);
-  const other = table.get("other");
-  if (!words.length || new Set(words).size < words.length || (other !== undefined && !words.includes(other as string))) {
-    table.bad("values");
-  }
   const read = spelling(words, table);
   let places: Partial<Line> = { spacing: table.positive("spacing", 1) };
   if (table.get("positions") !== undefined) {
@@ -215,7 +207,7 @@ function equalEdges(table: Table): Fraction[] {
 }
 
 const NOT_FINITE = whole("[+-]?(?:nan|inf|infinity)", "i");
-const SEPARATED = whole("[+-]?[0-9]+(?:[,'\\u2019_\\s.][0-9]+)+");
+const SEPARATED = whole("[+-]?\\d+(?:[,'\\u2019_\\s.]\\d+)+");
 const WITH_SIGN = whole("(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)");
 
 function fault(text: string): string {
@@ -323,7 +315,7 @@ function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
 function pair(raw: unknown, ...names: [string, string]): unknown[] {
   if (Array.isArray(raw) && raw.length === 2) return raw;
   const object = raw as Record<string, unknown>;
-  return typeof raw === "object" ? names.map((name) => object[name]) : noValue(`no pair of ${names.join(" and ")}`, raw);
+  return typeof raw === "object" ? names.map((name) => object[name]) : noValue(`no list or object of ${names}`, raw);
 }
 
 function cellsOf(table: Table, first: Cell): Partial<Plane> {
@@ -417,8 +409,8 @@ export function attributesOf(names: readonly string[], alphabets: readonly Alpha
     unit: "",
     spacing: 1,
     take: (raw) => {
-      if (typeof raw !== "object" || raw === null) return noValue(`neither a list nor an object of ${names.join(", ")}`, raw);
-      if (Array.isArray(raw) && raw.length !== names.length) return noValue(`a list of ${names.length} is needed`, raw);
+      const isOther = Array.isArray(raw) && raw.length !== names.length;
+      if (typeof raw !== "object" || raw === null || isOther) return noValue(`no list or object of ${names}`, raw);
       return alphabets.flatMap((one, index) => {
         const key = Array.isArray(raw) ? String(index) : names[index];
         const own = Object.hasOwn(raw, key) ? (raw as Record<string, unknown>)[key] : undefined;

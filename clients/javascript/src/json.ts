@@ -48,7 +48,7 @@ const SURROGATES = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc
 function inspect(value: Json, depth: number): void {
   if (depth > DEEPEST) bad("It is nested too deep.");
   if (typeof value === "number" && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
-    bad(`${value} lies beyond 2^53 - 1, past which JavaScript skips integers.`);
+    bad(`${value} lies beyond 2^53 - 1, too large for JavaScript.`);
   }
   if (typeof value === "string" && SURROGATES.test(value)) bad(`${shown(value)} has half a character.`);
   if (value !== null && typeof value === "object") {

@@ -74,11 +74,10 @@ function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
     return [...each, `All together: any two people are ${toldApart(largest(guarantee, alphabet))}.`];
   }
   if (guarantee.kind === "local") return [`Any two values are ${toldApart(guarantee.epsilon)}.`];
-  // Neighbours, a middling and a far pair, as many as there are; of coordinates 100 m, 1 km and 5 km.
+  // Neighbours, a middling and a far pair, as many as there are; of coordinates, whose steps are a metre or so, farther ones.
   const farthest = reach(alphabet);
-  let steps = farthest < Infinity ? [1, roundNumber(farthest / 20), roundNumber(farthest / 2)] : [1, 5, 50];
-  const { steps: degrees } = alphabet as Plane;
-  if (degrees) steps = [0.1, 1, 5].map((far) => (far * (alphabet.unit === "m" ? 1000 : 1)) / alphabet.spacing);
+  const endless = (alphabet as Plane).steps ? [100, 1000, 5000] : [1, 5, 50];
+  const steps = farthest < Infinity ? [1, roundNumber(farthest / 20), roundNumber(farthest / 2)] : endless;
   return [...new Set(steps)].map((step) => {
     const apart = step * alphabet.spacing;
     return `Two values ${counted(apart, alphabet.unit)} apart are ${toldApart(guarantee.epsilon * apart)}.`;

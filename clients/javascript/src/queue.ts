@@ -77,7 +77,7 @@ export class Queue {
   /** Counts a report in the ledger and keeps it for sending, in one step. Refused where the survey's limits are used up. */
   add(report: Report, groups?: Record<string, string>): Promise<void> {
     const { fingerprint } = this.#survey;
-    if (!made.has(report) || report.survey !== fingerprint) refuse("report", "Only what survey.blur returned is queued.");
+    if (!made.has(report) || report.survey !== fingerprint) refuse("report", "This is no report of survey.blur.");
     return this.#change((kept) => {
       if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait already.`);
       this.#spend(kept, report.tag);
@@ -131,7 +131,6 @@ export class Queue {
         body: JSON.stringify(batch),
         keepalive: true,
         credentials: "omit",
-        cache: "no-store",
         redirect: "error",
         referrerPolicy: "no-referrer",
       });

@@ -12,7 +12,7 @@ export interface Storage {
 
 /** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 export function browserStorage(name = "confide"): Storage {
-  if (!globalThis.indexedDB) refuse("storage", "There is no IndexedDB here: give a storage.");
+  if (!globalThis.indexedDB) refuse("storage", "There is no IndexedDB: give a storage.");
   return { update: (change) => inDatabase(name, change) };
 }
 

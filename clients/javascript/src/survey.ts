@@ -86,12 +86,13 @@ export class Survey {
       epsilon: limits.get("epsilon") === undefined ? null : limits.positive("epsilon"),
     };
     const noise = limits.text("noise", "fresh");
-    if (noise !== "permanent" && noise !== "fresh") limits.bad("noise", noise);
+    if (!["permanent", "fresh"].includes(noise)) limits.bad("noise");
     this.isPermanent = noise === "permanent" || this.lasting !== null;
-    for (const key of ["shape", "groups"]) document.get(key); // the curator's, not the device's
+    document.get("shape"); // the curator's, not the device's
+    document.get("groups");
     document.finish();
     const hasTables = document.get("tables") !== undefined;
-    if (hasTables && !Object.keys(tables.entries).length) document.bad("tables");
+    if (hasTables && canonical(tables.entries) === "{}") document.bad("tables");
     this.pin = pin;
     if (pin && "epsilon" in pin) this.#checkPin(pin, hasTables);
     this.#bits = bits;
@@ -141,7 +142,7 @@ export class Survey {
     if (epsilon === null) return no("epsilon is pinned in another unit");
     if (!(epsilon <= most)) no(`at most ${most} is pinned`);
     // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
-    if (!isLocal && !isTrue && (positions || spacing > farthest)) no("it says itself how far apart values lie; pin its fingerprint, or spacing");
+    if (!isLocal && !isTrue && (positions || spacing > farthest)) no("it says itself how far apart values lie; pin spacing");
   }
 }
 
@@ -162,7 +163,7 @@ function secretOf(secret: Uint8Array | string): Uint8Array {
   const octets = isHex ? Uint8Array.from(secret.match(/../g)!, (pair) => parseInt(pair, 16)) : utf8(secret as string);
   const found = secret instanceof Uint8Array ? secret : octets;
   const isOdd = typeof secret !== "object" && !isHex && /^[0-9a-f]*$/i.test(secret);
-  if (found.length < LEAST_SECRET || isOdd) return refuse("secret", `A secret is ${LEAST_SECRET} bytes or more, or pairs of hexadecimal digits.`);
+  if (found.length < LEAST_SECRET || isOdd) return refuse("secret", `A secret has ${LEAST_SECRET} bytes or more.`);
   return found;
 }
 

@@ -58,11 +58,14 @@ export function fold(text: string): string {
 }
 
 /** Texts that are taken for a word; undefined for those that are not. */
-export function spelling(words: readonly string[], table: Table): (text: string) => string | undefined {
+export function spelling(values: readonly (string | number)[], table: Table): (text: string) => string | undefined {
+  const words = values.map(String);
   const exact = new Map<string, string>();
   const folded = new Map<string, string>();
   const isFolded = table.flag("fold");
   const other = table.get("other");
+  if (!words.length || new Set(words).size < words.length) table.bad("values");
+  if (other !== undefined && !values.includes(other as string)) table.bad("other");
   const learn = (names: Map<string, string>, name: string, word: string): void => {
     if (!name || (names.get(name) ?? word) !== word) table.bad("aliases", name);
     names.set(name, word);

@@ -421,7 +421,7 @@ declare function integerOf(raw: unknown): number;
 /** The fold of docs/values.md: case, blanks and the form of accents do not matter. */
 declare function fold(text: string): string;
 /** Texts that are taken for a word; undefined for those that are not. */
-declare function spelling(words: readonly string[], table: Table): (text: string) => string | undefined;
+declare function spelling(values: readonly (string | number)[], table: Table): (text: string) => string | undefined;
 /** Whether this is a text that is not empty; a NUL at its end would be lost in numpy. */
 declare function isWord(value: unknown): boolean;
 /** confide: blurs a value on a person's own device, exactly, by the promise of a survey. */
