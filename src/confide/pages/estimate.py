@@ -32,6 +32,7 @@ from confide.pages.markup import (
     state_promise,
     table,
     text,
+    warn_dependent,
     warn_not_identified,
     warn_poor_fit,
     warn_uniform,
@@ -135,6 +136,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     found = answer_list([_in_short(one) for one in _leading(story)])
     sections = (
         warn_uniform(story.outcomes[0].estimate.uniformity),
+        warn_dependent(story.outcomes[0].estimate.dependence),
         mark_simulated(counts.origin),
         warn_poor_fit(fit),
         warn_wrong_shape(story.outcomes[0].estimate.shape_fit),

@@ -147,6 +147,11 @@ def warn_uniform(found: Uniformity | None) -> str:
     return callout(heading, str(found))
 
 
+def warn_dependent(words: str) -> str:
+    """Return a box where reports of one person are not independent; nothing elsewhere."""
+    return callout("Not all of these reports are independent", words) if words else ""
+
+
 def warn_wrong_shape(found: ShapeFit | None) -> str:
     """Return a box where the reports speak against the shape; nothing elsewhere."""
     return callout("The shape is in doubt", str(found)) if found is not None and found.is_bad else ""
