@@ -240,14 +240,16 @@ class Survey:
         """
         try:
             document = read_json(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SurveyError(f"This is not valid JSON: {error}.") from None
         if not isinstance(document, dict):
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
-        stated, tables = document.pop("fingerprint", None), document.pop("tables", {})
+        stated, has_tables, tables = document.pop("fingerprint", None), "tables" in document, document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
         survey = _build_survey(document)
         check_tables(tables, survey.mechanism)
+        if has_tables and not tables:
+            raise SurveyError("The tables are empty. A survey without tables leaves them out.")
         # That of the content as it stands, which is what a device looks at, and that of what it means.
         for found in (_pin(fingerprint_of(content), tables), _pin(survey.fingerprint, tables)):
             if stated != found:
@@ -291,7 +293,8 @@ def load_survey(path: str | Path) -> Survey:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide init {path}") from None
+        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"init {path}"
+        raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide {command}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
