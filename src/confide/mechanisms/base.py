@@ -19,7 +19,7 @@ from confide.guarantees import Guarantee, check_epsilon
 from confide.limits import MOST_STORED
 from confide.mechanisms.facts import Facts
 from confide.origins import Noise, Origin, mark
-from confide.sampling import Bits, Permanent, SeededBits, WeightRows, as_bits, as_generator, as_permanents
+from confide.sampling import Bits, Permanent, SecureBits, SeededBits, WeightRows, as_bits, as_generator, as_permanents
 
 
 class Mechanism(ABC):
@@ -156,7 +156,8 @@ class Mechanism(ABC):
             report = self._privatize(single, rng, taken=taken)[0].tolist()
             return tuple(report) if isinstance(report, list) else report
         reports = self._privatize(values, rng, taken=taken)
-        mark(reports, Noise.SECURE if rng is None else Noise.PERMANENT if as_permanents(rng) else Noise.SEEDED)
+        is_secure = rng is None or isinstance(rng, SecureBits)
+        mark(reports, Noise.SECURE if is_secure else Noise.PERMANENT if as_permanents(rng) else Noise.SEEDED)
         return reports
 
     def simulate_counts(self, histogram: ArrayLike, *, rng: Any) -> Counts:
