@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +16,16 @@ NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL of its own, from a wheel."""
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL of its own, from a wheel; under root it runs as another user, who must get to its folder."""
     with warnings.catch_warnings(action="ignore"):  # its own, about the folders of this machine
         from pgserver.postgres_server import get_server
 
-        server = get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
+        folder = tempfile.mkdtemp(prefix="confide-pg-")
+        server = get_server(folder, cleanup_mode="delete")
         yield server.get_uri()
         server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
