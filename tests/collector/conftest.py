@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.collector.killing import postgres
 
 from confide.collector.stores import Store, open_store
 
@@ -18,14 +16,8 @@ NUMBERS = itertools.count()
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """A PostgreSQL of its own, from a wheel; under root it runs as another user, who must get to its folder."""
-    with warnings.catch_warnings(action="ignore"):  # its own, about the folders of this machine
-        from pgserver.postgres_server import get_server
-
-        folder = tempfile.mkdtemp(prefix="confide-pg-")
-        server = get_server(folder, cleanup_mode="delete")
-        yield server.get_uri()
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with postgres() as address:
+        yield address
 
 
 @pytest.fixture
