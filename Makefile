@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test quick mutants lint types contracts check bench setup clean
+.PHONY: help demo reproduce test quick mutants lint types contracts vectors check bench client setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -54,10 +54,16 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 	@$(BIN)/python -m benchmarks.collector --kills 10 --rounds 1
 	@$(BIN)/python -m benchmarks.places --cell '200 m'
 
+client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/client (needs Node 20 or newer)
+	@cd clients/javascript && node build.mjs
+
+clients/javascript/node_modules: clients/javascript/package.json clients/javascript/package-lock.json
+	@cd clients/javascript && npm ci --silent --no-audit --no-fund && touch node_modules
+
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 
 clean:  ## Remove the environment and everything that was made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist build confide-demo.html
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist build confide-demo.html clients/javascript/node_modules clients/javascript/dist
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("confide needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'

@@ -40,6 +40,8 @@ from confide import (
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
+    TwoRounds,
+    Unary,
     Weekdays,
     WrappedGeometric,
     load_survey,
@@ -197,6 +199,50 @@ columns = 4
 unit = "km"
 """
 
+UNARY = """
+[alphabet]
+kind = "categories"
+values = ["a", "b", "c"]
+[mechanism]
+kind = "unary"
+keep = 0.75
+flip = 0.5
+"""
+
+ROUNDS = """
+[alphabet]
+kind = "categories"
+values = ["a", "b", "c"]
+[mechanism]
+kind = "two-rounds"
+[mechanism.permanent]
+kind = "rappor"
+epsilon = 4.0
+[mechanism.fresh]
+kind = "unary"
+keep = 0.75
+flip = 0.5
+"""
+
+ROUNDS_OUTSIDE = """
+[alphabet]
+kind = "integers"
+low = 0
+high = 9
+[mechanism]
+kind = "two-rounds"
+[mechanism.permanent]
+kind = "truncated-geometric"
+epsilon = 0.5
+[mechanism.permanent.outputs]
+kind = "integers"
+low = -1
+high = 10
+[mechanism.fresh]
+kind = "randomized-response"
+epsilon = 2.0
+"""
+
 MAPPED = """
 [alphabet]
 kind = "categories"
@@ -295,6 +341,15 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
         ),
     ),
     (REMAPPED, Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), 0.5), Grid(4, 4, unit="km"))),
+    (UNARY, Unary(Categories(["a", "b", "c"]), 0.75, 0.5)),
+    (
+        ROUNDS,
+        TwoRounds(Rappor(Categories(["a", "b", "c"]), 4.0), Unary(Categories(["a", "b", "c"]), 0.75, 0.5)),
+    ),
+    (
+        ROUNDS_OUTSIDE,
+        TwoRounds(TruncatedGeometric(Integers(0, 9), 0.5, Integers(-1, 10)), RandomizedResponse(Integers(-1, 10), 2.0)),
+    ),
     (MAPPED, Remapped(RandomizedResponse(Categories(["a", "b", "c"]), 1.0), Categories(["x", "y"]), (0, 1, 1))),
 ]
 

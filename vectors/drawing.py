@@ -47,12 +47,13 @@ class Tape:
     """Random bytes that are made as they are asked for, and the steps that they were spent on.
 
     With `ties` above 0, so many in 256 numbers are those that decide nothing, which chance would hardly ever give. The
-    bytes are those of a `source`, or of a seed.
+    bytes are those of a `source`, or of a seed; a fresh round takes them from the `other` tape, where there is one.
     """
 
     seed: str
     ties: int = 0
     source: Iterator[int] | None = None
+    other: Tape | None = None
     taken: bytearray = field(default_factory=bytearray)
     steps: list[Step] = field(default_factory=list)
 
@@ -79,6 +80,11 @@ class Tape:
                 drawn[place] = tie
         self.taken += bytes(low | high << 4 for low, high in zip(drawn[::2], drawn[1::2], strict=True))
         return drawn[: len(ties)]
+
+    @property
+    def fresh(self) -> Tape:
+        """Where a fresh round takes its bytes from."""
+        return self.other or self
 
     def note(self, name: str, **facts: Any) -> None:
         """Note a step."""
@@ -242,11 +248,9 @@ def two_sided(r: Fraction, tape: Tape) -> int:
 
 def laplace_steps(b: Fraction, tape: Tape) -> int:
     """Draw the cells that Laplace noise moves by."""
-    if not toss([digits_of(b)], tape)[0]:
-        return 0
-    steps, sign = 1 + geometric(b * b, tape), tape.number(1)
+    moves, steps, sign = toss([digits_of(b)], tape)[0], 1 + geometric(b * b, tape), tape.number(1)
     tape.note("signs", drawn=f"{sign:02x}")
-    return -steps if sign & 1 else steps
+    return 0 if not moves else -steps if sign & 1 else steps
 
 
 def planar(rate: Fraction, tape: Tape) -> tuple[int, int]:

@@ -26,7 +26,7 @@ SECRETS = ("00112233445566778899aabbccddeeff", hashlib.sha256(b"a secret of the 
 def permanent_text() -> str:
     groups = []
     for kind, mechanisms in MECHANISMS.items():
-        for number, mechanism in enumerate(mechanisms[:2]):
+        for number, mechanism in enumerate(mechanisms if kind == "two-rounds" else mechanisms[:2]):
             document = document_of(cf.Survey(mechanism, "value", f"{kind} {number}"), kind, number)
             reports = [
                 permanent(document, value, secret)
@@ -41,10 +41,12 @@ def permanent(document: Json, value: Any, secret: str) -> Json:
     """Return one report with permanent noise."""
     fingerprint = document["fingerprint"][:32]
     message = b"confide permanent 1\0" + fingerprint.encode() + b"\0" + canonical_json(value).encode() + b"\0"
-    report = report_of(document, value, Tape("", source=blocks(secret, message)))
+    fresh = Tape(f"fresh {secret} {canonical_json(value)}")
+    report = report_of(document, value, Tape("", source=blocks(secret, message), other=fresh))
     first = blocks(secret, message)
     shown = bytes(next(first) for _ in range(40)).hex()
-    return {"secret": secret, "value": value, "message": message.hex(), "bytes": shown, "report": report}
+    told = {"secret": secret, "value": value, "message": message.hex(), "bytes": shown}
+    return told | ({"fresh": fresh.taken.hex()} if fresh.taken else {}) | {"report": report}
 
 
 def blocks(secret: str, message: bytes) -> Iterator[int]:

@@ -203,12 +203,52 @@ def randomized_response(task: Task, value: Value, tape: Tape) -> Value:
     return values[other + (other >= own)] if is_replaced else value
 
 
-def rappor(task: Task, value: Value, tape: Tape) -> str:
-    values, ratio = values_of(task.alphabet), ratio_above(task.epsilon / 2)
-    bits = toss([digits_of(ratio / (1 + ratio))] * len(values), tape)
-    own = values.index(value)
-    bits[own] = not bits[own]
+def unary(task: Task, value: Value, tape: Tape) -> str:
+    return blur_bits(task, [one == value for one in values_of(task.alphabet)], tape)
+
+
+def blur_bits(task: Task, are_set: Sequence[bool], tape: Tape) -> str:
+    """Blur bits: one where a value is blurred, any number in a second round."""
+    if task.mechanism["kind"] == "rappor":
+        ratio = ratio_above(task.epsilon / 2)
+        keep, flip = 1 / (1 + ratio), ratio / (1 + ratio)
+    else:
+        keep, flip = (Fraction(task.mechanism[name]) for name in ("keep", "flip"))
+    bits = toss_rarer(flip, len(are_set), tape)
+    chosen = [place for place, is_set in enumerate(are_set) if is_set]
+    own = [not bits[place] for place in chosen] if keep == 1 - flip else toss_rarer(keep, len(chosen), tape)
+    for place, bit in zip(chosen, own, strict=True):
+        bits[place] = bit
     return "".join(str(int(bit)) for bit in bits)
+
+
+def toss_rarer(p: Fraction, number: int, tape: Tape) -> list[bool]:
+    """Toss coins by their rarer side."""
+    if p <= Fraction(1, 2):
+        return toss([digits_of(p)] * number, tape)
+    return [not head for head in toss([digits_of(1 - p)] * number, tape)]
+
+
+def two_rounds(task: Task, value: Value, tape: Tape) -> Value:
+    permanent = task.inner("permanent")
+    report = KINDS[permanent.mechanism["kind"]](permanent, value, tape)
+    if permanent.mechanism["kind"] in ("rappor", "unary"):
+        return blur_bits(task.inner("fresh"), [bit == "1" for bit in report], tape.fresh)
+    fresh = task.inner("fresh", alphabet_of_reports(permanent))
+    return KINDS[fresh.mechanism["kind"]](fresh, report, tape.fresh)
+
+
+def alphabet_of_reports(task: Task) -> Json:
+    """Return the alphabet that a finite mechanism reports in."""
+    kind = task.mechanism["kind"]
+    if kind == "product":
+        named = zip(task.alphabet["names"], task.alphabet["alphabets"], strict=True)
+        parts = [alphabet_of_reports(task.inner(name, alphabet)) for name, alphabet in named]
+        return {"kind": "attributes", "names": task.alphabet["names"], "alphabets": parts}
+    if kind == "matrix" and "outputs" not in task.mechanism:
+        rows, columns = len(task.mechanism["matrix"]), len(task.mechanism["matrix"][0])
+        return task.alphabet if rows == columns else {"kind": "integers", "low": 0, "high": columns - 1}
+    return task.outputs
 
 
 @dataclass(frozen=True)
@@ -387,11 +427,8 @@ def planar_laplace(task: Task, value: Value, tape: Tape) -> Value:
 
 
 def matrix(task: Task, value: Value, tape: Tape) -> Value:
-    rows, values = task.mechanism["matrix"], values_of(task.alphabet)
-    row = rows[values.index(value)]
-    is_square = len(rows) == len(row)
-    outputs = values_of(task.outputs) if "outputs" in task.mechanism or is_square else list(range(len(row)))
-    return outputs[choose(integers_of(row), tape)]
+    row = task.mechanism["matrix"][values_of(task.alphabet).index(value)]
+    return values_of(alphabet_of_reports(task))[choose(integers_of(row), tape)]
 
 
 def product(task: Task, value: Value, tape: Tape) -> Value:
@@ -412,20 +449,13 @@ def remapped(task: Task, value: Value, tape: Tape) -> Value:
     mapping = task.mechanism.get("mapping", task.table.get("nearest"))
     if mapping is None:
         return clamp(report, outputs[0], outputs[-1])
-    return outputs[mapping[reports_of(inner).index(report)]]
-
-
-def reports_of(task: Task) -> Sequence[Value]:
-    """Return all reports of a mechanism in their order."""
-    if task.mechanism["kind"] == "matrix" and "outputs" not in task.mechanism:
-        width = len(task.mechanism["matrix"][0])
-        return values_of(task.alphabet) if width == len(values_of(task.alphabet)) else list(range(width))
-    return values_of(task.outputs)
+    return outputs[mapping[values_of(alphabet_of_reports(inner)).index(report)]]
 
 
 KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "randomized-response": randomized_response,
-    "rappor": rappor,
+    "rappor": unary,
+    "unary": unary,
     "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
     "geometric": geometric,
     "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),
@@ -441,4 +471,5 @@ KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "matrix": matrix,
     "product": product,
     "remapped": remapped,
+    "two-rounds": two_rounds,
 }

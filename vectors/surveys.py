@@ -15,6 +15,7 @@ AGES = cf.Integers(18, 67, unit="year")
 BELOW_ZERO = cf.Integers(-3, 3, spacing=0.1)
 FULL_TABLE, LONG = cf.Integers(0, 255), cf.Integers(-100, 199, spacing=0.25)
 HUGE = cf.Integers(-(2**40), 2**40)
+THREE = cf.Integers(0, 2)
 ALL = cf.Integers(unit="step")
 EQUAL = cf.Bins(0, 1, 0.1, above=True, unit="thousand")
 UNEVEN = cf.Bins(edges=[0, 10, 20, 50, 100], below=True, above=True, unit="thousand")
@@ -58,6 +59,14 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         *(Rappor(one, 1.0) for one in (WORDS, MANY, AGES, HOLED, PEOPLE, WEEKDAYS)),
         *(Rappor(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
         Rappor(cf.Integers(1, 64), 2.0),
+    ],
+    "unary": [
+        *(
+            cf.Unary(WORDS, keep=keep, flip=flip)
+            for keep, flip in ((0.75, 0.25), (0.75, 0.5), (0.9, 0.7), (0.5, 0.125))
+        ),
+        cf.Unary(MANY, keep=0.6, flip=0.1),
+        cf.Unary(HOLED, keep=0.999999, flip=1e-6),
     ],
     "truncated-geometric": [
         *(TGeo(one, 0.7) for one in (AGES, BELOW_ZERO, SCALE, TIMES, MONTHS, WEEKS, QUARTERS, YEARS)),
@@ -132,6 +141,19 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.Product(age=TGeo(AGES, 0.2), sex=RR(TWO, 1.0), home=cf.TruncatedPlanarLaplace(HOLED, 1.0)),
         cf.Product(hour=cf.WrappedGeometric(HOURS, 0.5), cell=cf.TruncatedTaxicab(GRID, 1.0), often=TLap(SCALE, 1.0)),
         cf.Product(names=RR(WORDS, 1.0), alphabets=Exponential(UNEVEN, 0.1)),
+    ],
+    "two-rounds": [
+        cf.TwoRounds(RR(WORDS, 2.0), RR(WORDS, 1.0)),
+        cf.TwoRounds(Rappor(WORDS, 2.0), cf.Unary(WORDS, keep=0.75, flip=0.5)),
+        cf.TwoRounds(cf.Unary(MANY, keep=0.75, flip=0.25), Rappor(MANY, 1.0)),
+        cf.TwoRounds(TGeo(AGES, 0.05, cf.Integers(10, 80, unit="year")), TGeo(cf.Integers(10, 80, unit="year"), 0.02)),
+        cf.TwoRounds(cf.TruncatedPlanarLaplace(HOLED, 0.7), Exponential(HOLED, 0.7)),
+        cf.TwoRounds(
+            cf.FromMatrix(cf.Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]), TLap(cf.Integers(0, 2), 1.0)
+        ),
+        cf.TwoRounds(
+            cf.Product(age=TGeo(AGES, 0.2), sex=RR(TWO, 1.0)), cf.Product(age=TGeo(AGES, 0.1), sex=RR(TWO, 0.5))
+        ),
     ],
     "remapped": [
         cf.Remapped(RR(cf.Categories(["a", "b", "c"]), 1.0), cf.Categories(["x", "y"]), (0, 1, 1)),

@@ -42,6 +42,9 @@ those of 100,000 points took 8 s."""
 LARGEST_BITS = 2**31
 """Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
 
+LARGEST_MULTIPLIED = 2**28
+"""Bits of all products of weights of two rounds up to which they are multiplied: a second or two."""
+
 LARGEST_SAMPLE = 2**20
 """Outputs of all rows together that a sample may have; at least four rows are taken."""
 
@@ -82,6 +85,8 @@ class Audit:
     channel_error
         The largest relative difference between the channel that estimates use and the weights that reports are drawn
         from, beyond rounding; 0 where they agree, None where there is no channel to compare.
+    lasting
+        The audit of the promise of any number of reports of one value, where there is one: of the permanent round.
     """
 
     worst: WorstRatio
@@ -92,6 +97,7 @@ class Audit:
     compared: str
     draws: Draws
     channel_error: float | None = None
+    lasting: Audit | None = None
 
     @property
     def holds(self) -> bool:
@@ -115,14 +121,15 @@ class Audit:
                 f"THE CHANNEL DIFFERS: it is off the weights that reports are drawn from by a relative "
                 f"{self.channel_error:.3g}, so that estimates are wrong."
             )
-        return tuple(found)
+        return tuple(found) + (() if self.lasting is None else self.lasting.faults)
 
     def __str__(self) -> str:
+        later = "" if self.lasting is None else f" For any number of reports of one value: {self.lasting}"
         if self.faults:
-            return " ".join([*self.faults, self.compared])
+            return " ".join([*self.faults, self.compared]) + later
         if self.worst.log_ratio == 0:
-            return f"The promise holds: no output tells any two values apart. {self.compared}"
-        return f"The promise holds: {self._ratio}, and none does more. {self.compared} {self._drawn}"
+            return f"The promise holds: no output tells any two values apart. {self.compared}{later}"
+        return f"The promise holds: {self._ratio}, and none does more. {self.compared} {self._drawn}{later}"
 
     @property
     def _ratio(self) -> str:
@@ -165,7 +172,9 @@ def audit(mechanism: Mechanism, *, reports: int = REPORTS) -> Audit:
     draws = count_draws(mechanism, _probed(mechanism.alphabet, worst), reports)
     if not _draws_from_weights(mechanism, worst):
         draws = replace(draws, p_value=0.0)
-    return Audit(worst, left, right, output, extent, compared, draws, _channel_error(mechanism, rows))
+    rounds = mechanism.facts.rounds
+    lasting = None if rounds is None else audit(rounds[0], reports=reports)
+    return Audit(worst, left, right, output, extent, compared, draws, _channel_error(mechanism, rows), lasting)
 
 
 Rows = dict[int, Sequence[int]]
@@ -200,6 +209,8 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
         return _compare_parts(facts.parts)
     if facts.origin is not None:
         return _compare_origin(*facts.origin)
+    if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE:
+        return _compare_rounds(mechanism, *facts.rounds)
     is_listed = mechanism.report_alphabet.is_listable
     return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local and is_listed else None
 
@@ -221,8 +232,19 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
         return False
     if facts.noise is not None and facts.noise.points > LONGEST_LATTICE:
         return False
+    if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE and not _can_multiply(*facts.rounds):
+        return False
     # One row tells how long the weights are: those of noise grow with the number of values.
     return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= LARGEST_BITS
+
+
+def _can_multiply(permanent: Mechanism, fresh: Mechanism) -> bool:
+    """Whether the weights of two rounds can be multiplied in a second or two."""
+    if not (_can_list_rows(permanent) and _can_list_rows(fresh)):
+        return False
+    bits = [max(weight.bit_length() for weight in one.weights(0)) for one in (permanent, fresh)]
+    products = permanent.alphabet.size * fresh.alphabet.size * fresh.report_alphabet.size
+    return products * sum(bits) <= LARGEST_MULTIPLIED
 
 
 def _compare_all(mechanism: Mechanism) -> Comparison:
@@ -306,6 +328,22 @@ def _compare_origin(origin: Mechanism, remap: Indices) -> Comparison:
     return replace(worst, output=int(remap[worst.output])), is_structure, why, {}
 
 
+def _compare_rounds(mechanism: Mechanism, permanent: Mechanism, fresh: Mechanism) -> Comparison:
+    """Compare each round with its promise, from which that of one report follows: see `mechanisms.rounds`."""
+    first, second = _compare(permanent), _compare(fresh)
+    worst, values = first[0], mechanism.alphabet
+    high = mechanism.guarantee.bracket(values, worst.left, worst.right, 64)[1]
+    # What is proven is no more than the promise, and how much less the two make together was not computed.
+    bound, exceeds = float(high), first[0].exceeds or second[0].exceeds
+    found = replace(worst, output=0, log_ratio=bound, bound=bound, exceeds=exceeds, excess=max(worst.excess, 0.0))
+    sampled = Extent.SAMPLE in (first[1], second[1])
+    why = (
+        f"What one report promises follows from what both rounds promise, and each was compared by itself. The "
+        f"permanent one: {first[2]} The fresh one: {second[2]}"
+    )
+    return found, Extent.SAMPLE if sampled else Extent.STRUCTURE, why, {}
+
+
 def _compare_own_values(mechanism: Mechanism) -> Comparison | None:
     """Compare two rows of a mechanism whose rows are all alike: one weight for the value, one for every other."""
     values = mechanism.alphabet
@@ -352,7 +390,7 @@ def _compare_sample(mechanism: Mechanism) -> Comparison:
 def _is_rounded(mechanism: Mechanism) -> bool:
     """Whether weights come from float64 numbers that were given, directly or through what is made of them."""
     facts = mechanism.facts
-    behind = [*(facts.parts or {}).values(), *(() if facts.origin is None else facts.origin[:1])]
+    behind = [*(facts.parts or {}).values(), *(() if facts.origin is None else facts.origin[:1]), *(facts.rounds or ())]
     return facts.is_rounded or any(map(_is_rounded, behind))
 
 

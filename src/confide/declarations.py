@@ -54,7 +54,7 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     survey holds: it was checked when the mechanism was made.
     """
     settings: dict[str, Any] = {"kind": _kind(thing)}
-    if isinstance(thing, Alphabet) and thing.declared is not None:
+    if thing.declared is not None:
         return settings | dict(thing.declared)
     if isinstance(thing, Attributes | Product):
         inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms

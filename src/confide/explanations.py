@@ -82,6 +82,7 @@ WHEN_ENDED_EARLY = {
 NAMES = {
     "randomized-response": "k-ary randomized response",
     "rappor": "the RAPPOR mechanism",
+    "unary": "unary encoding",
     "matrix": "a mechanism given by its matrix",
 }
 """Names in a sentence of mechanisms whose names in a survey file are not the same, word by word."""
@@ -183,10 +184,12 @@ def describe_mechanism(survey: Survey) -> str:
 
 def _name(mechanism: Mechanism) -> str:
     facts = mechanism.facts
-    if facts.parts is not None:
+    if facts.parts is not None and facts.rounds is None:
         return listed([f"{_name(part)} for {name}" for name, part in facts.parts.items()])
     if facts.origin is not None:
         return f"{_name(facts.origin[0])} with its reports remapped"
+    if facts.rounds is not None:
+        return f"{_name(facts.rounds[0])}, once and for all, and {_name(facts.rounds[1])} in every report"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
     return NAMES.get(mechanism.kind, f"the {words} mechanism")
 

@@ -32,7 +32,8 @@ from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count
 from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
 from confide.errors import ConfideError, SurveyError
-from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped
+from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRounds
+from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
 from confide.tables import check_size, check_tables, tables_of
@@ -352,6 +353,8 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
     build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
     if build is Product:
         return _build_product(table, alphabet, place)
+    if build is TwoRounds:
+        return _build_rounds(table, alphabet, place)
     arguments = _arguments(build, table, place, given=("alphabet", "promise"))
     if "outputs" in arguments:
         arguments["outputs"] = _build_alphabet(_table(table, "outputs", place), f"{place}.outputs")
@@ -359,6 +362,13 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
         arguments["mechanism"] = _build_mechanism(_table(table, "mechanism", place), alphabet, f"{place}.mechanism")
         return build(**arguments)
     return build(alphabet=alphabet, **arguments)
+
+
+def _build_rounds(table: dict[str, Any], alphabet: Alphabet, place: str) -> TwoRounds:
+    _arguments(TwoRounds, table, place)
+    permanent = _build_mechanism(_table(table, "permanent", f"[{place}]"), alphabet, f"{place}.permanent")
+    between = between_rounds(permanent)
+    return TwoRounds(permanent, _build_mechanism(_table(table, "fresh", f"[{place}]"), between, f"{place}.fresh"))
 
 
 def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:

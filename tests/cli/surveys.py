@@ -39,6 +39,13 @@ def _with_epsilon(kind: str) -> str:
     return f'[mechanism]\nkind = "{kind}"\nepsilon = 2.0\n'
 
 
+MATRIX = "matrix = [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]]"
+
+
+def _rounds(permanent: str, fresh: str) -> str:
+    return f'[mechanism]\nkind = "two-rounds"\n[mechanism.permanent]\n{permanent}\n[mechanism.fresh]\n{fresh}\n'
+
+
 FINITE: dict[str, str] = {
     "randomized-response": ANSWERS + _with_epsilon("randomized-response"),
     "randomized-response with holes": HOLED + _with_epsilon("randomized-response"),
@@ -49,6 +56,12 @@ FINITE: dict[str, str] = {
     "rappor of 63 values": _numbers(63) + _with_epsilon("rappor"),
     "rappor of 64 values": _numbers(64) + _with_epsilon("rappor"),
     "rappor of 150 values": _numbers(150) + _with_epsilon("rappor"),
+    "unary": ANSWERS + '[mechanism]\nkind = "unary"\nkeep = 0.75\nflip = 0.25\n',
+    "two-rounds": ANSWERS + _rounds('kind = "randomized-response"\nepsilon = 4.0', 'kind = "matrix"\n' + MATRIX),
+    "two-rounds of bits": ANSWERS
+    + _rounds('kind = "rappor"\nepsilon = 4.0', 'kind = "unary"\nkeep = 0.75\nflip = 0.25'),
+    "two-rounds on a line": AGES
+    + _rounds('kind = "truncated-geometric"\nepsilon = 2.0', 'kind = "truncated-geometric"\nepsilon = 1.5'),
     "truncated-geometric": AGES + _with_epsilon("truncated-geometric"),
     "truncated-geometric with outputs": AGES
     + _with_epsilon("truncated-geometric")

@@ -23,8 +23,9 @@ def prepare(folder: Path, text: str) -> cf.Survey:
     contract = survey(text)
     values = some_values(contract.alphabet)
     names = contract.alphabet.field_names if contract.alphabet.parts > 1 else ("thing",)
+    rows = [[*row, f"{number:032x}"] for number, row in enumerate(values.reshape(len(values), -1).tolist())]
     with (folder / "v.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([names, *values.reshape(len(values), -1).tolist()])
+        csv.writer(stream).writerows([[*names, "own"], *rows])
     return contract
 
 
@@ -54,8 +55,9 @@ def test_an_estimate_from_files_is_that_of_the_library(call: Call, folder: Path,
 
 @pytest.mark.parametrize("name", FINITE)
 def test_an_estimate_is_shown(call: Call, folder: Path, name: str) -> None:
-    prepare(folder, FINITE[name])
-    call("privatize", "s.toml", "v.csv", "-o", "r.csv")
+    contract = prepare(folder, FINITE[name])
+    secrets = [] if contract.mechanism.lasting is None else ["--secret-column", "own"]
+    call("privatize", "s.toml", "v.csv", "-o", "r.csv", *secrets)
     ending = call("estimate", "s.toml", "r.csv")
     assert (ending.code, ending.err) == (0, "")
     assert "share" in ending.out

@@ -6,6 +6,7 @@ having its settings here. ``test_registry.py`` fails until it has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,8 @@ from confide import (
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
+    TwoRounds,
+    Unary,
     Weekdays,
     WrappedGeometric,
 )
@@ -241,6 +244,29 @@ def _products(draw: st.DrawFn) -> Mechanism:
 
 
 @st.composite
+def _unaries(draw: st.DrawFn) -> Mechanism:
+    flip, more = draw(st.floats(0.01, 0.9)), draw(st.floats(0.05, 0.95))
+    return Unary(Integers(0, draw(st.integers(1, 7))), flip + more * (0.99 - flip), flip)
+
+
+@st.composite
+def _two_rounds(draw: st.DrawFn) -> Mechanism:
+    rounds = st.floats(0.01, 8.0)  # two rounds of next to nothing are nothing
+    first = draw(
+        st.one_of(
+            st.builds(RandomizedResponse, st.just(Integers(0, 4)), rounds),
+            st.builds(TruncatedGeometric, st.just(Integers(0, 4)), rounds, st.none() | st.just(Integers(-2, 3))),
+            st.builds(FromMatrix, st.just(Integers(5, 6)), st.just([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])),
+            st.builds(TruncatedTaxicab, st.just(Grid(2, 3)), rounds),
+        )
+    )
+    between = first.report_alphabet
+    near: Any = TruncatedGeometric if isinstance(between, Integers) else TruncatedTaxicab
+    kinds: list[Any] = [RandomizedResponse, Exponential, near]
+    return TwoRounds(first, draw(st.sampled_from(kinds))(between, draw(rounds)))
+
+
+@st.composite
 def _remappeds(draw: st.DrawFn) -> Mechanism:
     inner = draw(
         _clamped_on_a_line(TruncatedGeometric) | _randomized_responses() | _clamped_on_a_plane(TruncatedTaxicab)
@@ -274,6 +300,8 @@ SALARIES = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
 
 SCATTERED = Bins(edges=[0, 1, 4, 10.5, 100, 400], below=True)
 """Bins whose middles have an eighth in common, so that their lattice is longer than a table of weights."""
+
+COLOURS = Categories(["red", "green", "blue"])
 
 BESIDE = Grid(3, 3, spacing=0.5, unit="km", first_row=2, first_column=3)
 """Outputs that hold a part of the lake, and reach beyond it."""
@@ -365,6 +393,22 @@ FAMILIES: dict[str, Family] = {
         sampled=(
             off(lambda epsilon: Rappor(Categories(["a", "b", "c"]), epsilon), 1.0),
             off(lambda epsilon: Rappor(Integers(0, 7), epsilon), 3.0),
+        ),
+        read=_set_bit,
+    ),
+    "unary": Family(
+        examples=(
+            Unary(Categories(["yes", "no"]), 0.75, 0.25),
+            Unary(Integers(1, 3), 0.5, 0.1),
+            Unary(Grid(2, 5), 0.9, 0.8),
+            Unary(Integers(0, 63), 0.75, 0.5),
+            Unary(Integers(0, 4), 0.5, 2.0**-60),
+        ),
+        strategy=_unaries(),
+        faithful=Unary(Integers(0, 9), 1 - 2.0**-40, 2.0**-40),
+        sampled=(
+            off(lambda epsilon: Unary(Categories(["a", "b", "c"]), 0.5, 1 / (1 + math.exp(epsilon))), 1.0),
+            off(lambda epsilon: Unary(Integers(0, 7), 1 / (1 + math.exp(-epsilon / 2)), 0.5), 3.0),
         ),
         read=_set_bit,
     ),
@@ -591,6 +635,57 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: Remapped(TruncatedGeometric(Integers(0, 299), epsilon), Integers(-3, 150)), 0.1),
         ),
         roundings=1,
+    ),
+    "two-rounds": Family(
+        examples=(
+            TwoRounds(RandomizedResponse(COLOURS, 2.0), RandomizedResponse(COLOURS, 1.0)),
+            TwoRounds(TruncatedGeometric(Integers(0, 9), 0.5), RandomizedResponse(Integers(0, 9), 1.0)),
+            TwoRounds(Unary(COLOURS, 0.75, 0.25), Unary(COLOURS, 0.75, 0.5)),  # as RAPPOR's authors have it
+            TwoRounds(
+                TruncatedGeometric(Integers(0, 9), 0.5, Integers(-2, 11)),
+                TruncatedGeometric(Integers(-2, 11), 0.3, Integers(3, 8)),
+            ),
+            TwoRounds(TruncatedTaxicab(LAKE, 1.0), RandomizedResponse(LAKE, 2.0)),
+            TwoRounds(TruncatedTaxicab(LAKE, 1.0), TruncatedTaxicab(LAKE, 0.5)),
+            TwoRounds(TruncatedPlanarLaplace(Grid(3, 4), 1.0), TruncatedPlanarLaplace(Grid(3, 4), 2.0)),
+            TwoRounds(
+                FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]),
+                FromMatrix(Integers(0, 2), random_matrix(3, 4), Categories(["a", "b", "c", "d"])),
+            ),
+            TwoRounds(
+                Product(
+                    colour=RandomizedResponse(COLOURS, 2.0),
+                    age=TruncatedGeometric(Integers(0, 3), 1.0),
+                ),
+                Product(
+                    colour=RandomizedResponse(COLOURS, 1.0),
+                    age=RandomizedResponse(Integers(0, 3), 2.0),
+                ),
+            ),
+            TwoRounds(Rappor(Integers(0, 99), 4.0), Rappor(Integers(0, 99), 2.0)),
+            TwoRounds(RandomizedResponse(Integers(0, 299), 5.0), RandomizedResponse(Integers(0, 299), 5.0)),
+        ),
+        strategy=_two_rounds(),
+        faithful=TwoRounds(RandomizedResponse(Integers(0, 9), 100.0), RandomizedResponse(Integers(0, 9), 100.0)),
+        sampled=(
+            off(
+                lambda epsilon: TwoRounds(
+                    RandomizedResponse(Integers(0, 5), epsilon), RandomizedResponse(Integers(0, 5), 2 * epsilon)
+                ),
+                1.0,
+            ),
+            off(
+                lambda epsilon: TwoRounds(
+                    TruncatedGeometric(Integers(0, 9), epsilon), RandomizedResponse(Integers(0, 9), 4 * epsilon)
+                ),
+                0.5,
+            ),
+            off(
+                lambda epsilon: TwoRounds(Rappor(COLOURS, epsilon), Unary(COLOURS, 0.9, 1 / (1 + math.exp(epsilon)))),
+                2.0,
+            ),
+        ),
+        roundings=4,
     ),
 }
 

@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from confide import Counts, Geometric, Laplace, Mechanism, PlanarGeometric, PlanarLaplace, Rappor, Taxicab
+from confide import (
+    Counts,
+    Geometric,
+    Laplace,
+    Mechanism,
+    PlanarGeometric,
+    PlanarLaplace,
+    Rappor,
+    Taxicab,
+    TwoRounds,
+    Unary,
+)
 from confide.alphabets import Grid
 
 FloatArray = NDArray[np.float64]
@@ -112,6 +123,23 @@ def _rappor(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
     return logs
 
 
+def _bits(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return the product over bits; of two rounds with q* and p* as the authors of RAPPOR have them (2014, lemma 1)."""
+    is_twice = isinstance(mechanism, TwoRounds)
+    one: Any = mechanism.permanent if is_twice else mechanism
+    keep, flip = float(one.keep), float(one.flip)
+    if is_twice:
+        q, p = float(mechanism.fresh.keep), float(mechanism.fresh.flip)
+        keep, flip = keep * q + (1 - keep) * p, flip * q + (1 - flip) * p
+    size = mechanism.alphabet.size
+    words = reports.reshape(reports.shape[0], -1).tolist()
+    bits = np.array([[word[bit // 63] >> (bit % 63) & 1 for bit in range(size)] for word in words], dtype=float)
+    own = bits.T * math.log(keep) + (1 - bits.T) * math.log1p(-keep)
+    other = bits.T * math.log(flip) + (1 - bits.T) * math.log1p(-flip)
+    logs: FloatArray = own - other + other.sum(axis=0)
+    return logs
+
+
 _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
     Geometric: _geometric,
     Laplace: _laplace,
@@ -119,4 +147,6 @@ _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
     PlanarGeometric: _planar_geometric,
     PlanarLaplace: _planar_laplace,
     Rappor: _rappor,
+    Unary: _bits,
+    TwoRounds: _bits,
 }

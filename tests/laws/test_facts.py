@@ -71,6 +71,9 @@ def check_facts(mechanism: cf.Mechanism) -> None:
         merged = np.zeros((before.alphabet.size, mechanism.report_alphabet.size))
         np.add.at(merged.T, remap, before.channel.dense().T)
         np.testing.assert_allclose(mechanism.channel.dense(), merged, rtol=1e-12)
+    if facts.rounds is not None and mechanism.has_channel:
+        first, second = (one.channel.dense() for one in facts.rounds)
+        np.testing.assert_allclose(mechanism.channel.dense(), first @ second, rtol=1e-12)
     if facts.inversion_bound is not None and facts.inversion_bound.holds:
         check_bound(mechanism, facts.inversion_bound)
 
@@ -222,6 +225,7 @@ LIES = {
     ),
     "parts": Liar(LINE.alphabet, 0.7, None, Facts(parts={"one": LINE, "other": LINE})),
     "origin": Liar(LINE.alphabet, 0.7, None, Facts(origin=(OTHER, np.arange(6)))),
+    "rounds": Liar(LINE.alphabet, 0.7, None, Facts(rounds=(LINE, OTHER))),
     "decay": UnboundedLiar(LINE.alphabet, 0.7, Facts(premise=Premise.LINE, decay=0.71)),
     "dominance": UnboundedLiar(
         LINE.alphabet, 0.7, Facts(dominance=Proof("d(z) is small.", "nothing", {"rate": 0.1, "constant": 0.1}))

@@ -17,6 +17,7 @@ from tests.laws.formulas import brute_log_likelihood, lattice_sum, log_probabili
 
 from confide import (
     IBU,
+    BitVectors,
     Categories,
     Counts,
     Geometric,
@@ -28,6 +29,7 @@ from confide import (
     PlanarLaplace,
     Rappor,
     Taxicab,
+    Unary,
     estimate,
     tally,
 )
@@ -46,7 +48,7 @@ def drawn(mechanism: Mechanism, people: int = 60, seed: int = 0) -> NDArray[Any]
 
 def beyond(mechanism: Mechanism, steps: int) -> NDArray[Any]:
     """Return reports that lie this many steps outside the alphabet, on every side; for bits, the extreme vectors."""
-    if isinstance(mechanism, Rappor):
+    if isinstance(mechanism.report_alphabet, BitVectors):
         size = mechanism.alphabet.size
         return mechanism.report_alphabet.pack(np.array([[False] * size, [True] * size]))
     points = mechanism.alphabet.coordinates.astype(np.int64)
@@ -133,7 +135,7 @@ def test_reports_from_another_world_do_not_underflow(mechanism: Mechanism, steps
 @every_unbounded
 def test_probabilities_of_all_reports_add_up_to_one(mechanism: Mechanism) -> None:
     """The formula is a distribution, so agreeing with it means more than agreeing with a mistake."""
-    if isinstance(mechanism, Rappor) and mechanism.alphabet.size <= 10:
+    if isinstance(mechanism.report_alphabet, BitVectors) and mechanism.alphabet.size <= 10:
         logs = log_probabilities(mechanism, np.arange(2**mechanism.alphabet.size))
         np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0, rtol=1e-12)
     elif isinstance(mechanism, Geometric) and mechanism.epsilon >= 0.3:
@@ -192,7 +194,8 @@ def test_weights_of_rappor_are_the_lemma() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_unbounded(family.faithful)])
 def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> None:
-    mechanism = FAMILIES[kind].sampled[-1][0] if kind != "rappor" else Rappor(Integers(0, 20), 1.0)
+    long = {"rappor": Rappor(Integers(0, 20), 1.0), "unary": Unary(Integers(0, 20), 0.75, 0.25)}
+    mechanism = long.get(kind) or FAMILIES[kind].sampled[-1][0]
     with pytest.raises(InvalidParameterError, match=r"(unbounded|2\^21 outputs).*mechanism.observe\(counts\)"):
         _ = mechanism.channel
     with pytest.raises(InvalidParameterError, match=r"unbounded|2\^21 vectors .* too many to list"):

@@ -16,11 +16,11 @@ REPEATS = 3
 AGES, MANHATTAN = Bundled("adult_ages"), Bundled("manhattan")
 
 
-def medians(source: Source, kind: str, epsilon: float) -> dict[str, float]:
+def medians(source: Source, kind: str, epsilon: float, repeats: int = REPEATS) -> dict[str, float]:
     """Return the median error of each method, over the first repeats of the real experiment."""
     bits = kind == "rappor"
     contenders = (IBU_FOR_BITS, *BIT_INVERSIONS) if bits else (IBU_OF_PAPER, *INVERSIONS)
-    draws = [Draw(source, Blur(kind, epsilon), repeat) for repeat in range(REPEATS)]
+    draws = [Draw(source, Blur(kind, epsilon), repeat) for repeat in range(repeats)]
     rows = [vars(record.row) for draw in draws for record in run_draw(draw, contenders, is_kept=False)]
     table = Table.of(COLUMNS[RESULTS], rows)
     return {method: table.where(method=method).median("emd") for method in table.distinct("method")}
@@ -60,10 +60,9 @@ def test_all_are_comparable_under_randomized_response(source: Source, epsilon: f
 @pytest.mark.parametrize("source", [Binomial(10, 0.5), EvenOver((3, 4, 5, 6), 10)], ids=lambda source: source.label)
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0])
 def test_all_are_comparable_under_rappor(source: Source, epsilon: float) -> None:
-    found = medians(source, "rappor", epsilon)
-    # At 0.1 IBU lags a little: 1.7 to 2.2 times the others over eleven repeats.
-    most = 2.5 if epsilon == 0.1 else 2.0
-    assert all(0.5 <= found["IBU"] / found[other] <= most for other in ("RAP-N", "RAP-P"))
+    # At 0.1 IBU lags a little, and three repeats are too few to tell by how much.
+    found = medians(source, "rappor", epsilon, 6 if epsilon == 0.1 else REPEATS)
+    assert all(0.5 <= found["IBU"] / found[other] <= 2.0 for other in ("RAP-N", "RAP-P"))
 
 
 def test_iterations_depend_on_the_start_as_the_paper_says() -> None:

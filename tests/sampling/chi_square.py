@@ -16,7 +16,7 @@ from scipy.special import gammaincc
 from tests.kernels import polar
 from tests.laws.formulas import lattice_sum, log_probabilities
 
-from confide import Counts, Geometric, Laplace, Mechanism, PlanarGeometric, PlanarLaplace, Rappor, Taxicab
+from confide import BitVectors, Counts, Geometric, Laplace, Mechanism, PlanarGeometric, PlanarLaplace, Taxicab
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -42,7 +42,7 @@ def bins_of(mechanism: Mechanism, values: Indices) -> Bins:
         return _line_bins(mechanism, values)
     if isinstance(mechanism, Taxicab | PlanarGeometric | PlanarLaplace):
         return _plane_bins(mechanism, values)
-    if isinstance(mechanism, Rappor):
+    if isinstance(mechanism.report_alphabet, BitVectors):
         vectors = np.arange(2**mechanism.alphabet.size)
         return Bins(lambda words: words, np.exp(log_probabilities(mechanism, vectors))[values])
     rows = mechanism.channel.select(values)

@@ -30,6 +30,7 @@ from confide import (
 )
 from confide.limits import MOST_STORED
 from confide.mechanisms.line import LARGEST_TABLE
+from confide.sampling import SecureBits
 
 PEOPLE = 120_000
 PAIRS = [pair for family in FAMILIES.values() for pair in family.sampled]
@@ -159,7 +160,8 @@ def test_secure_reports_come_from_the_operating_system_alone(kind: str, monkeypa
     monkeypatch.setattr("random.random", refuse)
     for mechanism, _ in FAMILIES[kind].sampled:
         asked.clear()
-        mechanism.privatize(mechanism.alphabet.decode(np.zeros(20, dtype=np.int64)))
+        rng = None if mechanism.lasting is None else SecureBits()
+        mechanism.privatize(mechanism.alphabet.decode(np.zeros(20, dtype=np.int64)), rng=rng)
         assert sum(asked) >= 20  # four bits a coin, and no report is fewer than two coins
 
 

@@ -137,10 +137,8 @@ def clamp(number: int, size: int) -> int:
 
 
 def laplace_step(b: Fraction, tape: Tape) -> int:
-    if not toss_together([digits_of(b)], tape)[0]:
-        return 0
-    steps = 1 + geometric(b * b, tape)
-    return -steps if tape.number(1) & 1 else steps
+    moves, steps, sign = toss_together([digits_of(b)], tape)[0], 1 + geometric(b * b, tape), tape.number(1)
+    return 0 if not moves else -steps if sign & 1 else steps
 
 
 def planar(rate: Fraction, tape: Tape) -> tuple[int, int]:
@@ -174,10 +172,27 @@ def rappor(tape: Tape) -> int:
     return sum(1 << place for place, bit in enumerate(unary(ratio / (1 + ratio), 3, 10, tape)) if bit)
 
 
-def randomized_response(tape: Tape) -> int:
+def packed(bits: list[bool]) -> int:
+    return sum(1 << place for place, bit in enumerate(bits) if bit)
+
+
+def bits_of(number: int) -> set[int]:
+    return {bit for bit in range(10) if number >> bit & 1}
+
+
+def unary_of(is_set: set[int], tape: Tape) -> list[bool]:
+    """Return a round of bits: all are tossed with flip, then those that were set anew with keep, in order."""
+    tossed = toss_together([digits_of(Fraction(0.2))] * 10, tape)
+    kept = toss_together([digits_of(1 - Fraction(0.75))] * len(is_set), tape)  # above 1/2: by the rarer side
+    for place, heads in zip(sorted(is_set), kept, strict=True):
+        tossed[place] = not heads
+    return tossed
+
+
+def randomized_response(tape: Tape, own: int = 3) -> int:
     ratio = ratio_above(Fraction(0.7))
     is_replaced, other = choose([ratio.denominator, 9 * ratio.numerator], tape), below(9, tape)
-    return other + (other >= 3) if is_replaced else 3
+    return other + (other >= own) if is_replaced else own
 
 
 def truncated_planar(tape: Tape) -> tuple[int, int]:
@@ -209,6 +224,17 @@ def exponential_past_a_table(tape: Tape) -> int:
 SPECIFIED: dict[str, tuple[cf.Mechanism, Any, Callable[[Tape], Any]]] = {
     "randomized response": (cf.RandomizedResponse(LINE, 0.7), 3, randomized_response),
     "RAPPOR": (cf.Rappor(LINE, 1.5), 3, rappor),
+    "unary encoding": (cf.Unary(LINE, 0.75, 0.2), 3, lambda tape: packed(unary_of({3}, tape))),
+    "two rounds": (
+        cf.TwoRounds(cf.TruncatedGeometric(LINE, 0.3), cf.RandomizedResponse(LINE, 0.7)),
+        3,
+        lambda tape: randomized_response(tape, choose(clamped(ratio_above(RATE), 3, 10), tape)),
+    ),
+    "two rounds of bits": (
+        cf.TwoRounds(cf.Rappor(LINE, 1.5), cf.Unary(LINE, 0.75, 0.2)),
+        3,
+        lambda tape: packed(unary_of(bits_of(rappor(tape)), tape)),
+    ),
     "a row of weights": (
         cf.TruncatedGeometric(LINE, 0.3),
         3,

@@ -13,7 +13,7 @@ from confide.channels import Dense
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
 from confide.solvers import smooth_edges
-from confide.solvers.smooth_edges import DOUBT, FEWEST, add_edges
+from confide.solvers.smooth_edges import DOUBT, DOUBT_UNBLURRED, FEWEST, add_edges
 from confide.solvers.smooth_prior import PriorFamily, PriorFit, Problem, follow_path, refit, stay_uniform
 from confide.solvers.smooth_replicates import refit_replicates
 
@@ -73,16 +73,22 @@ def test_a_bell_gets_no_edge_that_pays() -> None:
     assert all(fit.log_evidence < best_of(fits).log_evidence for fit in add_edges(one, fits, ignore))
 
 
-def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place() -> None:
-    one = problem_of(FALLING)
+@pytest.mark.parametrize(
+    ("mechanism", "doubt"), [(LINE, DOUBT), (cf.RandomizedResponse(cf.Integers(0, 59), 4.0), DOUBT_UNBLURRED)]
+)
+def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place(
+    mechanism: cf.Mechanism, doubt: float
+) -> None:
+    one = problem_of(FALLING, mechanism)
     best = best_of(add_edges(one, fits_of(one), ignore))
     assert best.span is not None
     low, high = best.span
     rows = one.evidence.channel.dense()[low:high]
     short = Problem.of(Evidence(Dense(rows), one.evidence.counts), Layout((high - low,)))
     alone = PriorFamily.of(short, best.order, ignore).fit(best.weight, best.heights)
-    price = (int(low > 0) + int(high < 60)) * (math.log(60) + DOUBT)
+    price = (int(low > 0) + int(high < 60)) * (math.log(60) + doubt)
     assert best.log_evidence == pytest.approx(alone.log_evidence - price, abs=0.5)
+    assert DOUBT_UNBLURRED > DOUBT + 2
 
 
 def test_other_shares_and_replicates_move_the_fit_within_its_edges() -> None:
@@ -127,3 +133,19 @@ def test_everybody_at_an_end_of_the_line_is_no_trouble(place: int) -> None:
         assert high <= 60
         assert fit.heights.size == high - low < 60
         assert math.isfinite(fit.log_evidence)
+
+
+def test_an_edge_is_found_where_the_first_places_tried_are_beside_it() -> None:
+    """Nobody is below 17. The first places are 15 and 21; both are worse there than no edge at all."""
+    ages = cf.datasets.adult_ages()
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 99), 0.1)
+    found = []
+    for seed in range(4):
+        evidence = replace(
+            mechanism.observe(mechanism.simulate_counts(ages.histogram, rng=seed)), layout=Layout((100,))
+        )
+        one = Problem.of(evidence, evidence.layout)
+        fits = fits_of(one)
+        best = best_of(fits + add_edges(one, fits, ignore))
+        found.append(None if best.span is None else best.span[0])
+    assert sum(place is not None and abs(place - 17) <= 1 for place in found) >= 3

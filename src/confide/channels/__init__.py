@@ -3,6 +3,7 @@
 from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
 from confide.channels.bits import BitChannel
 from confide.channels.clamped_planar import ClampedPlanarConvolution
+from confide.channels.composed import Composed
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
 from confide.channels.kronecker import Kronecker
@@ -19,6 +20,7 @@ __all__ = [
     "Channel",
     "ClampedPlanarConvolution",
     "ColumnStack",
+    "Composed",
     "Dense",
     "Embedded",
     "FloatArray",

@@ -378,6 +378,37 @@ spacing = 0.5
 unit = "km"
 """
 
+UNARY = """\
+keep = 0.75                    # the bit of the true value is set with this probability
+flip = 0.25                    # and any other with this one: any two values are told apart by a factor of at most 9
+"""
+
+ROUNDS_OF_BITS = """\
+
+[mechanism.permanent]          # drawn once for a value, from a secret of the person: what it promises holds for any
+kind = "unary"                 # number of reports of the same value
+keep = 0.75
+flip = 0.25
+
+[mechanism.fresh]              # drawn anew in every report, from the bits above
+kind = "unary"
+keep = 0.75
+flip = 0.5
+"""
+
+ROUNDS_ON_A_LINE = """\
+
+[mechanism.permanent]          # drawn once for a value, from a secret of the person: what it promises holds for any
+kind = "truncated-geometric"   # number of reports of the same value
+epsilon = 0.05
+
+[mechanism.fresh]              # drawn anew in every report, from what came out above
+kind = "truncated-geometric"
+epsilon = 0.02
+"""
+
+ON_A_PLANE = "truncated-geometric", "truncated-taxicab"
+
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
         "the truth, or with some probability any other value alike",
@@ -388,6 +419,11 @@ MECHANISMS: dict[str, MechanismExample] = {
         "a bit for each value, set for the true one, then each flipped at random",
         (*SINGLE, ATTRIBUTES),
         is_per_person=True,
+    ),
+    "unary": MechanismExample(
+        "a bit for each value, that of the true one set with one probability, any other with another",
+        (*SINGLE, ATTRIBUTES),
+        settings=dict.fromkeys((*SINGLE, ATTRIBUTES), UNARY),
     ),
     "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", LINES),
     "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE, DATES)),
@@ -424,6 +460,11 @@ MECHANISMS: dict[str, MechanismExample] = {
         "reports of another mechanism, moved to the nearest of other outputs",
         (INTEGERS, GRID),
         settings={INTEGERS: REMAPPED_LINE, GRID: REMAPPED_PLANE},
+    ),
+    "two-rounds": MechanismExample(
+        "blurred once and for all by a secret of the person, and what comes out anew in every report",
+        (CATEGORIES, INTEGERS, GRID),
+        settings={CATEGORIES: ROUNDS_OF_BITS, INTEGERS: ROUNDS_ON_A_LINE, GRID: ROUNDS_ON_A_LINE.replace(*ON_A_PLANE)},
     ),
 }
 """An example of each mechanism, by its name in a survey."""

@@ -14,8 +14,9 @@ from confide.mechanisms.planar_noise import (
     TruncatedPlanarLaplace,
 )
 from confide.mechanisms.randomized_response import RandomizedResponse
+from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
-from confide.mechanisms.unary import Rappor, UnaryEncoding
+from confide.mechanisms.unary import Rappor, Unary, UnaryEncoding
 from confide.mechanisms.wrapped_geometric import WrappedGeometric
 
 MECHANISMS: dict[str, type[Mechanism]] = {
@@ -23,6 +24,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     for mechanism in (
         RandomizedResponse,
         Rappor,
+        Unary,
         TruncatedGeometric,
         Geometric,
         TruncatedLaplace,
@@ -38,6 +40,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         FromMatrix,
         Product,
         Remapped,
+        TwoRounds,
     )
 }
 """Every mechanism by its name in a survey file."""
@@ -66,6 +69,8 @@ __all__ = [
     "TruncatedPlanarGeometric",
     "TruncatedPlanarLaplace",
     "TruncatedTaxicab",
+    "TwoRounds",
+    "Unary",
     "UnaryEncoding",
     "WrappedGeometric",
     "truncated",

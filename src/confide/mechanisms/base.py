@@ -44,6 +44,19 @@ class Mechanism(ABC):
         """Promise to a person."""
 
     @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them, where they are not the fields themselves."""
+        return None
+
+    @property
+    def lasting(self) -> Guarantee | None:
+        """Promise of any number of reports of one value, where it has one by itself; None where promises add up.
+
+        It has one where a part of the noise is permanent, which takes a secret of each person.
+        """
+        return None
+
+    @property
     def fine_print(self) -> tuple[str, ...]:
         """Sentences on what the promise means for people's own values; see :attr:`Alphabet.fine_print`."""
         return self.alphabet.fine_print
@@ -229,10 +242,16 @@ class Mechanism(ABC):
         return None
 
     def _privatize(self, values: ArrayLike, rng: Any, *, taken: bool) -> NDArray[Any]:
-        indices = self.alphabet.encode(values if taken else self.alphabet.take(values))
         people = as_permanents(rng)
-        if not people:
-            return self._report(indices, as_bits(rng))
+        if rng is None and self.lasting is not None:
+            raise InvalidParameterError(
+                f"{type(self).__name__} keeps a round of noise for good, from a secret of the person. Call "
+                f"survey.privatize(values, rng=Permanent(secret)), or give a seed to simulate."
+            )
+        bits = None if people else as_bits(rng)
+        indices = self.alphabet.encode(values if taken else self.alphabet.take(values))
+        if bits is not None:
+            return self._report(indices, bits)
         if isinstance(rng, Permanent):
             return self._report_permanently(indices, rng)
         if len(people) != len(indices):
@@ -247,6 +266,8 @@ class Mechanism(ABC):
         distinct, places = np.unique(indices, return_inverse=True)
         if not distinct.size:
             return self._report(indices, as_bits(None))
+        if self.lasting is not None:  # two reports of one value share the permanent round alone
+            distinct, places = indices, np.arange(indices.size)
         # One value at a time, as on a device: how many bytes each takes is its own affair.
         values = self.alphabet.decode(distinct).tolist()
         drawn = [self._report(distinct[[at]], noise.bits(value)) for at, value in enumerate(values)]

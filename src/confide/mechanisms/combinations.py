@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -63,6 +63,13 @@ class Product(Mechanism):
         """See :attr:`Mechanism.guarantee`."""
         parts = tuple(part.guarantee for part in self.mechanisms)
         return ProductGuarantee(self.names, parts, self.alphabet.widths)
+
+    @property
+    def lasting(self) -> ProductGuarantee | None:
+        """See :attr:`Mechanism.lasting`; with a secret, the noise of parts without rounds is permanent as a whole."""
+        if all(part.lasting is None for part in self.mechanisms):
+            return None
+        return replace(self.guarantee, parts=tuple(part.lasting or part.guarantee for part in self.mechanisms))
 
     @property
     def facts(self) -> Facts:
@@ -149,6 +156,11 @@ class Remapped(Mechanism):
     def guarantee(self) -> Guarantee:
         """See :attr:`Mechanism.guarantee`."""
         return self.mechanism.guarantee
+
+    @property
+    def lasting(self) -> Guarantee | None:
+        """See :attr:`Mechanism.lasting`."""
+        return self.mechanism.lasting
 
     @property
     def facts(self) -> Facts:

@@ -18,7 +18,7 @@ from confide.alphabets import Attributes, BitVectors, Indices, Plane
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import LatticeNoise
-from confide.sampling import log_of
+from confide.sampling import SecureBits, log_of
 
 FloatArray = NDArray[np.float64]
 Reports = NDArray[Any]
@@ -87,7 +87,7 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     each = max(1, min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts * values.size)) // 2)
     people = mechanism.alphabet.decode(np.tile(values, each))
     found: list[tuple[float, int]] = []
-    for rng in (SEED, None):
+    for rng in (SEED, SecureBits()):
         drawn = np.asarray(mechanism.privatize(people, rng=rng, taken=True))
         for place, value in enumerate(values.tolist()):
             found += [(p_value, value) for p_value in _p_values(mechanism, value, drawn[place :: values.size])]

@@ -174,6 +174,8 @@ class Facts:
         Mechanisms by the names of attributes, where each attribute of a value goes through its own, independently.
     origin
         A mechanism, and for each of its outputs the number of the report, where reports are made from its outputs.
+    rounds
+        A mechanism whose output is kept, and one that makes a report of it each time anew.
     """
 
     is_positive: bool | None = None
@@ -189,3 +191,4 @@ class Facts:
     bits: tuple[Fraction, Fraction] | None = None
     parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None
+    rounds: tuple[Mechanism, Mechanism] | None = None

@@ -19,7 +19,7 @@ from confide.alphabets import Alphabet, LineAlphabet, PlaneAlphabet
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
-from confide.sampling import exponential_bounds, power_bounds
+from confide.sampling import exponential_bounds, log_of, power_bounds
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -241,6 +241,23 @@ def power_exceeds(ratio: Fraction, steps: int, bracket: Callable[[int], Bracket]
         if precision >= MOST_BITS or (width is not None and width == high - low > 0):
             return False
         precision, width = 2 * precision, high - low
+
+
+def epsilon_above(ratio: Fraction) -> float:
+    """Return a float64 with e^epsilon of at least a ratio above 1, by exact comparison: the logarithm, rounded up.
+
+    >>> epsilon_above(Fraction(3)) >= math.log(3), epsilon_above(Fraction(3)) < math.log(3) + 1e-15
+    (True, True)
+    """
+    below = 1 / ratio
+    epsilon = -log_of(below)
+    while ratio_exceeds(ratio.numerator, ratio.denominator, _exactly(epsilon)):
+        epsilon = math.nextafter(epsilon, math.inf)
+    return epsilon
+
+
+def _exactly(bound: float) -> Callable[[int], Bracket]:
+    return lambda _: (Fraction(bound), Fraction(bound))
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, BitVectors, Indices
 from confide.channels import BitChannel, Channel
+from confide.checks import check_positive
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
-from confide.guarantees import LocalDP
+from confide.guarantees import LocalDP, check_epsilon
 from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
 from confide.mechanisms.facts import Facts, Proof
+from confide.mechanisms.promises import epsilon_above
 from confide.sampling import Bits, PowerCoin, log_of, ratio_above
 
 CHUNK = 2**22
@@ -129,6 +132,19 @@ class UnaryEncoding(Mechanism):
         vectors[people, indices] = ~vectors[people, indices] if is_symmetric else _toss(self.keep, indices.size, bits)
         return self.report_alphabet.pack(vectors)
 
+    def _blur(self, words: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
+        """Blur vectors that need not have one bit set: each set bit stays with `keep`, each other is set by `flip`."""
+        step = max(1, CHUNK // self.alphabet.size)
+        parts = [self._blur_vectors(words[start : start + step], bits) for start in range(0, len(words), step)]
+        return np.concatenate(parts) if parts else words
+
+    def _blur_vectors(self, words: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
+        is_set = self.report_alphabet.unpack(words)
+        vectors = _toss(self.flip, is_set.size, bits).reshape(is_set.shape)
+        is_symmetric = self.keep == 1 - self.flip
+        vectors[is_set] = ~vectors[is_set] if is_symmetric else _toss(self.keep, int(is_set.sum()), bits)
+        return self.report_alphabet.pack(vectors)
+
     def _shares_in_words(self) -> str:
         """Return q + (p - q) theta with the numbers of this mechanism."""
         return f"{float(self.flip):.4g} + {float(self.keep - self.flip):.4g} theta"
@@ -136,13 +152,15 @@ class UnaryEncoding(Mechanism):
     def _check(self) -> None:
         name = type(self).__name__
         require_finite(self.alphabet, name)
-        settle_epsilon(self)
+        if "epsilon" in vars(self):
+            settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"{name} needs at least two values; got {self.alphabet!r}.")
         if not 0 < self.flip < self.keep < 1:
             raise InvalidParameterError(
                 f"{name} needs 0 < flip < keep < 1; got flip {float(self.flip):g} and keep {float(self.keep):g}."
             )
+        check_epsilon(self.epsilon)
 
 
 def _toss(probability: Fraction, count: int, bits: Bits) -> NDArray[np.bool_]:
@@ -188,3 +206,61 @@ class Rappor(UnaryEncoding):
     def _ratio(self) -> Fraction:
         """(1 - p) / p = e^(-epsilon / 2), rounded up."""
         return ratio_above(Fraction(self.epsilon) / 2)
+
+
+@dataclass(frozen=True, repr=False)
+class BitEncoding(UnaryEncoding):
+    """Unary encoding by its two probabilities, as exact fractions; epsilon follows from them."""
+
+    alphabet: Alphabet
+    own: Fraction
+    other: Fraction
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def keep(self) -> Fraction:
+        """See :attr:`UnaryEncoding.keep`."""
+        return self.own
+
+    @property
+    def flip(self) -> Fraction:
+        """See :attr:`UnaryEncoding.flip`."""
+        return self.other
+
+    @cached_property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """The smallest epsilon that both probabilities keep: log of keep (1 - flip) / (flip (1 - keep)), rounded up."""
+        return epsilon_above(self.keep * (1 - self.flip) / (self.flip * (1 - self.keep)))
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Unary(BitEncoding):
+    """Set the bit of the value with probability `keep` and any other with `flip`.
+
+    Where a fresh round blurs bits (:class:`TwoRounds`), each bit that is set is reported as set with probability
+    `keep`, and each other with `flip`: the q and p of RAPPOR's instantaneous response.
+
+    >>> from confide import Categories
+    >>> Unary(Categories(["red", "green", "blue"]), keep=0.75, flip=0.25).guarantee.terms
+    'epsilon 2.197'
+    """
+
+    kind: ClassVar[str] = "unary"
+
+    def __init__(self, alphabet: Alphabet, keep: float, flip: float) -> None:
+        check_positive("keep", keep)
+        check_positive("flip", flip)
+        object.__setattr__(self, "alphabet", alphabet)
+        object.__setattr__(self, "own", Fraction(float(keep)))
+        object.__setattr__(self, "other", Fraction(float(flip)))
+        self._check()
+
+    @property
+    def declared(self) -> Mapping[str, float]:
+        """See :attr:`Mechanism.declared`."""
+        return {"keep": float(self.keep), "flip": float(self.flip)}
+
+    def __repr__(self) -> str:
+        return f"Unary(alphabet={self.alphabet!r}, keep={float(self.keep)!r}, flip={float(self.flip)!r})"

@@ -40,6 +40,11 @@ class Bits(ABC):
         """Return one fresh word."""
         return int(self.words(1)[0])
 
+    @property
+    def fresh(self) -> Bits:
+        """Bytes for noise that differs from report to report: the same supply, unless its own are permanent."""
+        return self
+
 
 @dataclass(frozen=True)
 class SecureBits(Bits):
@@ -63,11 +68,13 @@ class SeededBits(Bits):
 
 
 def as_bits(rng: Any) -> Bits:
-    """Normalise an ``rng=`` argument (SPEC 7): None is the secure source, all else a seed or a generator.
+    """Normalise an ``rng=`` argument (SPEC 7): None is the secure source, all else a seed, a generator or bytes.
 
     >>> as_bits(None), as_bits(7).words(1) == as_bits(7).words(1)
     (SecureBits(), array([ True]))
     """
+    if isinstance(rng, Bits):
+        return rng
     return SecureBits() if rng is None else SeededBits(as_generator(rng))
 
 

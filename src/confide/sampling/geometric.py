@@ -85,9 +85,7 @@ class LaplaceCellNoise:
     half_ratio: Fraction
 
     def draw(self, count: int, bits: Bits) -> NDArray[np.int64]:
-        """Draw `count` independent integers."""
+        """Draw `count` independent integers; steps are drawn for all, so that time does not tell who stays."""
         moves = PowerCoin(self.half_ratio, 0).toss(count, bits)
-        noise = np.zeros(count, dtype=np.int64)
-        steps = 1 + GeometricNoise(self.half_ratio**2).draw_one_sided(int(moves.sum()), bits)
-        noise[moves] = np.where(bits.octets(steps.size) & 1, -steps, steps)
-        return noise
+        steps = 1 + GeometricNoise(self.half_ratio**2).draw_one_sided(count, bits)
+        return np.where(moves, np.where(bits.octets(count) & 1, -steps, steps), 0)

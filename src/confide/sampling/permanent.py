@@ -16,7 +16,7 @@ import numpy as np
 
 from confide.canonical import canonical_json
 from confide.errors import InvalidParameterError
-from confide.sampling.bits import Bits, Octets
+from confide.sampling.bits import Bits, Octets, SecureBits
 from confide.wording import counted
 
 DOMAIN = b"confide permanent 1"
@@ -109,6 +109,11 @@ class PermanentBits(Bits):
         tape = b"".join(blocks)
         self._rest = tape[count:]
         return np.frombuffer(tape[:count], dtype=np.uint8)
+
+    @property
+    def fresh(self) -> Bits:
+        """See :attr:`Bits.fresh`: the operating system's secure generator."""
+        return SecureBits()
 
     def _next(self) -> bytes:
         block = hmac.digest(self._secret, self._message + self._counter.to_bytes(8, "little"), "sha256")

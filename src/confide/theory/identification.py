@@ -115,7 +115,7 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
         return _product(facts.parts, judge or identification)
     if facts.origin is not None:
         return _remapped(*facts.origin, judge)
-    return None
+    return None if facts.rounds is None else _two_rounds(*facts.rounds, judge or identification)
 
 
 def channel_identification(channel: Channel) -> Identification:
@@ -174,6 +174,19 @@ def _product(mechanisms: Mapping[str, Mechanism], judge: Judge) -> Finding:
     reason = " ".join(f"For {name}: {part.reason}" for name, part in zip(mechanisms, parts, strict=True))
     sources = " and ".join(dict.fromkeys(part.source for part in parts))
     return Finding(verdict, reason, f"rank of a Kronecker product; {sources}")
+
+
+def _two_rounds(permanent: Mechanism, fresh: Mechanism, judge: Judge) -> Finding | None:
+    """Return what both rounds say, where that decides it: the rank of a product is at most that of either."""
+    first = judge(permanent)
+    if first.verdict is Verdict.NO:
+        reason = f"What the permanent round does not tell apart, no report does. {first.reason}"
+        return Finding(Verdict.NO, reason, f"post-processing; {first.source}", first.numbers)
+    second = judge(fresh)
+    if first.verdict is second.verdict is Verdict.YES:
+        reason = f"The permanent round: {first.reason} The fresh one: {second.reason}"
+        return Finding(Verdict.YES, reason, f"rank of a product; {first.source} and {second.source}")
+    return None
 
 
 def _remapped(mechanism: Mechanism, remap: Indices, judge: Judge | None) -> Finding | None:

@@ -1,0 +1,482 @@
+/** The values that a survey knows, and how what people have becomes one of them. */
+import { EVERY, hourIn, labelOf, stepIn, stepNamed, WEEKDAYS, weekdayIn, type Every } from "./dates.js";
+import { compare, fraction, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
+import type { Json, Table } from "./json.js";
+import { decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, spelling, whole } from "./words.js";
+
+/** A value of a survey as it stands in JSON: a text, a number, a pair, or a list of several attributes' parts. */
+export type Value = string | number | readonly (string | number)[];
+
+/** Values of a survey, numbered from 0. */
+export interface Alphabet {
+  /** How values lie: words nowhere, numbers on a line or around a circle, cells in a plane; several of these at once. */
+  readonly shape: "words" | "line" | "circle" | "plane" | "several";
+  /** Number of values; Infinity where there is no end of them. */
+  readonly size: number;
+  /** Unit of distances. */
+  readonly unit: string;
+  /** Distance between neighbours, as the exact number that noise is made with. */
+  readonly spacing: number;
+  /** How many parts of a list a value takes. */
+  readonly parts: number;
+  /** Whether distances follow from what people have; else they are what the survey says they are. */
+  readonly isTrue?: boolean;
+  /** Turns what a person has into a value, or says why it cannot. */
+  take(raw: unknown): Value;
+  /** The number of a value; -1 where it is none. */
+  find(value: unknown): number;
+  at(index: number): Value;
+  /** What a value is called, to a person; absent where that is the value itself. */
+  readonly label?: (value: Value) => string;
+}
+
+/** Whole numbers on a line, and what is counted by them: dates, bins, words of a scale. */
+export interface Line extends Alphabet {
+  readonly low: number;
+  readonly high: number;
+  /** Places of values that are not equally far apart. */
+  readonly positions?: readonly Fraction[];
+}
+
+export type Cell = readonly [number, number];
+
+/** Cells of a plane, from a first one on. */
+export interface Plane extends Alphabet {
+  readonly rows: number;
+  readonly columns: number;
+  readonly first: Cell;
+  readonly hasHoles: boolean;
+  at(index: number): Cell;
+  /** Steps to a degree of latitude and of longitude, where values are coordinates. */
+  readonly steps?: Cell;
+}
+
+/** Several attributes of one person; a value is the list of their parts, one after another. */
+export interface Attributes extends Alphabet {
+  readonly names: readonly string[];
+  readonly alphabets: readonly Alphabet[];
+  /** The parts of a value, attribute by attribute. */
+  split(value: unknown): Value[];
+}
+
+/** The number of a value that must be one. */
+export function indexOf(alphabet: Alphabet, value: unknown): number {
+  const index = alphabet.find(value);
+  return index >= 0 ? index : noValue("outside the alphabet", value);
+}
+
+/** `take` that refuses what lies outside. */
+function taking<Made extends Alphabet>(alphabet: Made): Made {
+  return {
+    ...alphabet,
+    take: (raw) => {
+      if (isMissing(raw)) return noValue("missing", raw);
+      const value = alphabet.take(raw);
+      return alphabet.find(value) < 0 ? noValue("outside the alphabet", raw) : value;
+    },
+  };
+}
+
+function number(found: number | string, raw: unknown): number {
+  return typeof found === "number" ? found : noValue(found, raw);
+}
+
+function categories(table: Table): Alphabet {
+  table.only("kind", "values", "fold", "aliases", "other");
+  const values = table.list<string | number>("values", (one) => typeof one === "string" || Number.isInteger(one));
+  const numbers = new Map<unknown, number>(values.map((value, index) => [value, index]));
+  const isNumber = typeof values[0] === "number";
+  const isAlike = values.every((one) => (typeof one === "number") === isNumber && !String(one).endsWith("\0"));
+  const other = table.get("other");
+  if (!values.length || numbers.size < values.length || !isAlike || (other !== undefined && !numbers.has(other))) {
+    table.bad("values");
+  }
+  const read = spelling(values.map(String), table);
+  return taking({
+    shape: "words",
+    size: values.length,
+    unit: "",
+    spacing: 1,
+    parts: 1,
+    take: (raw) => {
+      // A whole number as it is written most simply; other texts may be names.
+      const text = isNumber && (typeof raw !== "string" || isInteger(raw)) ? String(integerOf(raw)) : raw;
+      const word = typeof text === "string" ? read(text) : undefined;
+      return isNumber ? (word === undefined ? integerOf(raw) : Number(word)) : (word ?? NaN);
+    },
+    find: (value) => numbers.get(value) ?? -1,
+    at: (index) => values[index],
+  });
+}
+
+/** Whole numbers from low to high; all of them if no ends are given. */
+export function lineOf(settings: Partial<Line>): Line {
+  const { low = -Infinity, high = Infinity } = settings;
+  const size = high - low + 1;
+  return taking<Line>({
+    shape: "line",
+    low,
+    high,
+    size,
+    unit: "",
+    spacing: 1,
+    parts: 1,
+    take: integerOf,
+    find: (value) => {
+      if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) return -1;
+      return size < Infinity ? (value as number) - low : 0;
+    },
+    at: (index) => low + index,
+    ...settings,
+  });
+}
+
+function integers(table: Table): Line {
+  table.only("kind", "low", "high", "spacing", "unit");
+  const settings = { spacing: table.positive("spacing", 1), unit: table.text("unit", "") };
+  if ((table.get("low") ?? table.get("high")) === undefined) return lineOf(settings);
+  const low = table.whole("low", -Infinity);
+  return lineOf({ ...settings, low, high: table.whole("high", low) });
+}
+
+function scale(table: Table): Line {
+  table.only("kind", "values", "spacing", "unit", "positions", "fold", "aliases", "other");
+  const words = table.list<string>("values", isWord);
+  const other = table.get("other");
+  if (!words.length || new Set(words).size < words.length || (other !== undefined && !words.includes(other as string))) {
+    table.bad("values");
+  }
+  const read = spelling(words, table);
+  let places: Partial<Line> = { spacing: table.positive("spacing", 1) };
+  if (table.get("positions") !== undefined) {
+    if (places.spacing !== 1) table.bad("positions");
+    places = evenly(rising(table, "positions", words.length));
+  }
+  return lineOf({
+    low: 0,
+    high: words.length - 1,
+    unit: table.text("unit", ""),
+    ...places,
+    take: (raw) => (typeof raw === "string" ? words.indexOf(read(raw) ?? "") : -1),
+    label: (value) => words[value as number],
+  });
+}
+
+/** Numbers of a list as the decimals that they are written as, each above the one before. */
+function rising(table: Table, key: string, length?: number): Fraction[] {
+  const numbers = table.list<number>(key, (one) => typeof one === "number", length).map(ofShortest);
+  if (numbers.some((one, index) => index > 0 && compare(numbers[index - 1], one) >= 0)) table.bad(key);
+  return numbers;
+}
+
+/** Positions, or the distance between neighbours where that is always the same. */
+function evenly(positions: Fraction[]): Partial<Line> {
+  const gaps = positions.slice(1).map((one, index) => minus(one, positions[index]));
+  if (gaps.some((gap) => compare(gap, gaps[0]) !== 0)) return { positions };
+  return { spacing: gaps.length ? toDouble(gaps[0]) : 1 };
+}
+
+const MOST_BINS = 2 ** 16;
+
+function bins(table: Table): Line {
+  table.only("kind", "low", "high", "width", "edges", "below", "above", "unit");
+  const edges = table.get("edges") === undefined ? equalEdges(table) : rising(table, "edges");
+  if (edges.length < 2 || edges.length > MOST_BINS + 1 || (table.get("edges") ?? table.get("low")) === undefined) {
+    table.bad("edges");
+  }
+  const below = Number(table.flag("below"));
+  const above = table.flag("above");
+  const unit = table.text("unit", "");
+  const middles = edges.slice(1).map((edge, index) => over(plus(edges[index], edge), 2n));
+  const beyond = (edge: Fraction, middle: Fraction): Fraction => minus(plus(edge, edge), middle);
+  const only = { spacing: toDouble(minus(edges[1], edges[0])) };
+  if (below) middles.unshift(beyond(edges[0], middles[0]));
+  if (above) middles.push(beyond(edges.at(-1)!, middles.at(-1)!));
+  return lineOf({
+    low: 0,
+    high: middles.length - 1,
+    unit,
+    ...(middles.length > 1 ? evenly(middles) : only),
+    isTrue: true,
+    take: (raw) => {
+      const text = typeof raw === "number" || typeof raw === "bigint" ? String(raw) : raw;
+      const digits = typeof text === "string" ? decimalIn(text) : null;
+      if (digits === null) return noValue(typeof text === "string" ? fault(text) : "not a number", raw);
+      const amount = ofDecimal(digits)!;
+      const place = edges.filter((edge) => compare(edge, amount) <= 0).length;
+      return place === edges.length && !above ? NaN : place - 1 + below;
+    },
+    label: (value) => binLabel(edges.map(toDouble), (value as number) - below, unit && ` ${unit}`),
+  });
+}
+
+function equalEdges(table: Table): Fraction[] {
+  const [low, high, width] = ["low", "high", "width"].map((key) => ofShortest(table.number(key)));
+  const reach = minus(high, low);
+  const count = width.n > 0n ? fraction(reach.n * width.d, reach.d * width.n) : width;
+  if (count.d !== 1n || count.n < 1n || count.n > MOST_BINS) table.bad("width");
+  return Array.from({ length: Number(count.n) + 1 }, (_, index) => plus(low, times(width, fraction(BigInt(index)))));
+}
+
+const NOT_FINITE = whole("[+-]?(?:nan|inf|infinity)", "i");
+const SEPARATED = whole("[+-]?[0-9]+(?:[,'\\u2019_\\s.][0-9]+)+");
+const WITH_SIGN = whole("(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)");
+
+function fault(text: string): string {
+  if (NOT_FINITE.test(text)) return "not a finite number";
+  if (SEPARATED.test(text)) return "separators in a number";
+  return WITH_SIGN.test(text) ? "a sign or unit beside a number" : "not a number";
+}
+
+function binLabel(edges: number[], number: number, unit: string): string {
+  if (number < 0) return `below ${edges[0]}${unit}`;
+  return number + 1 < edges.length ? `${edges[number]} to ${edges[number + 1]}${unit}` : `${edges[number]}${unit} or more`;
+}
+
+function dates(table: Table): Line {
+  table.only("kind", "first", "last", "every");
+  const every = table.text("every", "day") as Every;
+  if (!EVERY.includes(every)) table.bad("every");
+  const [first, last] = ["first", "last"].map((key) => {
+    const step = stepNamed(table.text(key), every);
+    return typeof step === "number" ? step : table.bad(key);
+  });
+  if (first > last) table.bad("last");
+  return lineOf({
+    low: 0,
+    high: last - first,
+    unit: every,
+    isTrue: true,
+    take: (raw) => number(stepIn(raw, every), raw) - first,
+    label: (step) => labelOf(first + (step as number), every),
+  });
+}
+
+/** Whole numbers from 0 on in a circle. */
+function circleOf(size: number, settings: Partial<Alphabet>): Alphabet {
+  return { ...lineOf({ low: 0, high: size - 1, ...settings }), shape: "circle" };
+}
+
+function circle(table: Table): Alphabet {
+  const steps = table.only("kind", "steps", "unit").whole("steps", 2);
+  if (steps > 2 ** 20) table.bad("steps");
+  return circleOf(steps, { unit: table.text("unit", "") });
+}
+
+function hours(table: Table): Alphabet {
+  table.only("kind");
+  return circleOf(24, {
+    unit: "hour",
+    isTrue: true,
+    take: (raw) => (typeof raw === "number" || isInteger(raw) ? integerOf(raw) : number(hourIn(raw), raw)),
+    label: (hour) => `${String(hour).padStart(2, "0")}:00`,
+  });
+}
+
+function weekdays(table: Table): Alphabet {
+  table.only("kind");
+  return circleOf(7, {
+    unit: "day",
+    isTrue: true,
+    take: (raw) => number(weekdayIn(raw), raw),
+    label: (day) => WEEKDAYS[day as number].slice(0, 3),
+  });
+}
+
+/** Cells of a box, less its holes; of all the plane, if no box is given. */
+function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
+  const { rows = Infinity, columns = Infinity, first = [0, 0], holes = [] } = settings;
+  const size = rows * columns - holes.length;
+  /** How many holes have a number, counted in some way, below one. */
+  const before = (place: number, count: (hole: number, index: number) => number): number => {
+    let [low, high] = [0, holes.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (count(holes[middle], middle) < place) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return taking<Plane>({
+    shape: "plane",
+    rows,
+    columns,
+    first,
+    size,
+    hasHoles: holes.length > 0,
+    unit: "",
+    spacing: 1,
+    parts: 2,
+    take: (raw) => pair(raw, "row", "column").map(integerOf),
+    find: (value) => {
+      if (!Array.isArray(value) || value.length !== 2 || !value.every(Number.isSafeInteger)) return -1;
+      const [row, column] = value.map((part, axis) => part - first[axis]);
+      if (size === Infinity) return Math.max(Math.abs(row), Math.abs(column)) < 2 ** 30 ? 0 : -1;
+      if (row < 0 || row >= rows || column < 0 || column >= columns) return -1;
+      const place = row * columns + column;
+      const hidden = before(place, (hole) => hole);
+      return holes[hidden] === place ? -1 : place - hidden;
+    },
+    at: (index) => {
+      // Hole number i at place h has h - i cells before it.
+      const place = index + before(index + 1, (hole, number) => hole - number);
+      return [Math.floor(place / columns) + first[0], (place % columns) + first[1]];
+    },
+    ...settings,
+  });
+}
+
+/** Two parts of what a person has: a list of two, or an object with these names, such as the browser's own coordinates. */
+function pair(raw: unknown, ...names: [string, string]): unknown[] {
+  if (Array.isArray(raw) && raw.length === 2) return raw;
+  const object = raw as Record<string, unknown>;
+  return typeof raw === "object" ? names.map((name) => object[name]) : noValue(`no pair of ${names.join(" and ")}`, raw);
+}
+
+function cellsOf(table: Table, first: Cell): Partial<Plane> {
+  const [rows, columns] = ["rows", "columns"].map((key) => table.whole(key, 1));
+  if (!Number.isSafeInteger(rows * columns)) table.bad("rows");
+  const inside = (part: Json, axis: number, size: number): boolean =>
+    Number.isInteger(part) && (part as number) >= first[axis] && (part as number) < first[axis] + size;
+  const isCell = (one: Json): boolean =>
+    Array.isArray(one) && one.length === 2 && inside(one[0], 0, rows) && inside(one[1], 1, columns);
+  const cells = table.get("holes") === undefined ? [] : table.list<number[]>("holes", isCell);
+  const holes = new Set(cells.map(([row, column]) => (row - first[0]) * columns + column - first[1]));
+  if (holes.size === rows * columns) table.bad("holes");
+  return { rows, columns, first, holes: [...holes].sort((a, b) => a - b) } as Partial<Plane>;
+}
+
+function grid(table: Table): Plane {
+  table.only("kind", "rows", "columns", "spacing", "unit", "holes", "first_row", "first_column");
+  const first = ["first_row", "first_column"].map((key) => table.whole(key, -(2 ** 30), 0)) as unknown as Cell;
+  return planeOf({ ...cellsOf(table, first), spacing: table.positive("spacing", 1), unit: table.text("unit", "") });
+}
+
+function lattice(table: Table): Plane {
+  table.only("kind", "spacing", "unit");
+  return planeOf({ spacing: table.positive("spacing", 1), unit: table.text("unit", "") });
+}
+
+const BOUNDS = ["south", "west", "north", "east"];
+
+/** A box of latitudes and longitudes: its bounds, and the point of a person inside it. */
+function boxOf(table: Table): { box: number[]; settings: Partial<Plane>; point: (raw: unknown) => number[] } {
+  const box = BOUNDS.map((key, index) => {
+    const degrees = table.number(key);
+    return Math.abs(degrees) <= (index % 2 ? 180 : 90) ? degrees : table.bad(key);
+  });
+  const [south, west, north, east] = box;
+  const settings = { spacing: table.positive("spacing"), unit: table.text("unit", "km") };
+  if (!["km", "m"].includes(settings.unit)) table.bad("unit");
+  if (south >= north || west >= east) table.bad("north");
+  const holds = (x: number, y: number): boolean => south <= x && x <= north && west <= y && y <= east;
+  const point = (raw: unknown): number[] => {
+    const [x, y] = pair(raw, "latitude", "longitude").map((part) => realOf(part, "not decimal degrees"));
+    if (holds(x, y)) return [x, y];
+    if (holds(y, x)) return noValue("latitude and longitude swapped", raw);
+    return noValue(Math.abs(x) > 90 || Math.abs(y) > 180 ? "no latitude and longitude" : "outside the alphabet", raw);
+  };
+  return { box, settings, point };
+}
+
+function places(table: Table): Plane {
+  table.only("kind", "rows", "columns", "spacing", "unit", "holes", ...BOUNDS);
+  const { box, settings, point } = boxOf(table);
+  const [south, west, north, east] = box;
+  const cells = cellsOf(table, [0, 0]);
+  const shape = [cells.rows!, cells.columns!];
+  const low = [south, west];
+  const spans = [north - south, east - west];
+  return planeOf({
+    ...settings,
+    ...cells,
+    // The operations and their order are docs/values.md's.
+    take: (raw) =>
+      point(raw).map((degree, axis) =>
+        Math.min(Math.floor(((degree - low[axis]) / spans[axis]) * shape[axis]), shape[axis] - 1),
+      ),
+  });
+}
+
+function coordinates(table: Table): Plane {
+  table.only("kind", "spacing", "unit", ...BOUNDS, "latitude_steps", "longitude_steps");
+  const { settings, point } = boxOf(table);
+  const steps = ["latitude_steps", "longitude_steps"].map((key) => table.whole(key, 1)) as unknown as Cell;
+  if (Math.max(...steps) > 2 ** 30 / 200) table.bad("latitude_steps");
+  return planeOf({
+    ...settings,
+    steps,
+    take: (raw) => point(raw).map((degree, axis) => Math.floor(degree * steps[axis] + 0.5)),
+  });
+}
+
+/** All combinations of a value of each attribute, the last one running fastest. */
+export function attributesOf(names: readonly string[], alphabets: readonly Alphabet[]): Attributes {
+  const parts = alphabets.reduce((sum, one) => sum + one.parts, 0);
+  const split = (value: unknown): Value[] => {
+    if (!Array.isArray(value) || value.length !== parts) return noValue("outside the alphabet", value);
+    let start = 0;
+    return alphabets.map((one) => (one.parts === 1 ? value[start++] : value.slice(start, (start += one.parts))));
+  };
+  return {
+    shape: "several",
+    names,
+    alphabets,
+    parts,
+    split,
+    size: alphabets.reduce((product, one) => product * one.size, 1),
+    unit: "",
+    spacing: 1,
+    take: (raw) => {
+      if (typeof raw !== "object" || raw === null) return noValue(`neither a list nor an object of ${names.join(", ")}`, raw);
+      if (Array.isArray(raw) && raw.length !== names.length) return noValue(`a list of ${names.length} is needed`, raw);
+      return alphabets.flatMap((one, index) => {
+        const key = Array.isArray(raw) ? String(index) : names[index];
+        const own = Object.hasOwn(raw, key) ? (raw as Record<string, unknown>)[key] : undefined;
+        return one.take(own) as string;
+      });
+    },
+    find: (value) => {
+      const own = split(value).map((part, index) => alphabets[index].find(part));
+      return own.includes(-1) ? -1 : own.reduce((sum, one, index) => sum * alphabets[index].size + one, 0);
+    },
+    at: (index) => {
+      const found: Value[] = [];
+      for (const one of [...alphabets].reverse()) {
+        found.unshift(one.at(index % one.size));
+        index = Math.floor(index / one.size);
+      }
+      return found.flat() as Value;
+    },
+  };
+}
+
+function attributes(table: Table): Attributes {
+  table.only("kind", "names", "alphabets");
+  const names = table.list<string>("names", (one) => typeof one === "string" && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(one));
+  const inner = table.list("alphabets", () => true, names.length).map((one, index) => table.table(names[index], one).build(SINGLE));
+  if (names.length < 2 || new Set(names.map((name) => name.toLowerCase())).size < names.length) {
+    table.bad("names");
+  }
+  return attributesOf(names, inner);
+}
+
+/** Everything but attributes, which are not made of attributes. */
+const SINGLE: Record<string, (table: Table) => Alphabet> = {
+  categories,
+  integers,
+  grid,
+  lattice,
+  scale,
+  places,
+  coordinates,
+  bins,
+  dates,
+  hours,
+  weekdays,
+  circle,
+};
+
+export function alphabetIn(table: Table): Alphabet {
+  return table.build({ ...SINGLE, attributes });
+}

@@ -1,0 +1,238 @@
+/** Random bytes, and exact coins, whole numbers and outcomes made of them, as docs/device.md specifies. */
+import { refuse } from "./errors.js";
+import { digitsOf, type Digits, type Fraction } from "./exact.js";
+import { canonical, type Json } from "./json.js";
+import { hex, hmac, utf8 } from "./sha256.js";
+
+/** A supply of random bytes. */
+export interface Bits {
+  /** The next byte. */
+  octet(): number;
+  /** Where a fresh round of noise takes its bytes, if these are permanent. */
+  readonly fresh?: Bits;
+}
+
+const POOL = 1024;
+
+/** Bytes of each block that are kept to see whether the next block has the same; they decide nothing else. */
+const MARK = 16;
+
+/** The platform's cryptographic generator, read in blocks; a byte is forgotten when it is taken. */
+class SecureBits implements Bits {
+  #pool = new Uint8Array(POOL);
+  #left = 0;
+  #mark = new Uint8Array(MARK);
+
+  octet(): number {
+    if (this.#left === 0) this.#refill();
+    const place = POOL - this.#left--;
+    const octet = this.#pool[place];
+    this.#pool[place] = 0;
+    return octet;
+  }
+
+  #refill(): void {
+    const fresh = new Uint8Array(POOL + MARK);
+    try {
+      globalThis.crypto.getRandomValues(fresh);
+    } catch (error) {
+      refuse("entropy", `The random generator of this device fails, so nothing is blurred: ${error}`);
+    }
+    // A generator that is stuck, or a stand-in that does nothing, would report the truth.
+    const mark = fresh.slice(POOL);
+    if (isStuck(fresh) || mark.every((octet, place) => octet === this.#mark[place])) {
+      refuse("entropy", "The random generator of this device repeats itself, so nothing is blurred.");
+    }
+    this.#pool = fresh;
+    this.#mark = mark;
+    this.#left = POOL;
+  }
+}
+
+/** The one generator of this device; one alone notices when it repeats itself. */
+export const device: Bits = new SecureBits();
+
+/** Random hexadecimal digits, two a byte. */
+export function randomHex(octets: number): string {
+  return hex(Uint8Array.from({ length: octets }, () => device.octet()));
+}
+
+/** Whether a block begins with up to sixteen bytes three times over, which chance does once in 2^256 times. */
+function isStuck(block: Uint8Array): boolean {
+  for (const width of [1, 2, 4, 8, 16]) {
+    if (block.every((octet, place) => place >= 48 || octet === block[place % width])) return true;
+  }
+  return false;
+}
+
+/** The tape of permanent noise: HMAC-SHA-256 over the survey's fingerprint and the value, block by block. */
+export class PermanentBits implements Bits {
+  readonly #secret: Uint8Array;
+  readonly #message: Uint8Array;
+  #block = new Uint8Array(0);
+  #place = 0;
+  #counter = 0n;
+
+  readonly fresh: Bits;
+
+  constructor(secret: Uint8Array, fingerprint: string, value: Json, fresh: Bits) {
+    this.fresh = fresh;
+    this.#secret = secret;
+    this.#message = utf8(`confide permanent 1\0${fingerprint}\0${canonical(value)}\0`);
+  }
+
+  octet(): number {
+    if (this.#place === this.#block.length) {
+      const counter = new DataView(new ArrayBuffer(8));
+      counter.setBigUint64(0, this.#counter++, true);
+      this.#block = hmac(this.#secret, this.#message, new Uint8Array(counter.buffer)) as Uint8Array<ArrayBuffer>;
+      this.#place = 0;
+    }
+    return this.#block[this.#place++];
+  }
+}
+
+/** Four bytes, the lowest first. */
+function half(bits: Bits): number {
+  const low = bits.octet() | (bits.octet() << 8);
+  return (low | (bits.octet() << 16) | (bits.octet() << 24)) >>> 0;
+}
+
+/** A word: eight bytes, the lowest first. */
+export function word(bits: Bits): bigint {
+  const low = half(bits);
+  return (BigInt(half(bits)) << 32n) | BigInt(low);
+}
+
+/** A coin of a probability between 0 and 1, given by its leading bits. */
+export class Coin {
+  readonly digits: Digits;
+  readonly #first: number;
+  readonly #second: number;
+
+  constructor(digits: Digits) {
+    this.digits = digits;
+    const leading = Number(digits(12));
+    this.#first = leading >> 8;
+    this.#second = leading & 255;
+  }
+
+  static of(p: Fraction): Coin {
+    return new Coin(digitsOf(p));
+  }
+
+  /** Heads, tails, or open (0), by the first four bits. */
+  byHalf(drawn: number): number {
+    return Math.sign(this.#first - drawn);
+  }
+
+  byOctet(drawn: number): number {
+    return Math.sign(this.#second - drawn);
+  }
+
+  /** The same by words, from digit number `seen` on. */
+  byWord(drawn: bigint, seen: number): number {
+    const own = BigInt.asUintN(64, this.digits(seen + 64));
+    return drawn < own ? 1 : drawn > own ? -1 : 0;
+  }
+}
+
+/** Tosses coins together: half a byte for each, a byte for those still open, then words. */
+export function toss(coins: readonly Coin[], bits: Bits): boolean[] {
+  const heads = new Array<boolean>(coins.length);
+  let open: number[] = [];
+  let octet = 0;
+  for (let place = 0; place < coins.length; place++) {
+    octet = place & 1 ? octet >> 4 : bits.octet();
+    const found = coins[place].byHalf(octet & 15);
+    heads[place] = found > 0;
+    if (found === 0) open.push(place);
+  }
+  open = stillOpen(open, heads, (place) => coins[place].byOctet(bits.octet()));
+  open = stillOpen(open, heads, (place) => coins[place].byWord(word(bits), 12));
+  for (const place of open) {
+    let found = 0;
+    for (let seen = 76; found === 0; seen += 64) found = coins[place].byWord(word(bits), seen);
+    heads[place] = found > 0;
+  }
+  return heads;
+}
+
+function stillOpen(open: number[], heads: boolean[], decide: (place: number) => number): number[] {
+  return open.filter((place) => {
+    const found = decide(place);
+    heads[place] = found > 0;
+    return found === 0;
+  });
+}
+
+/** A whole number below n, each as likely, by the upper bits of 1, 2, 4 or 8 bytes; n is at most 2^53. */
+export function below(n: number, bits: Bits): number {
+  if (n === 1) return 0;
+  const width = (n - 1).toString(2).length;
+  const octets = width > 32 ? 8 : width > 16 ? 4 : width > 8 ? 2 : 1;
+  for (;;) {
+    let drawn = 0n;
+    for (let octet = 0; octet < octets; octet++) drawn |= BigInt(bits.octet()) << BigInt(8 * octet);
+    const number = Number(drawn >> BigInt(8 * octets - width));
+    if (number < n) return number;
+  }
+}
+
+/** Integer weights, ready to be drawn from. */
+export class Weights {
+  readonly #make: () => bigint[];
+  /** Upper and lower half of the leading 64 bits of each bound C_j / W but the last. */
+  readonly #upper: Uint32Array;
+  readonly #lower: Uint32Array;
+
+  /** Weights are made again in the rare case of a tie, so that thousands of long integers need not be kept. */
+  constructor(make: () => bigint[]) {
+    this.#make = make;
+    const bounds = sums(make());
+    const total = bounds[bounds.length - 1];
+    this.#upper = new Uint32Array(bounds.length - 1);
+    this.#lower = new Uint32Array(bounds.length - 1);
+    for (let j = 0; j < bounds.length - 1; j++) {
+      const leading = (bounds[j] << 64n) / total; // 2^64 where all that follows weighs nothing
+      const held = leading >> 64n ? (1n << 64n) - 1n : leading;
+      this.#upper[j] = Number(held >> 32n);
+      this.#lower[j] = Number(held & 0xffffffffn);
+    }
+  }
+
+  draw(bits: Bits): number {
+    const count = this.#upper.length;
+    if (count === 0) return 0;
+    const low = half(bits);
+    const high = half(bits);
+    let first = 0;
+    let last = count;
+    while (first < last) {
+      // The number of bounds whose leading bits lie below those of u.
+      const middle = (first + last) >>> 1;
+      const upper = this.#upper[middle];
+      if (upper < high || (upper === high && this.#lower[middle] < low)) first = middle + 1;
+      else last = middle;
+    }
+    const isTie = first < count && this.#upper[first] === high && this.#lower[first] === low;
+    return isTie ? this.#settle((BigInt(high) << 32n) | BigInt(low), bits) : first;
+  }
+
+  /** Adds words to u until no bound lies strictly inside [u, u + 1) / 2^precision. */
+  #settle(u: bigint, bits: Bits): number {
+    const bounds = sums(this.#make());
+    const total = bounds[bounds.length - 1];
+    for (let precision = 64n; ; precision += 64n) {
+      const atMost = bounds.filter((bound) => bound << precision <= u * total).length;
+      const under = bounds.filter((bound) => bound << precision < (u + 1n) * total).length;
+      if (atMost === under) return atMost;
+      u = (u << 64n) | word(bits);
+    }
+  }
+}
+
+function sums(weights: readonly bigint[]): bigint[] {
+  let sum = 0n;
+  return weights.map((weight) => (sum += weight));
+}

@@ -1,0 +1,185 @@
+/** Exact arithmetic: fractions, and as many binary digits of e^-x as are asked for. No float is computed with. */
+
+export interface Fraction {
+  readonly n: bigint;
+  readonly d: bigint;
+}
+
+export function fraction(n: bigint, d = 1n): Fraction {
+  if (d < 0n) [n, d] = [-n, -d];
+  const common = gcd(n < 0n ? -n : n, d);
+  return { n: n / common, d: d / common };
+}
+
+export function gcd(a: bigint, b: bigint): bigint {
+  while (b) [a, b] = [b, a % b];
+  return a;
+}
+
+/** The exact value of a float64 number: its 52 bits over a power of two. */
+export function ofDouble(x: number): Fraction {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, x);
+  const word = bits.getBigUint64(0);
+  const exponent = (word >> 52n) & 2047n;
+  const digits = (word & ((1n << 52n) - 1n)) | (exponent ? 1n << 52n : 0n);
+  const shift = (exponent || 1n) - 1075n;
+  const signed = word >> 63n ? -digits : digits;
+  return shift < 0n ? fraction(signed, 1n << -shift) : fraction(signed << shift);
+}
+
+/** Past it, up or down, a decimal number is farther out, or nearer to nothing, than any edge. */
+const FARTHEST = 500;
+
+/** A decimal number as it is written; null where the text is none. */
+export function ofDecimal(text: string): Fraction | null {
+  const found = /^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$/.exec(text);
+  if (!found || !(found[2] + found[3])) return null;
+  const digits = (found[2] + found[3]).replace(/^0+/, "");
+  if (!digits) return fraction(0n);
+  const power = Number(found[4] ?? "0") - found[3].length;
+  const sign = found[1] === "-" ? -1n : 1n;
+  if (digits.length + power > FARTHEST) return fraction(sign * 10n ** BigInt(FARTHEST));
+  if (digits.length + power < -FARTHEST) return fraction(sign, 10n ** BigInt(FARTHEST));
+  const number = sign * BigInt(digits);
+  return power < 0 ? fraction(number, 10n ** BigInt(-power)) : fraction(number * 10n ** BigInt(power));
+}
+
+/** A float64 number as the shortest decimal that it prints as. */
+export function ofShortest(x: number): Fraction {
+  return ofDecimal(String(x))!;
+}
+
+export const times = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.n, a.d * b.d);
+export const plus = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.d + b.n * a.d, a.d * b.d);
+export const minus = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.d - b.n * a.d, a.d * b.d);
+export const over = (a: Fraction, by: bigint): Fraction => fraction(a.n, a.d * by);
+
+/** Negative where a < b, 0 where they are equal. */
+export function compare(a: Fraction, b: Fraction): number {
+  const difference = a.n * b.d - b.n * a.d;
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** The nearest float64 of a fraction, ties to even: for what people are shown, and for spacings, never for noise. */
+export function toDouble(x: Fraction): number {
+  if (x.n === 0n) return 0;
+  const size = x.n < 0n ? -x.n : x.n;
+  const shift = BigInt(64 - size.toString(2).length + x.d.toString(2).length);
+  const scaled = shift >= 0n ? size << shift : size >> -shift;
+  // 64 digits or 65, the last of which says whether anything follows: Number() then rounds once, and correctly.
+  const isCut = scaled % x.d || (shift < 0n && size & ((1n << -shift) - 1n));
+  const quotient = (scaled / x.d) | (isCut ? 1n : 0n);
+  const near = Number(quotient) * 2 ** -Number(shift);
+  return x.n < 0n ? -near : near;
+}
+
+/** The whole part of a square root. */
+export function root(square: bigint): bigint {
+  if (square < 2n) return square;
+  let x = 1n << BigInt((square.toString(2).length + 1) >> 1);
+  for (;;) {
+    const next = (x + square / x) >> 1n;
+    if (next >= x) return x;
+    x = next;
+  }
+}
+
+/** Integers around e^-x times 2^precision, for x >= 0; a unit or two apart. */
+export function exponentialBounds(x: Fraction, precision: number): [bigint, bigint] {
+  // e^-x = (e^-t)^(2^halvings) with t = x / 2^halvings below 2^-8; each squaring doubles the relative error.
+  const whole = x.n / x.d;
+  const halvings = 9 + (whole ? whole.toString(2).length : 0);
+  const guard = halvings + 24;
+  const scale = BigInt(precision + guard);
+  const t = ((x.n << scale) / x.d) >> BigInt(halvings);
+  let sum = 0n;
+  let term = 1n << scale;
+  let count = 1n;
+  for (; term; count++) {
+    sum += count & 1n ? term : -term;
+    term = (term * t) >> scale;
+    term /= count;
+  }
+  // t is off by less than two units, and every term by less than three.
+  const error = 3n * count + 4n;
+  let low = sum - error;
+  let high = sum + error;
+  for (let i = 0; i < halvings; i++) {
+    low = (low * low) >> scale;
+    high = ((high * high) >> scale) + 1n;
+  }
+  return [low >> BigInt(guard), (high >> BigInt(guard)) + 1n];
+}
+
+/** A number by its leading bits: `leading(count)` is the whole part of it times 2^count. */
+export type Digits = (count: number) => bigint;
+
+/** Leading bits of a number that is no multiple of a power of two, from bounds that can be made as close as need be. */
+export function settled(bounds: (precision: number) => [bigint, bigint]): Digits {
+  return (count) => {
+    for (let guard = 32; ; guard *= 2) {
+      const [low, high] = bounds(count + guard);
+      if (low >> BigInt(guard) === high >> BigInt(guard)) return low >> BigInt(guard);
+    }
+  };
+}
+
+/** A dyadic fraction just above e^-x: the specification's "ratio above e^-x". */
+export function ratioAbove(x: Fraction): Fraction {
+  const bits = 64 + Number((3n * x.n + 2n * x.d - 1n) / (2n * x.d));
+  return fraction(settled((precision) => exponentialBounds(x, precision))(bits) + 1n, 1n << BigInt(bits));
+}
+
+/** A fraction just below x / sqrt 2. */
+export function overRootTwo(x: Fraction): Fraction {
+  const scaled = x.n << 128n;
+  return fraction(root((scaled * scaled) / 2n), x.d << 128n);
+}
+
+/** Leading bits of a fraction below 1. */
+export function digitsOf(p: Fraction): Digits {
+  return (count) => (p.n << BigInt(count)) / p.d;
+}
+
+/** Integers around ratio^exponent times 2^precision, for a ratio below 1; equal where it is one. */
+export function powerBounds(ratio: Fraction, exponent: bigint, precision: number): [bigint, bigint] {
+  const digits = exponent.toString(2);
+  const guard = BigInt(2 * digits.length + 4); // every product doubles the error at most
+  const scale = BigInt(precision) + guard;
+  const low = (ratio.n << scale) / ratio.d;
+  const base = [low, low * ratio.d < ratio.n << scale ? low + 1n : low];
+  const [down, up] = base.map((own, side) => {
+    // Rounded down, and up by way of negative numbers, whose shifts round down as well.
+    const cut = (product: bigint): bigint => (side ? -(-product >> scale) : product >> scale);
+    let power = 1n << scale;
+    for (const bit of digits) {
+      power = cut(power * power);
+      if (bit === "1") power = cut(power * own);
+    }
+    return side ? -(-power >> guard) : power >> guard;
+  });
+  return [down, up];
+}
+
+/** Leading bits of ratio^(2^squarings). */
+export function powerDigits(ratio: Fraction, squarings: number): Digits {
+  return settled((precision) => powerBounds(ratio, 1n << BigInt(squarings), precision));
+}
+
+/** Leading bits of s / (1 + s), s = ratio^(2^squarings). */
+export function oddsDigits(ratio: Fraction, squarings: number): Digits {
+  return settled((precision) => {
+    const [low, high] = powerBounds(ratio, 1n << BigInt(squarings), precision + 32);
+    const one = 1n << BigInt(precision + 32);
+    const shift = BigInt(precision);
+    return [(low << shift) / (one + low), (high << shift) / (one + high) + 1n];
+  });
+}
+
+/** float64 numbers as integers over one common power of two, exactly. */
+export function asIntegers(numbers: readonly number[]): bigint[] {
+  const parts = numbers.map(ofDouble);
+  const largest = parts.reduce((most, one) => (one.d > most ? one.d : most), 1n);
+  return parts.map((one) => one.n * (largest / one.d));
+}

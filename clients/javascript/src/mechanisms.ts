@@ -1,0 +1,533 @@
+/** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
+import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
+import { below, Coin, toss, Weights, type Bits } from "./bits.js";
+import { asIntegers, compare, fraction, gcd, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import type { Json, Table } from "./json.js";
+import { Geometric, LaplaceCells, Planar, TableMoves, type Move } from "./noise.js";
+
+/** What is promised of a report. */
+export type Guarantee =
+  | { readonly kind: "local"; readonly epsilon: number }
+  | { readonly kind: "metric"; readonly epsilon: number; readonly unit: string }
+  | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Guarantee[] };
+
+export interface Mechanism {
+  readonly alphabet: Alphabet;
+  readonly guarantee: Guarantee;
+  /** A noisy report of a value. */
+  report(value: Value, bits: Bits): Json;
+  /** The number of a report of the value with a number, and what reports are, where these are finitely many. */
+  readonly draw?: (index: number, bits: Bits) => number;
+  readonly reports?: Alphabet;
+  /** Of two rounds, what is promised of any number of reports of one value. */
+  readonly lasting?: Guarantee;
+  /** Of bits, the probabilities that the value's own and any other is set, and how given bits are blurred anew. */
+  readonly bits?: Encoding;
+}
+
+interface Encoding {
+  readonly keep: Fraction;
+  readonly flip: Fraction;
+  readonly blur: (set: readonly boolean[], bits: Bits) => string;
+}
+
+type Finite = Mechanism & { draw: (index: number, bits: Bits) => number; reports: Alphabet };
+
+/** What a mechanism is made from: its own table, its values, and the numbers that come with the survey. */
+interface Parts {
+  readonly table: Table;
+  readonly alphabet: Alphabet;
+  readonly tables: Table;
+}
+
+/** Values up to which a row of weights per value is drawn from. */
+const LARGEST_TABLE = 256;
+
+function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, bits: Bits) => number, reports = alphabet): Finite {
+  return { alphabet, guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
+}
+
+/** Draws from a row of weights for each value, made when it is first needed. */
+function drawing(row: (index: number) => bigint[]): (index: number, bits: Bits) => number {
+  const made = new Map<number, Weights>();
+  return (index, bits) => {
+    let weights = made.get(index);
+    if (!weights) made.set(index, (weights = new Weights(() => row(index))));
+    return weights.draw(bits);
+  };
+}
+
+/** Epsilon, refused where it is no promise between values `step` apart. */
+function epsilonIn({ table }: Parts, step = 1): number {
+  const epsilon = table.positive("epsilon");
+  const ratio = epsilon * step;
+  return ratio >= 1e-9 && ratio <= 100 ? epsilon : table.bad("epsilon");
+}
+
+function requireFinite({ table, alphabet }: Parts): void {
+  if (!(alphabet.size >= 2) || !Number.isSafeInteger(alphabet.size)) table.bad("alphabet");
+}
+
+const metric = (alphabet: Alphabet, epsilon: number): Guarantee => ({ kind: "metric", epsilon, unit: alphabet.unit });
+
+// Randomized response, unary encodings, matrices.
+
+function randomizedResponse(parts: Parts): Mechanism {
+  parts.table.only("kind", "epsilon");
+  requireFinite(parts);
+  const epsilon = epsilonIn(parts);
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const others = parts.alphabet.size - 1;
+  const replaces = new Weights(() => [d, BigInt(others) * n]);
+  return finite(parts.alphabet, { kind: "local", epsilon }, (index, bits) => {
+    const isReplaced = replaces.draw(bits);
+    const other = below(others, bits); // in any case, so that time does not tell who was replaced
+    return isReplaced ? other + Number(other >= index) : index;
+  });
+}
+
+function rappor(parts: Parts): Mechanism {
+  parts.table.only("kind", "epsilon");
+  requireFinite(parts);
+  const epsilon = epsilonIn(parts);
+  const { n, d } = ratioAbove(over(ofDouble(epsilon), 2n));
+  return encoding(parts.alphabet, epsilon, fraction(d, n + d), fraction(n, n + d));
+}
+
+function unary(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  table.only("kind", "keep", "flip");
+  requireFinite(parts);
+  const [keep, flip] = ["keep", "flip"].map((key) => ofDouble(table.positive(key)));
+  if (compare(flip, keep) >= 0 || keep.n >= keep.d) table.bad("keep");
+  const epsilon = encodingEpsilon(keep, flip);
+  return epsilon >= 1e-9 && epsilon <= 100 ? encoding(alphabet, epsilon, keep, flip) : table.bad("keep");
+}
+
+/** The log of keep (1 - flip) / (flip (1 - keep)), rounded up past the error of the logarithm. */
+function encodingEpsilon(keep: Fraction, flip: Fraction): number {
+  return Math.log(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n)))) * (1 + 1e-14) + 1e-15;
+}
+
+/** One bit for each value: set with probability `keep` for the value itself, `flip` for any other. */
+function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fraction): Mechanism {
+  // Under a symmetric pair the same toss serves a bit that is set: it is kept unless it is flipped.
+  const isSymmetric = compare(minus(fraction(1n), flip), keep) === 0;
+  const blur = (set: readonly boolean[], bits: Bits): string => {
+    const heads = tossRarer(flip, set.length, bits);
+    const kept = isSymmetric ? [] : tossRarer(keep, set.filter(Boolean).length, bits);
+    return heads.map((head, place) => Number(set[place] ? (isSymmetric ? !head : kept.shift()) : head)).join("");
+  };
+  return {
+    alphabet,
+    guarantee: { kind: "local", epsilon },
+    bits: { keep, flip, blur },
+    report: (value, bits) => {
+      const own = indexOf(alphabet, value);
+      return blur(Array.from({ length: alphabet.size }, (_, place) => place === own), bits);
+    },
+  };
+}
+
+/** Tosses coins of a probability, by their rarer side. */
+function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
+  const isLikely = 2n * p.n > p.d;
+  const coin = Coin.of(isLikely ? minus(fraction(1n), p) : p);
+  return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
+}
+
+function matrix({ table, alphabet }: Parts): Mechanism {
+  table.only("kind", "matrix", "outputs");
+  const isRow = (row: Json): boolean => Array.isArray(row) && row.every((one) => typeof one === "number" && one >= 0);
+  const rows = table.list<number[]>("matrix", isRow, alphabet.size).map((row) => {
+    // Divided by their sum, which is rounded once, as Python does.
+    const [one, ...numbers] = asIntegers([1, ...row]);
+    const sum = toDouble(fraction(numbers.reduce((a, b) => a + b, 0n), one));
+    return Math.abs(sum - 1) <= 1e-9 ? row.map((entry) => entry / sum) : table.bad("matrix");
+  });
+  const width = rows[0].length;
+  let reports = width === alphabet.size ? alphabet : lineOf({ low: 0, high: width - 1 });
+  if (table.get("outputs") !== undefined) reports = alphabetIn(table.table("outputs"));
+  if (reports.size !== width || rows.some((row) => row.length !== width)) table.bad("outputs");
+  let epsilon = 0;
+  for (let column = 0; column < width; column++) {
+    const own = rows.map((row) => row[column]);
+    if (Math.max(...own) > 0) epsilon = Math.max(epsilon, Math.log(Math.max(...own) / Math.min(...own)));
+  }
+  // The smallest epsilon that the matrix keeps, rounded up past the errors of the division and the logarithm.
+  epsilon = epsilon && epsilon * (1 + 1e-14) + 1e-15;
+  return finite(alphabet, { kind: "local", epsilon }, drawing((index) => asIntegers(rows[index])), reports);
+}
+
+// Noise on a line.
+
+/** The step of the coarsest lattice that holds positions, and where they lie on it. */
+function latticeOf(positions: readonly Fraction[]): { step: Fraction; places: bigint[] } {
+  const gaps = positions.map((one) => minus(one, positions[0]));
+  const all = gaps.reduce((lcm, gap) => (lcm / gcd(lcm, gap.d)) * gap.d, 1n);
+  const scaled = gaps.map((gap) => (gap.n * all) / gap.d);
+  const common = scaled.reduce(gcd);
+  return { step: fraction(common, all), places: scaled.map((one) => one / common) };
+}
+
+function lineIn({ table, alphabet }: Parts): Line {
+  return alphabet.shape === "line" ? (alphabet as Line) : table.bad("alphabet");
+}
+
+const rateOf = (epsilon: number, { spacing }: Alphabet): Fraction => times(ofDouble(epsilon), ofDouble(spacing));
+
+function unboundedLine(parts: Parts, resolution: number): Mechanism {
+  parts.table.only("kind", "epsilon");
+  const alphabet = lineIn(parts);
+  const farthest = 2 ** (resolution > 1 ? 35 : 52);
+  if (alphabet.positions || (alphabet.size < Infinity && Math.max(-alphabet.low, alphabet.high) > farthest)) {
+    parts.table.bad("alphabet");
+  }
+  const epsilon = epsilonIn(parts, alphabet.spacing);
+  const noise = new Geometric(ratioAbove(over(rateOf(epsilon, alphabet), BigInt(resolution))));
+  return {
+    alphabet,
+    guarantee: metric(alphabet, epsilon),
+    report: (value, bits) => {
+      indexOf(alphabet, Math.abs(value as number) > farthest ? null : value);
+      return (value as number) + Number(noise.twoSided(bits)) / resolution;
+    },
+  };
+}
+
+/** Noise on whole numbers: a sampler, and the weight of noise of at least so many steps, n and d to the power of `size`. */
+interface LineNoise {
+  draw(bits: Bits): bigint;
+  tail(steps: bigint, size: bigint): bigint;
+  /** The weight of all noise. */
+  all(size: bigint): bigint;
+}
+
+const powers = ({ n, d }: Fraction, size: number): bigint[] =>
+  Array.from({ length: size }, (_, power) => n ** BigInt(power) * d ** BigInt(size - 1 - power));
+
+/** P(noise >= m) is ratio^m / (1 + ratio) for m >= 0. */
+function geometricNoise(ratio: Fraction): LineNoise {
+  const { n, d } = ratio;
+  const noise = new Geometric(ratio);
+  const all = (size: bigint): bigint => (d + n) * d ** size;
+  const tail = (steps: bigint, size: bigint): bigint =>
+    steps >= 0n ? n ** steps * d ** (size + 1n - steps) : all(size) - tail(1n - steps, size);
+  return { draw: (bits) => noise.twoSided(bits), all, tail };
+}
+
+/** P(noise >= m) is b^(2m - 1) / 2 for m >= 1, b = e^(-rate / 2). */
+function laplaceNoise(b: Fraction): LineNoise {
+  const { n, d } = b;
+  const noise = new LaplaceCells(b);
+  const all = (size: bigint): bigint => 2n * d ** (2n * size + 1n);
+  const tail = (steps: bigint, size: bigint): bigint =>
+    steps >= 1n ? n ** (2n * steps - 1n) * d ** (2n * (size - steps) + 2n) : all(size) - tail(1n - steps, size);
+  return { draw: (bits) => noise.draw(bits), all, tail };
+}
+
+/** Draws from the weights of noise on a lattice, around `places` and reported by the cells at which outputs start. */
+function byTails(noise: LineNoise, places: bigint[], starts: bigint[], size: bigint): (index: number, bits: Bits) => number {
+  return drawing((index) => {
+    const tails = [noise.all(size), ...starts.map((start) => noise.tail(start - places[index], size)), 0n];
+    return tails.slice(1).map((one, at) => tails[at] - one);
+  });
+}
+
+const counting = (length: number, from = 0): bigint[] => Array.from({ length }, (_, index) => BigInt(index + from));
+
+function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
+  const { table } = parts;
+  table.only("kind", "epsilon", "outputs");
+  const alphabet = lineIn(parts);
+  requireFinite(parts);
+  const lattice = alphabet.positions && latticeOf(alphabet.positions);
+  const places = lattice?.places ?? [0n, 1n];
+  if (places.at(-1)! >= 2n ** 20n) table.bad("alphabet");
+  const step = lattice ? lattice.step : ofDouble(alphabet.spacing);
+  const gaps = places.slice(1).map((one, index) => one - places[index]);
+  const least = gaps.reduce((a, b) => (a < b ? a : b));
+  const epsilon = epsilonIn(parts, toDouble(times(step, fraction(least))));
+  const rate = times(ofDouble(epsilon), step);
+  const noise = isLaplace ? laplaceNoise(ratioAbove(over(rate, 2n))) : geometricNoise(ratioAbove(rate));
+  const guarantee = metric(alphabet, epsilon);
+  const outputs = table.get("outputs") !== undefined && (alphabetIn(table.table("outputs")) as Line);
+  const reports = outputs || alphabet;
+  const isFit = reports.shape === "line" && reports.spacing === alphabet.spacing && reports.high >= alphabet.low;
+  if (outputs && (lattice || !isFit || reports.positions || reports.low > alphabet.high)) table.bad("outputs");
+  if (lattice) {
+    // Reported as the nearest value, the lower of two.
+    const starts = gaps.map((gap, index) => places[index] + gap / 2n + 1n);
+    const size = places.at(-1)! + 1n;
+    if (size <= LARGEST_TABLE) return finite(alphabet, guarantee, byTails(noise, places, starts, size));
+    return finite(alphabet, guarantee, (index, bits) => {
+      const cell = places[index] + noise.draw(bits);
+      return starts.filter((start) => start <= cell).length;
+    });
+  }
+  const shift = alphabet.low - reports.low;
+  const size = Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
+  const draw =
+    size > LARGEST_TABLE
+      ? (index: number, bits: Bits) => clamp(BigInt(index + shift) + noise.draw(bits), reports.size)
+      : byTails(noise, counting(alphabet.size, shift), counting(reports.size - 1, 1), BigInt(size));
+  return finite(alphabet, guarantee, draw, reports);
+}
+
+function clamp(number: bigint, size: number): number {
+  return number <= 0n ? 0 : number >= BigInt(size) ? size - 1 : Number(number);
+}
+
+function wrappedGeometric(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  table.only("kind", "epsilon");
+  if (alphabet.shape !== "circle") table.bad("alphabet");
+  const epsilon = epsilonIn(parts);
+  const ratio = ratioAbove(ofDouble(epsilon));
+  const { size } = alphabet;
+  const noise = new Geometric(ratio);
+  const around = BigInt(size);
+  const draw =
+    size > LARGEST_TABLE
+      ? (index: number, bits: Bits) => Number((((BigInt(index) + noise.twoSided(bits)) % around) + around) % around)
+      : drawing((index) => {
+          const each = powers(ratio, size + 1);
+          return Array.from({ length: size }, (_, z) => {
+            const steps = (z - index + size) % size;
+            return each[steps] + each[size - steps];
+          });
+        });
+  return finite(alphabet, metric(alphabet, epsilon), draw);
+}
+
+// Noise on a plane.
+
+function planeIn({ table, alphabet }: Parts): Plane {
+  return alphabet.shape === "plane" && alphabet.size >= 2 ? (alphabet as Plane) : table.bad("alphabet");
+}
+
+function taxicabMoves(ratio: Fraction): (bits: Bits) => Move {
+  const noise = new Geometric(ratio);
+  return (bits) => [noise.twoSided(bits), noise.twoSided(bits)];
+}
+
+const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction => ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
+
+function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace"): Mechanism {
+  parts.table.only("kind", "epsilon");
+  const alphabet = planeIn(parts);
+  const epsilon = epsilonIn(parts, alphabet.spacing);
+  const farthest = alphabet.size < Infinity ? Math.max(alphabet.rows, alphabet.columns) : 0;
+  if ((alphabet.steps && kind !== "laplace") || farthest > 2 ** 38) parts.table.bad("alphabet");
+  const fine = kind === "laplace" && !alphabet.steps ? 4096 : 1;
+  const planar = new Planar(over(rateOf(epsilon, alphabet), BigInt(fine)));
+  const moves = kind === "taxicab" ? taxicabMoves(taxicabRatio(epsilon, alphabet)) : (bits: Bits) => planar.draw(bits);
+  const degrees = alphabet.steps ?? [1, 1];
+  return {
+    alphabet,
+    guarantee: metric(alphabet, epsilon),
+    report: (value, bits) => {
+      indexOf(alphabet, value);
+      const move = moves(bits).map(Number);
+      return (value as number[]).map((part, axis) => (part + move[axis] / fine) / degrees[axis]);
+    },
+  };
+}
+
+/** A list of numbers of outputs. */
+function outputsIn(table: Table, key: string, length: number, size: number): number[] {
+  return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
+}
+
+/** The table of numbers that comes with a mechanism, of which one is needed: all that come must be. */
+function numbersOf({ table, tables }: Parts, key: string): Table {
+  tables.used.push(`${table.place} ${key}`);
+  return tables.table(table.place);
+}
+
+/** Rows of weights, not negative and none of nothing. */
+function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
+  const isRow = (row: Json): boolean =>
+    Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
+  return numbersOf(parts, key).list<number[]>(key, isRow, rows);
+}
+
+function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
+  const { table } = parts;
+  table.only("kind", "epsilon", "outputs");
+  const alphabet = planeIn(parts);
+  const outputs = table.get("outputs") !== undefined && (alphabetIn(table.table("outputs")) as Plane);
+  const reports = outputs || alphabet;
+  const isFit = reports.shape === "plane" && reports.spacing === alphabet.spacing && reports.size + alphabet.size < Infinity;
+  if (!isFit || Math.min(alphabet.rows, alphabet.columns) < 2) table.bad("outputs");
+  const epsilon = epsilonIn(parts, alphabet.spacing);
+  // The box of values and outputs.
+  const first = alphabet.first.map((one, axis) => Math.min(one, reports.first[axis]));
+  const ends = (plane: Plane): number[] => [plane.first[0] + plane.rows, plane.first[1] + plane.columns];
+  const box = ends(alphabet).map((end, axis) => Math.max(end, ends(reports)[axis]) - first[axis]);
+  const isPlain = !outputs && !alphabet.hasHoles;
+  const nearest = isPlain ? null : outputsIn(numbersOf(parts, "nearest"), "nearest", box[0] * box[1], reports.size);
+  let move: (place: number, axis: number, bits: Bits) => number;
+  let noise: (bits: Bits) => Move = () => [0n, 0n];
+  if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
+    const noise = geometricNoise(taxicabRatio(epsilon, alphabet));
+    const axes = box.map((size) => byTails(noise, counting(size), counting(size - 1, 1), BigInt(size)));
+    move = (place, axis, bits) => axes[axis](place, bits);
+  } else if (isTaxicab) noise = taxicabMoves(taxicabRatio(epsilon, alphabet));
+  else {
+    const table = new TableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
+    noise = (bits) => table.draw(bits);
+  }
+  const draw = (index: number, bits: Bits): number => {
+    const moved = move! ? [] : noise(bits);
+    const [row, column] = alphabet.at(index).map((part, axis) => {
+      const place = part - first[axis];
+      return move! ? move(place, axis, bits) : clamp(BigInt(place) + moved[axis], box[axis]);
+    });
+    const cell = row * box[1] + column;
+    return nearest ? nearest[cell] : cell;
+  };
+  return finite(alphabet, metric(alphabet, epsilon), draw, reports);
+}
+
+function exponential(parts: Parts): Mechanism {
+  const { alphabet } = parts;
+  parts.table.only("kind", "epsilon");
+  requireFinite(parts);
+  const { size, shape } = alphabet;
+  const epsilon = epsilonIn(parts, alphabet.spacing);
+  const ratio = ratioAbove(over(rateOf(epsilon, alphabet), 2n));
+  const plane = alphabet as Plane;
+  const isLine = shape === "line" && !(alphabet as Line).positions;
+  const isSmall = size <= LARGEST_TABLE;
+  /** Draws again until a value is hit. */
+  const until = (propose: (index: number, bits: Bits) => number) => (index: number, bits: Bits) => {
+    for (;;) {
+      const found = propose(index, bits);
+      if (found >= 0) return found;
+    }
+  };
+  let draw: (index: number, bits: Bits) => number;
+  if (isLine && !isSmall) {
+    const noise = new Geometric(ratio);
+    draw = until((index, bits) => alphabet.find(Number(BigInt(alphabet.at(index) as number) + noise.twoSided(bits))));
+  } else if (isLine || shape === "words" || (shape === "circle" && isSmall)) {
+    // Powers of one ratio, where distances are whole numbers of steps.
+    const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
+    draw = drawing((index) => {
+      const row = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
+      return Array.from({ length: size }, (_, z) => row[steps(Math.abs(z - index))]);
+    });
+  } else if (shape === "plane") {
+    const quadrant = weightsIn(parts, "quadrant", plane.rows, plane.columns);
+    const noise = isSmall ? null : new TableMoves(quadrant);
+    draw = noise
+      ? until((index, bits) => {
+          const move = noise.draw(bits).map(Number);
+          return plane.find(plane.at(index).map((part, axis) => part + move[axis]));
+        })
+      : drawing((index) => {
+          const [row, column] = plane.at(index);
+          const cells = Array.from({ length: size }, (_, z) => plane.at(z));
+          return asIntegers(cells.map((cell) => quadrant[Math.abs(cell[0] - row)][Math.abs(cell[1] - column)]));
+        });
+  } else {
+    const rows = weightsIn(parts, "rows", size, size);
+    draw = drawing((index) => asIntegers(rows[index]));
+  }
+  return finite(alphabet, metric(alphabet, epsilon), draw);
+}
+
+// Mechanisms made of others.
+
+function isFinitely(mechanism: Mechanism): mechanism is Finite {
+  return mechanism.draw !== undefined;
+}
+
+function inner({ table, tables }: Parts, key: string, alphabet: Alphabet): Finite {
+  const mechanism = mechanismIn(table.table(key), alphabet, tables);
+  return isFinitely(mechanism) ? mechanism : table.bad(key);
+}
+
+function product(parts: Parts): Mechanism {
+  const { table } = parts;
+  const alphabet = parts.alphabet as Attributes;
+  if (alphabet.shape !== "several") table.bad("alphabet");
+  table.only("kind", ...alphabet.names);
+  const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
+  const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
+  const blurred = (value: Value, bits: Bits): Value => {
+    const own = alphabet.split(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
+    return each.flatMap((one, index) => one.reports.at(one.draw(own[index], bits)) as string);
+  };
+  return {
+    alphabet,
+    reports,
+    guarantee: { kind: "product", names: alphabet.names, parts: each.map((one) => one.guarantee) },
+    report: (value, bits) => blurred(value, bits) as Json,
+    draw: (index, bits) => reports.find(blurred(alphabet.at(index), bits)),
+  };
+}
+
+function remapped(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  table.only("kind", "mechanism", "outputs", "mapping");
+  const { guarantee, draw, reports } = inner(parts, "mechanism", alphabet);
+  const outputs = alphabetIn(table.table("outputs"));
+  let mapping: number[];
+  if (table.get("mapping") !== undefined) mapping = outputsIn(table, "mapping", reports.size, outputs.size);
+  else if (reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing) {
+    const shift = (reports as Line).low - (outputs as Line).low;
+    return finite(alphabet, guarantee, (index, bits) => clamp(BigInt(draw(index, bits) + shift), outputs.size), outputs);
+  } else mapping = outputsIn(numbersOf(parts, "nearest"), "nearest", reports.size, outputs.size);
+  return finite(alphabet, guarantee, (index, bits) => mapping[draw(index, bits)], outputs);
+}
+
+/** A permanent round, and a fresh one of what it reports. */
+function twoRounds(parts: Parts): Mechanism {
+  const { table, alphabet, tables } = parts;
+  table.only("kind", "permanent", "fresh");
+  const first = mechanismIn(table.table("permanent"), alphabet, tables);
+  const second = mechanismIn(table.table("fresh"), first.reports ?? alphabet, tables);
+  if (first.lasting || second.lasting) table.bad("fresh");
+  const lasting = first.guarantee;
+  if (first.bits && second.bits) {
+    const { keep, flip, blur } = second.bits;
+    const reach = minus(keep, flip);
+    const [own, other] = [first.bits.keep, first.bits.flip].map((p) => plus(flip, times(reach, p)));
+    const guarantee: Guarantee = { kind: "local", epsilon: encodingEpsilon(own, other) };
+    const report = (value: Value, bits: Bits): Json =>
+      blur(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
+    return { alphabet, lasting, guarantee, report };
+  }
+  if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
+  const draw = (index: number, bits: Bits): number => second.draw(first.draw(index, bits), bits.fresh ?? bits);
+  return { ...finite(alphabet, lasting, draw, second.reports), lasting };
+}
+
+const KINDS: Record<string, (parts: Parts) => Mechanism> = {
+  "randomized-response": randomizedResponse,
+  rappor,
+  unary,
+  "truncated-geometric": (parts) => truncatedLine(parts, false),
+  geometric: (parts) => unboundedLine(parts, 1),
+  "truncated-laplace": (parts) => truncatedLine(parts, true),
+  laplace: (parts) => unboundedLine(parts, 65536),
+  exponential,
+  "wrapped-geometric": wrappedGeometric,
+  "truncated-taxicab": (parts) => truncatedPlane(parts, true),
+  taxicab: (parts) => unboundedPlane(parts, "taxicab"),
+  "truncated-planar-geometric": (parts) => truncatedPlane(parts, false),
+  "planar-geometric": (parts) => unboundedPlane(parts, "geometric"),
+  "truncated-planar-laplace": (parts) => truncatedPlane(parts, false),
+  "planar-laplace": (parts) => unboundedPlane(parts, "laplace"),
+  matrix,
+  product,
+  remapped,
+  "two-rounds": twoRounds,
+};
+
+export function mechanismIn(table: Table, alphabet: Alphabet, tables: Table): Mechanism {
+  const kinds = Object.entries(KINDS).map(([kind, make]) => [kind, (own: Table) => make({ table: own, alphabet, tables })]);
+  return table.build(Object.fromEntries(kinds));
+}

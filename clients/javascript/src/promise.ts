@@ -1,0 +1,109 @@
+/** A survey's promise in plain words, with odds: Python's sentences, for distances in place of pairs of values. */
+import type { Alphabet, Attributes, Line, Plane } from "./alphabets.js";
+import { minus, toDouble } from "./exact.js";
+import type { Guarantee } from "./mechanisms.js";
+
+/** A number with so many digits, and no zeros at its end. */
+function general(number: number, digits: number): string {
+  return String(Number(number.toPrecision(digits)));
+}
+
+/** A number of things, in the plural where there is not exactly one; symbols such as km stay as they are. */
+function counted(amount: number, unit: string): string {
+  const number = general(amount, 3);
+  const isWord = /^[a-z]{3,}$/.test(unit) && !/s$|thousand|illion|dozen/.test(unit);
+  return `${number} ${number !== "1" && isWord ? `${unit}s` : unit}`.trimEnd();
+}
+
+/** The epsilon of all attributes together, where each has one that knows no distance. */
+export function together(guarantee: Guarantee): number | null {
+  if (guarantee.kind !== "product") return guarantee.kind === "local" ? guarantee.epsilon : null;
+  const parts = guarantee.parts.map(together);
+  return parts.includes(null) ? null : (parts as number[]).reduce((a, b) => a + b);
+}
+
+/** The promise in a few words. */
+export function terms(guarantee: Guarantee, reports = 1): string {
+  if (guarantee.kind !== "product") {
+    const epsilon = general(guarantee.epsilon * reports, 4);
+    return guarantee.kind === "local" ? `epsilon ${epsilon}` : `${epsilon} per ${guarantee.unit || "unit of distance"}`;
+  }
+  const each = guarantee.parts.map((part, index) => `${terms(part, reports)} for ${guarantee.names[index]}`).join(", ");
+  const all = together(guarantee);
+  return all === null ? each : `${each}, together epsilon ${general(all * reports, 4)}`;
+}
+
+/** What a report tells of two values whose log-ratio is at most this. */
+function toldApart(ratio: number): string {
+  if (ratio === Infinity) return "not protected from each other: some reports may rule one of the two out";
+  const factor = Math.exp(ratio);
+  const times = factor > 1e6 ? `10^${Math.ceil(ratio / Math.LN10)}` : general(factor, ratio < 0.01 ? 5 : 3);
+  const likelier = 100 / (1 + Math.exp(-ratio));
+  const digits = likelier >= 50.5 && likelier < 99 ? 0 : 1;
+  let odds = `even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
+  if (likelier > 99.95) odds = "a report may all but tell which of the two it is";
+  if (likelier < 50.05) odds = "even odds stay all but even";
+  return `told apart by a factor of at most ${times}: ${odds}`;
+}
+
+/** The largest of 1, 2, 5, 10, 20, 50, ... that is not above an amount; at least 1. */
+function roundNumber(amount: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(amount, 1)));
+  return Math.max(...[1, 2, 5].map((digit) => (digit * power <= amount ? digit * power : 1)));
+}
+
+/** How many steps two values lie apart at most. */
+function reach(alphabet: Alphabet): number {
+  const { rows, columns } = alphabet as Plane;
+  if (alphabet.shape === "plane") return Math.hypot(rows - 1, columns - 1);
+  const { positions } = alphabet as Line;
+  if (positions) return toDouble(minus(positions.at(-1)!, positions[0]));
+  return alphabet.shape === "circle" ? Math.floor(alphabet.size / 2) : alphabet.shape === "line" ? alphabet.size - 1 : 1;
+}
+
+/** The largest log-ratio of any two values. */
+function largest(guarantee: Guarantee, alphabet: Alphabet): number {
+  if (guarantee.kind === "local") return guarantee.epsilon;
+  if (guarantee.kind === "metric") return guarantee.epsilon * alphabet.spacing * reach(alphabet);
+  const { alphabets } = alphabet as Attributes;
+  return guarantee.parts.reduce((sum, part, index) => sum + largest(part, alphabets[index]), 0);
+}
+
+function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
+  if (guarantee.kind === "product") {
+    const { alphabets } = alphabet as Attributes;
+    const each = guarantee.parts.flatMap((part, index) =>
+      sentences(part, alphabets[index]).map((sentence) => `${guarantee.names[index]}: ${sentence}`),
+    );
+    return [...each, `All together: any two people are ${toldApart(largest(guarantee, alphabet))}.`];
+  }
+  if (guarantee.kind === "local") return [`Any two values are ${toldApart(guarantee.epsilon)}.`];
+  // Neighbours, a middling and a far pair, as many as there are; of coordinates 100 m, 1 km and 5 km.
+  const farthest = reach(alphabet);
+  let steps = farthest < Infinity ? [1, roundNumber(farthest / 20), roundNumber(farthest / 2)] : [1, 5, 50];
+  const { steps: degrees } = alphabet as Plane;
+  if (degrees) steps = [0.1, 1, 5].map((far) => (far * (alphabet.unit === "m" ? 1000 : 1)) / alphabet.spacing);
+  return [...new Set(steps)].map((step) => {
+    const apart = step * alphabet.spacing;
+    return `Two values ${counted(apart, alphabet.unit)} apart are ${toldApart(guarantee.epsilon * apart)}.`;
+  });
+}
+
+/** The promise: in a few words, in odds, and what becomes of it when a person reports again. */
+export function promiseOf(guarantee: Guarantee, alphabet: Alphabet, most: number | null): string[] {
+  const again =
+    most === null
+      ? `Each further report of the same person adds as much: ${terms(guarantee, 2)} after 2, ${terms(guarantee, 30)} after 30.`
+      : `At most ${counted(most, "report")} of one person: ${terms(guarantee, most)}.`;
+  return [`One report: ${terms(guarantee)}.`, ...sentences(guarantee, alphabet), again];
+}
+
+/** The epsilon of one report and, under two rounds, of any number of one value, by which a ledger counts. */
+export function epsilonsOf({ guarantee, lasting }: { guarantee: Guarantee; lasting: Guarantee | null }): number[] {
+  return (lasting ? [guarantee, lasting] : [guarantee]).map(total);
+}
+
+/** All that is promised, attribute by attribute. */
+function total(guarantee: Guarantee): number {
+  return guarantee.kind === "product" ? guarantee.parts.reduce((sum, part) => sum + total(part), 0) : guarantee.epsilon;
+}

@@ -1,0 +1,76 @@
+/** SHA-256 and HMAC (FIPS 180-4, RFC 2104), synchronous, which the browser's own are not. */
+
+const K = new Uint32Array(64);
+const START = new Uint32Array(8);
+
+// The constants are the first 32 bits of the fractions of cube and square roots of primes; float64 has 17 more.
+for (let prime = 2, count = 0; count < 64; prime++) {
+  let part = 2;
+  while (prime % part) part++;
+  if (part < prime) continue;
+  if (count < 8) START[count] = (Math.sqrt(prime) % 1) * 2 ** 32;
+  K[count++] = (Math.cbrt(prime) % 1) * 2 ** 32;
+}
+
+export function sha256(...parts: Uint8Array[]): Uint8Array {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const padded = new Uint8Array(((length + 72) >> 6) << 6);
+  let place = 0;
+  for (const part of parts) {
+    padded.set(part, place);
+    place += part.length;
+  }
+  padded[length] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setUint32(padded.length - 8, Math.floor(length / 2 ** 29));
+  view.setUint32(padded.length - 4, length << 3);
+  const state = START.slice();
+  const w = new Uint32Array(64);
+  for (let block = 0; block < padded.length; block += 64) compress(state, view, block, w);
+  const digest = new DataView(new ArrayBuffer(32));
+  state.forEach((word, index) => digest.setUint32(4 * index, word));
+  return new Uint8Array(digest.buffer);
+}
+
+function compress(state: Uint32Array, view: DataView, block: number, w: Uint32Array): void {
+  for (let i = 0; i < 16; i++) w[i] = view.getUint32(block + 4 * i);
+  for (let i = 16; i < 64; i++) {
+    const x = w[i - 15];
+    const y = w[i - 2];
+    w[i] = w[i - 16] + w[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10));
+  }
+  let [a, b, c, d, e, f, g, h] = state;
+  for (let i = 0; i < 64; i++) {
+    const one = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + K[i] + w[i]) | 0;
+    const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+    [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+  }
+  [a, b, c, d, e, f, g, h].forEach((word, index) => (state[index] += word));
+}
+
+function turn(word: number, bits: number): number {
+  return (word >>> bits) | (word << (32 - bits));
+}
+
+export function hmac(key: Uint8Array, ...message: Uint8Array[]): Uint8Array {
+  const block = new Uint8Array(64);
+  block.set(key.length > 64 ? sha256(key) : key);
+  const inner = block.map((octet) => octet ^ 0x36);
+  const outer = block.map((octet) => octet ^ 0x5c);
+  return sha256(outer, sha256(inner, ...message));
+}
+
+const encoder = new TextEncoder();
+
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+export function hex(octets: Uint8Array): string {
+  return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");
+}
+
+/** The first 32 hexadecimal digits of SHA-256 over a text: what fingerprints are. */
+export function digest(text: string): string {
+  return hex(sha256(utf8(text))).slice(0, 32);
+}

@@ -1,0 +1,68 @@
+/** What is kept on the device: one text, changed by one writer at a time, and durable when the promise is kept. */
+import { ConfideError, refuse } from "./errors.js";
+
+/** Somewhere to keep the queue and the ledger. */
+export interface Storage {
+  /**
+   * Replaces the text by what `change` makes of it, as one step that no other tab or process sees half of.
+   * Null is no text, before and after: nothing is written then. If `change` throws, nothing is written either.
+   */
+  update(change: (text: string | null) => string | null): Promise<void>;
+}
+
+/** The browser's own: IndexedDB, or localStorage where there is none (with Web Locks against a second tab). */
+export function browserStorage(name = "confide"): Storage {
+  if (globalThis.indexedDB) return { update: (change) => inDatabase(name, change) };
+  const { localStorage, navigator } = globalThis;
+  if (!localStorage) return refuse("storage", "There is no IndexedDB and no localStorage here: give a storage of your own.");
+  const work = (change: (text: string | null) => string | null): void => {
+    const text = change(localStorage.getItem(name));
+    if (text !== null) localStorage.setItem(name, text);
+  };
+  return {
+    update: async (change) => (navigator?.locks ? navigator.locks.request(name, () => work(change)) : work(change)),
+  };
+}
+
+function inDatabase(name: string, change: (text: string | null) => string | null): Promise<void> {
+  return new Promise((done, fail) => {
+    const opening = indexedDB.open(name, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(name);
+    opening.onerror = () => fail(opening.error);
+    opening.onsuccess = () => {
+      const database = opening.result;
+      // Transactions that write come one after another, in all tabs.
+      const transaction = database.transaction(name, "readwrite", { durability: "strict" });
+      const store = transaction.objectStore(name);
+      const reading = store.get(0);
+      let failure: unknown;
+      reading.onsuccess = () => {
+        try {
+          const text = change(reading.result ?? null);
+          if (text !== null) store.put(text, 0);
+        } catch (error) {
+          failure = error;
+          transaction.abort();
+        }
+      };
+      transaction.oncomplete = () => done(database.close());
+      transaction.onabort = () => fail(failure ?? transaction.error);
+    };
+  });
+}
+
+/** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
+export async function changed<Kept, Result>(storage: Storage, empty: Kept, change: (kept: Kept) => Result): Promise<Result> {
+  let result: Result;
+  try {
+    await storage.update((text) => {
+      const kept: Kept = text === null ? empty : JSON.parse(text);
+      result = change(kept);
+      return JSON.stringify(kept);
+    });
+  } catch (error) {
+    if (error instanceof ConfideError) throw error;
+    refuse("storage", `What is kept on this device cannot be read or written: ${error}`);
+  }
+  return result!;
+}

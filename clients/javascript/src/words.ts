@@ -1,0 +1,88 @@
+/** Texts as people write them: words, whole numbers and decimal numbers, by the rules of docs/values.md. */
+import { refuse, shown } from "./errors.js";
+import type { Table } from "./json.js";
+
+const BLANK = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const BLANKS = new RegExp(`[${BLANK}]+`, "g");
+
+/** A pattern between blanks, which must be the whole text. */
+export function whole(pattern: string, flags = ""): RegExp {
+  return new RegExp(`^[${BLANK}]*${pattern}[${BLANK}]*$`, flags);
+}
+
+const INTEGER = whole("([+-]?[0-9]+)(?:[.]0*)?");
+const REAL = whole("([+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)");
+
+/** A text without the blanks around it. */
+export function trimmed(text: string): string {
+  return text.replace(BLANKS, " ").replace(/^ | $/g, "");
+}
+
+export function isMissing(raw: unknown): boolean {
+  return raw === null || raw === undefined || (typeof raw === "string" && trimmed(raw) === "");
+}
+
+/** The value of a person cannot be used; the reason is that of Python's account of rows. */
+export function noValue(reason: string, raw: unknown): never {
+  return refuse("value", `${shown(raw)} cannot be used: ${reason}.`);
+}
+
+/** The digits of a decimal number in a text, or null. */
+export function decimalIn(text: string): string | null {
+  return REAL.exec(text)?.[1] ?? null;
+}
+
+/** A finite number, given as one or as a text. */
+export function realOf(raw: unknown, reason: string): number {
+  const number = typeof raw === "number" ? raw : typeof raw === "string" ? Number(decimalIn(raw) ?? NaN) : NaN;
+  return Number.isFinite(number) ? number : noValue(isMissing(raw) ? "missing" : reason, raw);
+}
+
+/** Whether a text is a whole number. */
+export const isInteger = (text: unknown): boolean => typeof text === "string" && INTEGER.test(text);
+
+/** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
+export function integerOf(raw: unknown): number {
+  if (isMissing(raw)) return noValue("missing", raw);
+  if (typeof raw === "bigint") return Number.isSafeInteger(Number(raw)) ? Number(raw) : NaN;
+  const digits = typeof raw === "string" ? INTEGER.exec(raw)?.[1] : undefined;
+  const number = typeof raw === "number" ? raw : digits === undefined ? NaN : Number(digits);
+  if (Number.isSafeInteger(number)) return number + 0; // and no minus zero
+  if (digits !== undefined || Number.isInteger(number)) return NaN;
+  const isReal = typeof raw === "number" ? Number.isFinite(raw) : typeof raw === "string" && decimalIn(raw.replaceAll("_", "")) !== null;
+  return noValue(isReal ? "not a whole number" : "not a number", raw);
+}
+
+/** The fold of docs/values.md: case, blanks and the form of accents do not matter. */
+export function fold(text: string): string {
+  return trimmed(text).toLowerCase().replaceAll("\u03c2", "\u03c3").replaceAll("\u00df", "ss").normalize("NFC");
+}
+
+/** Texts that are taken for a word; undefined for those that are not. */
+export function spelling(words: readonly string[], table: Table): (text: string) => string | undefined {
+  const exact = new Map<string, string>();
+  const folded = new Map<string, string>();
+  const isFolded = table.flag("fold");
+  const other = table.get("other");
+  const learn = (names: Map<string, string>, name: string, word: string): void => {
+    if (!name || (names.get(name) ?? word) !== word) table.bad("aliases", name);
+    names.set(name, word);
+  };
+  const know = (name: string, word: string): void => {
+    learn(exact, name, word);
+    if (isFolded) learn(folded, fold(name), word);
+  };
+  for (const word of words) know(word, word);
+  if (table.get("aliases") !== undefined) {
+    const aliases = table.table("aliases").only(...words);
+    for (const word of Object.keys(aliases.entries)) {
+      for (const name of aliases.list<string>(word, isWord)) know(name, word);
+    }
+  }
+  return (text) => exact.get(text) ?? folded.get(fold(text)) ?? (other === undefined ? other : String(other));
+}
+
+/** Whether this is a text that is not empty; a NUL at its end would be lost in numpy. */
+export function isWord(value: unknown): boolean {
+  return typeof value === "string" && !isMissing(value) && !value.endsWith("\0");
+}

@@ -1,0 +1,16 @@
+// Answers Python: reads surveys with what to take or to blur from its input, and writes what became of it.
+import { readFileSync } from "node:fs";
+import { loadSurvey } from "../../../src/confide/client/confide.js";
+
+const answers = JSON.parse(readFileSync(0, "utf8")).map(({ survey: text, raws = [], values = [], secret }) => {
+  const survey = loadSurvey(text);
+  const taken = raws.map((raw) => {
+    try {
+      return { value: survey.take(raw) };
+    } catch (error) {
+      return { code: error.code, reason: error.message };
+    }
+  });
+  return { taken, reports: values.map((value) => survey.blur(value, { permanent: secret })), promise: survey.promise };
+});
+console.log(JSON.stringify(answers));

@@ -1,0 +1,205 @@
+// The queue and the ledger: a collector that drops, repeats and delays, processes that die, two at once.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { loadSurvey, newSecret, Queue } from "../../../src/confide/client/confide.js";
+import { fileStorage } from "./storage.mjs";
+import { AGES, signed } from "./suite.mjs";
+
+const folder = await mkdtemp(join(tmpdir(), "confide-"));
+let number = 0;
+const fresh = () => fileStorage(join(folder, `kept-${number++}.json`));
+const survey = loadSurvey(await signed(AGES));
+const limited = async (limits, more = {}) => loadSurvey(await signed({ ...AGES, ...more, limits }));
+
+/** A collector in few words: counts each batch once, and behaves as a script says. */
+async function collector(script = () => null) {
+  const counted = new Map();
+  const seen = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (part) => (body += part));
+    request.on("end", () => {
+      const message = JSON.parse(body);
+      seen.push({ message, headers: request.headers, path: request.url, method: request.method });
+      const answer = { survey: message.survey, batch: message.batch, accepted: 1, rejected: [] };
+      const say = (status, content = answer, headers = {}) => {
+        response.writeHead(status, { "content-type": "application/json", ...headers });
+        response.end(JSON.stringify(content));
+      };
+      const count = () => counted.set(message.batch, JSON.stringify(message));
+      const did = script({ seen, message, say, count, request, response });
+      if (did !== null) return;
+      count();
+      say(200);
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${server.address().port}`, counted, seen, close: () => server.closeAllConnections() ?? server.close() };
+}
+
+async function filled(count, own = survey, storage = fresh()) {
+  const queue = new Queue(own, { storage });
+  for (let i = 0; i < count; i++) await queue.add(own.blur(own.take(i % 20)));
+  return queue;
+}
+
+test("a message has a survey, a batch, a day and a report, and nothing else is sent", async () => {
+  const server = await collector();
+  const queue = await filled(1);
+  const report = JSON.parse(await readFile(join(folder, `kept-${number - 1}.json`))).queue[0].reports[0];
+  assert.deepEqual(await queue.send(server.url, { token: "t", invitation: "i" }), { sent: 1, refused: [], left: 0 });
+  const [{ message, headers, path, method }] = server.seen;
+  assert.deepEqual(Object.keys(message).sort(), ["batch", "day", "reports", "survey"]);
+  assert.match(message.batch, /^[0-9a-f]{32}$/);
+  assert.match(message.day, /^\d{4}-\d\d-\d\d$/);
+  assert.deepEqual([message.survey, message.reports, path, method], [survey.fingerprint, [report], "/v1/reports", "POST"]);
+  assert.deepEqual([headers.authorization, headers["confide-invitation"], headers.cookie, headers.referer], ["Bearer t", "i", undefined, undefined]);
+  server.close();
+});
+
+test("answers that are dropped, broken off or late: every report is counted once", async () => {
+  let turn = 0;
+  const server = await collector(({ count, response, say }) => {
+    turn++;
+    if (turn % 4 === 1) return void response.destroy(); // not counted
+    count();
+    if (turn % 4 === 2) return void response.destroy(); // counted, not answered
+    if (turn % 4 === 3) return void (response.writeHead(200, { "content-length": 500 }), response.write('{"acc'), setTimeout(() => response.destroy(), 5));
+    return void setTimeout(say, 20, 200);
+  });
+  const queue = await filled(12);
+  let sent = 0;
+  for (let tries = 0; sent < 12; tries++) {
+    assert.ok(tries < 100);
+    const result = await queue.send(`${server.url}/`);
+    sent += result.sent;
+    if (result.left) assert.equal(result.reason, "offline");
+  }
+  assert.equal(server.counted.size, 12);
+  for (const { message } of server.seen) assert.equal(JSON.stringify(message), server.counted.get(message.batch)); // the same message each time
+  server.close();
+});
+
+test("without a network reports stay, also over a restart", async () => {
+  const storage = fresh();
+  const queue = await filled(3, survey, storage);
+  const { sent, left, reason } = await queue.send("http://127.0.0.1:9");
+  assert.deepEqual({ sent, left, reason }, { sent: 0, left: 3, reason: "offline" });
+  const server = await collector();
+  assert.deepEqual(await new Queue(survey, { storage }).send(server.url), { sent: 3, refused: [], left: 0 });
+  server.close();
+});
+
+test("Retry-After is obeyed, also by the next process", async () => {
+  const storage = fresh();
+  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(429, { error: { message: "busy" } }, { "retry-after": "2" }) : null));
+  const queue = await filled(2, survey, storage);
+  assert.deepEqual(await queue.send(server.url), { sent: 0, refused: [], left: 2, reason: "busy", retryAfter: 2 });
+  const again = await new Queue(survey, { storage }).send(server.url);
+  assert.ok(again.retryAfter <= 2 && again.left === 2 && server.seen.length === 1);
+  await new Promise((done) => setTimeout(done, 2050));
+  assert.equal((await queue.send(server.url)).sent, 2);
+  server.close();
+});
+
+test("conflicts, refusals, rejections and closed surveys are told and dropped; what can be mended is kept", async () => {
+  for (const [status, content, told, left] of [
+    [409, { error: { message: "conflict" } }, ["conflict", "conflict"], 0],
+    [422, { error: { message: "no such day" } }, ["no such day", "no such day"], 0],
+    [200, { accepted: 0, rejected: [{ position: 0, reason: "outside the alphabet" }] }, ["outside the alphabet", "outside the alphabet"], 0],
+    [410, { error: { message: "closed" } }, ["closed"], 0],
+    [401, { error: { message: "token" } }, [], 2],
+    [404, null, [], 2],
+    [503, "busy", [], 2],
+    [301, {}, [], 2],
+  ]) {
+    const server = await collector(({ say }) => void say(status, content, status === 301 ? { location: "http://127.0.0.1:9/" } : {}));
+    const queue = await filled(2);
+    const result = await queue.send(server.url);
+    assert.deepEqual([result.sent, result.refused, result.left], [0, told, left], `status ${status}`);
+    assert.equal((await queue.status()).waiting, left);
+    assert.equal(result.reason === undefined, left === 0);
+    server.close();
+  }
+});
+
+test("a queue holds no more than it may, and nothing but reports", async () => {
+  const queue = new Queue(survey, { storage: fresh(), most: 2 });
+  await queue.add(survey.blur(1));
+  await queue.add(survey.blur(1));
+  await assert.rejects(queue.add(survey.blur(1)), { code: "full" });
+  const other = loadSurvey(await signed({ ...AGES, mechanism: { kind: "geometric", epsilon: 1 } }));
+  for (const wrong of [7, { survey: survey.fingerprint, data: 7, tag: null }, other.blur(7)]) {
+    assert.throws(() => queue.add(wrong), { code: "report" });
+  }
+  assert.deepEqual(await queue.status(), { waiting: 2, reports: 2, epsilon: 2 });
+});
+
+test("the ledger enforces limits, and is not reset by sending or a restart", async () => {
+  const server = await collector();
+  const storage = fresh();
+  const three = await limited({ reports: 3 });
+  const queue = await filled(3, three, storage);
+  await queue.send(server.url);
+  await assert.rejects(new Queue(three, { storage }).add(three.blur(1)), { code: "limit" });
+  // Thirty times 0.05 is 1.5, and not a trifle more, as float64 has it.
+  const total = await limited({ epsilon: 1.5 }, { mechanism: { kind: "truncated-geometric", epsilon: 0.05 } });
+  const other = await filled(30, total, storage);
+  await assert.rejects(other.add(total.blur(1)), { code: "limit" });
+  assert.equal((await other.status()).epsilon, 1.5);
+  server.close();
+});
+
+test("permanent noise of one value costs once; surveys under one pin share its page", async () => {
+  const storage = fresh();
+  const once = await limited({ reports: 2, noise: "permanent" });
+  const queue = new Queue(once, { storage });
+  const permanent = newSecret();
+  for (let day = 0; day < 20; day++) await queue.add(once.blur(7, { permanent }));
+  await queue.add(once.blur(8, { permanent }));
+  await assert.rejects(queue.add(once.blur(9, { permanent })), { code: "limit" });
+  const text = await readFile(join(folder, `kept-${number - 1}.json`), "utf8");
+  assert.ok(!text.includes(permanent) && !/"values":\{"?[0-9]{1,2}"?:/.test(text), "neither the secret nor a value is kept");
+  const pin = { epsilon: 1, per: "year", reports: 3 };
+  const surveys = await Promise.all([19, 20, 21, 22].map(async (high) => loadSurvey(await signed({ ...AGES, alphabet: { ...AGES.alphabet, high } }), pin)));
+  for (const one of surveys.slice(0, 3)) await new Queue(one, { storage }).add(one.blur(1));
+  await assert.rejects(new Queue(surveys[3], { storage }).add(surveys[3].blur(1)), { code: "limit" });
+});
+
+test("what cannot be read is an error, never an empty ledger", async () => {
+  const path = join(folder, "broken.json");
+  await writeFile(path, '{"pages":');
+  const queue = new Queue(survey, { storage: fileStorage(path) });
+  await assert.rejects(queue.add(survey.blur(1)), { code: "storage" });
+  assert.equal(await readFile(path, "utf8"), '{"pages":');
+  assert.throws(() => new Queue(survey), { code: "storage" }); // Node has no storage of its own
+});
+
+/** Runs processes that add reports until they are told no, some of which are killed on the way. */
+function adding(path, text, killAfter) {
+  return new Promise((done) => {
+    const child = spawn(process.execPath, [fileURLToPath(new URL("adding.mjs", import.meta.url)), path, text]);
+    let output = "";
+    child.stdout.on("data", (part) => (output += part));
+    child.on("close", () => done(output.trim().split("\n").filter(Boolean)));
+    if (killAfter) setTimeout(() => child.kill("SIGKILL"), killAfter);
+  });
+}
+
+test("processes that are killed and two at once: no more reports than allowed, none that is not counted", async () => {
+  const path = join(folder, "shared.json");
+  const text = await signed({ ...AGES, limits: { reports: 60 } });
+  const own = loadSurvey(text);
+  const made = await Promise.all([adding(path, text, 130), adding(path, text, 170), adding(path, text), adding(path, text)]);
+  const { waiting, reports } = await new Queue(own, { storage: fileStorage(path) }).status();
+  assert.equal(reports, 60);
+  assert.equal(waiting, 60); // ledger and queue are one write
+  assert.ok(made.flat().filter((line) => line === "added").length <= 60);
+  assert.ok(made[2].at(-1) === "limit" && made[3].at(-1) === "limit");
+});

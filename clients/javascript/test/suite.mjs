@@ -1,0 +1,387 @@
+// Checks that run alike in Node, in Chromium and in Deno: nothing here knows where it is.
+// `run(confide, read)` takes the client and a function that reads a JSON file of the repository; it returns what was checked.
+
+export async function run(confide, read) {
+  const done = {};
+  for (const [name, check] of Object.entries(CHECKS)) done[name] = (await check(confide, read)) ?? true;
+  return done;
+}
+
+function assert(isTrue, message) {
+  if (!isTrue) throw new Error(message);
+}
+
+function same(found, wanted, where) {
+  assert(JSON.stringify(found) === JSON.stringify(wanted), `${where}: got ${JSON.stringify(found)}, wanted ${JSON.stringify(wanted)}`);
+}
+
+/** Runs something that must be refused with one of these codes, and gives the message. */
+export function refused(confide, codes, work) {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof confide.ConfideError)) throw error;
+    assert([codes].flat().includes(error.code), `refused as ${error.code} instead of ${codes}: ${error.message}`);
+    return error.message;
+  }
+  throw new Error(`not refused (${codes}): ${work}`);
+}
+
+/** The texts of each attribute, of which a place has two. */
+function grouped({ alphabets }, texts) {
+  let start = 0;
+  return alphabets.map(({ kind }) => {
+    const width = ["grid", "places", "lattice", "coordinates"].includes(kind) ? 2 : 1;
+    start += width;
+    return width === 1 ? texts[start - 1] : texts.slice(start - 2, start);
+  });
+}
+
+/** The canonical form and digest, written a second time, by the platform's own SHA-256. */
+const canonical = (value) => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value && typeof value === "object") {
+    const keys = Object.keys(value).sort();
+    return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+  }
+  return JSON.stringify(value);
+};
+
+async function digest(text) {
+  const found = await globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(found), (octet) => octet.toString(16).padStart(2, "0")).join("").slice(0, 32);
+}
+
+/** A document with its fingerprint. */
+export async function signed(document) {
+  const { name, title, tables, fingerprint, ...rest } = document;
+  const own = await digest(canonical(rest));
+  return JSON.stringify({ ...document, fingerprint: tables === undefined ? own : `${own}-${await digest(canonical(tables))}` });
+}
+
+export const AGES = {
+  name: "age",
+  alphabet: { kind: "integers", low: 0, high: 20, unit: "year" },
+  mechanism: { kind: "truncated-geometric", epsilon: 1 },
+};
+const SIGNED = await signed(AGES);
+const COLOURS = {
+  alphabet: { kind: "categories", values: ["red", "green", "blue"] },
+  mechanism: { kind: "randomized-response", epsilon: 3 },
+};
+
+/** P(X > statistic) for chi-square, by the normal approximation of Wilson and Hilferty: good to a few per cent far out. */
+function tail(statistic, freedom) {
+  const z = (Math.cbrt(statistic / freedom) - (1 - 2 / (9 * freedom))) / Math.sqrt(2 / (9 * freedom));
+  if (z < 0) return 1;
+  return Math.exp(-z * z / 2) / (z * 2.5066 + Math.sqrt(6.28 + z * z * 6.28)) * 2;
+}
+
+/** The p-value of counts; cells in which fewer than 100 are expected are put together. */
+function chiSquare(counts, shares) {
+  const total = counts.reduce((a, b) => a + b, 0);
+  let [statistic, cells, seen, expected] = [0, 0, 0, 0];
+  shares.forEach((share, place) => {
+    seen += counts[place];
+    expected += share * total;
+    if (expected < 100 && place < shares.length - 1) return;
+    statistic += (seen - expected) ** 2 / expected;
+    [cells, seen, expected] = [cells + 1, 0, 0];
+  });
+  return tail(statistic, cells - 1);
+}
+
+/** Counts a million draws, which must have these shares, and must not have those at an epsilon 1 % larger or smaller. */
+function drawMany(survey, value, reports, shares, epsilon) {
+  const place = new Map(reports.map((report, index) => [report, index]));
+  const counts = reports.map(() => 0);
+  for (let i = 0; i < 1_000_000; i++) counts[place.get(survey.blur(value).data)]++;
+  const right = chiSquare(counts, shares(epsilon));
+  assert(right > 1e-7, `draws do not have the shares of the matrix: p ${right}`);
+  for (const wrong of [0.99 * epsilon, 1.01 * epsilon]) {
+    const found = chiSquare(counts, shares(wrong));
+    assert(found < 1e-5, `draws are taken for those of epsilon ${wrong}: p ${found}`);
+  }
+  return right;
+}
+
+export const CHECKS = {
+  async vectors(confide, read) {
+    let count = 0;
+    for (const file of await read("vectors/draws")) {
+      for (const { survey: document, draws } of (await read(`vectors/draws/${file}`)).groups) {
+        let tape = [];
+        let place = 0;
+        const survey = confide.simulatedSurvey(JSON.stringify(document), () => {
+          assert(place < tape.length, `${file}: more bytes are drawn than the vector has`);
+          return tape[place++];
+        });
+        for (const draw of draws) {
+          tape = draw.tape.match(/../g)?.map((pair) => parseInt(pair, 16)) ?? [];
+          place = 0;
+          same(survey.blur(draw.value).data, draw.report, `${file}, value ${JSON.stringify(draw.value)}`);
+          assert(place === tape.length, `${file}: ${place} of ${tape.length} bytes were drawn`);
+          count++;
+        }
+      }
+    }
+    return count;
+  },
+
+  async "permanent vectors"(confide, read) {
+    let count = 0;
+    for (const { survey: document, reports } of (await read("vectors/permanent.json")).groups ?? []) {
+      const survey = confide.loadSurvey(JSON.stringify(document));
+      for (const { secret, value, report } of reports) {
+        same(survey.blur(value, { permanent: secret }).data, report, `${document.title}, value ${JSON.stringify(value)}`);
+        count++;
+      }
+    }
+    return count;
+  },
+
+  async "values that people have"(confide, read) {
+    let count = 0;
+    const wrong = [];
+    const groups = [...(await read("vectors/places.json")).places, ...((await read("vectors/taking.json")).groups ?? [])];
+    for (const { alphabet, cases } of groups) {
+      const kind = alphabet.kind === "coordinates" ? "planar-laplace" : "planar-geometric";
+      const isEndless = ["lattice", "coordinates"].includes(alphabet.kind);
+      const endless = { kind: alphabet.kind === "integers" ? "geometric" : kind, epsilon: 1 / (alphabet.spacing ?? 1) };
+      const mechanism = isEndless || (alphabet.kind === "integers" && alphabet.low === undefined) ? endless : { kind: "rappor", epsilon: 1 };
+      const survey = confide.loadSurvey(await signed({ alphabet, mechanism }));
+      for (const { texts, value, refused: reason, reason: older } of cases) {
+        count++;
+        const raw = texts.length > 1 ? (alphabet.kind === "attributes" ? grouped(alphabet, texts) : texts) : texts[0];
+        const where = `${JSON.stringify(alphabet).slice(0, 90)} ${JSON.stringify(texts)}`;
+        try {
+          if (value !== undefined && value !== null) same(survey.take(raw), value, where);
+          else {
+            const said = refused(confide, "value", () => survey.take(raw));
+            assert(said.endsWith(`: ${reason ?? older}.`), `${said} Wanted: ${reason ?? older}`);
+          }
+        } catch (error) {
+          wrong.push(`${where}: ${error.message}`);
+        }
+      }
+    }
+    assert(!wrong.length, `${wrong.length} are wrong:\n${wrong.slice(0, 20).join("\n")}`);
+    return count;
+  },
+
+  async refusals(confide, read) {
+    let count = 0;
+    const wrong = [];
+    for (const { what, survey: document, cases } of (await read("vectors/refused.json")).groups ?? []) {
+      for (const one of cases) {
+        if (what === "report") continue; // whoever collects refuses these
+        const work = () => {
+          if (what === "document") return confide.loadSurvey(one.document);
+          if (what === "pin") return confide.loadSurvey(JSON.stringify(document), one.pin);
+          if (what === "value") return confide.loadSurvey(JSON.stringify(document)).blur(one.value);
+          return confide.simulatedSurvey(SIGNED, () => 0).blur(7, { permanent: one.secret });
+        };
+        count++;
+        try {
+          if (one.refused === null) work();
+          else refused(confide, one.refused, work);
+        } catch (error) {
+          wrong.push(`${what}, ${one.why}: ${error.message.slice(0, 120)}`);
+        }
+      }
+    }
+    assert(!wrong.length, `${wrong.length} are wrong:\n${wrong.slice(0, 20).join("\n")}`);
+    return count;
+  },
+
+  async canonical(confide, read) {
+    // A fingerprint is right only if the canonical form is: of documents with such numbers and texts in a place that is not looked at.
+    let count = 0;
+    for (const { cases } of (await read("vectors/canonical.json")).groups ?? []) {
+      for (const { double, canonical: text, fingerprint } of cases) {
+        count++;
+        if (double !== undefined) {
+          const bits = new DataView(new ArrayBuffer(8));
+          bits.setBigUint64(0, BigInt(`0x${double}`));
+          same(String(canonical(bits.getFloat64(0))), text, double);
+          continue;
+        }
+        same(await digest(text), fingerprint, text);
+      }
+    }
+    return count;
+  },
+
+  async "two million draws"(confide) {
+    const colours = confide.loadSurvey(await signed(COLOURS));
+    const response = (epsilon) => [1, 0, 0].map((own) => (own ? Math.exp(epsilon) : 1) / (Math.exp(epsilon) + 2));
+    const ages = confide.loadSurvey(await signed(AGES));
+    const values = Array.from({ length: 21 }, (_, age) => age);
+    const noise = (epsilon) =>
+      values.map((age) => (Math.exp(-epsilon * Math.abs(age - 7)) * (age % 20 ? 1 - Math.exp(-epsilon) : 1)) / (1 + Math.exp(-epsilon)));
+    return [drawMany(colours, "red", ["red", "green", "blue"], response, 3), drawMany(ages, 7, values, noise, 1)];
+  },
+
+  async pins(confide) {
+    const text = await signed(AGES);
+    const { fingerprint } = JSON.parse(text);
+    const load = (pin, given = text) => confide.loadSurvey(given, pin);
+    load({ fingerprint });
+    load({ epsilon: 1, per: "year" });
+    refused(confide, "pin", () => load({ fingerprint: fingerprint.replace(/^./, (digit) => (digit === "0" ? "1" : "0")) }));
+    assert(refused(confide, "pin", () => load({ epsilon: 0.99, per: "year" })).includes("1 per year"), "the reason names what was asked");
+    for (const pin of [{ epsilon: 1 }, { epsilon: 1, per: "month" }, { epsilon: NaN, per: "year" }, {}]) refused(confide, "pin", () => load(pin));
+    // The server changes the survey: by itself, and with a fingerprint that fits.
+    const stronger = { ...AGES, mechanism: { ...AGES.mechanism, epsilon: 2 } };
+    refused(confide, "fingerprint", () => load({ epsilon: 1, per: "year" }, JSON.stringify({ ...stronger, fingerprint })));
+    const changed = await signed(stronger);
+    refused(confide, "pin", () => load({ epsilon: 1, per: "year" }, changed));
+    refused(confide, "pin", () => load({ fingerprint }, changed));
+    // Twice as far apart is twice the epsilon.
+    const wider = await signed({ ...AGES, alphabet: { ...AGES.alphabet, spacing: 2 } });
+    refused(confide, "pin", () => load({ epsilon: 1, per: "year" }, wider));
+    load({ epsilon: 1, per: "year", spacing: 2 }, wider);
+    const colours = await signed(COLOURS);
+    load({ epsilon: 3 }, colours);
+    refused(confide, "pin", () => load({ epsilon: 2.9 }, colours));
+    // No promise can be read off a table.
+    const tables = { mechanism: { quadrant: [[1, 0.5], [0.5, 0.25]] } };
+    const cells = { alphabet: { kind: "grid", rows: 2, columns: 2, unit: "km" }, mechanism: { kind: "truncated-planar-laplace", epsilon: 1 } };
+    const withTables = await signed({ ...cells, tables });
+    const whole = JSON.parse(withTables).fingerprint;
+    load({ fingerprint: whole }, withTables);
+    refused(confide, "pin", () => load({ fingerprint: whole.slice(0, 32) }, withTables));
+    refused(confide, "pin", () => load({ epsilon: 100, per: "km" }, withTables));
+    const others = JSON.stringify({ ...JSON.parse(withTables), tables: { mechanism: { quadrant: [[1, 0], [0, 0]] } } });
+    refused(confide, "fingerprint", () => load(undefined, others));
+    refused(confide, "survey", () => load(undefined, JSON.stringify({ ...JSON.parse(withTables), fingerprint: whole.slice(0, 32), tables: undefined })));
+  },
+
+  async "hostile documents"(confide) {
+    const load = (text) => confide.loadSurvey(text);
+    const valid = await signed(AGES);
+    for (const text of [
+      "", "null", "[]", "1", "{}", '{"a": 1}', "{", undefined, null, 7,
+      valid.replace("{", '{"name": "again",'),
+      valid.replace('"low":0', '"low":0,"low":1'),
+      valid.replace('"high":20', '"high":9007199254740993'),
+      valid.replace('"high":20', '"high":1e400'),
+      "[".repeat(100_000) + "]".repeat(100_000),
+      `{"alphabet":${'{"a":'.repeat(50)}1${"}".repeat(50)}}`,
+    ]) {
+      refused(confide, ["survey", "fingerprint"], () => load(text));
+    }
+    const changes = [
+      { unknown: 1 }, { __proto__: null, ["__proto__"]: { low: 1 } }, { alphabet: { kind: "constructor" } }, { alphabet: { kind: "__proto__" } },
+      { alphabet: { ...AGES.alphabet, step: 1 } }, { alphabet: { ...AGES.alphabet, low: 21 } }, { alphabet: { ...AGES.alphabet, low: 0.5 } },
+      { alphabet: { ...AGES.alphabet, spacing: 0 } }, { alphabet: { ...AGES.alphabet, spacing: "1" } }, { alphabet: { ...AGES.alphabet, unit: "\ud800" } },
+      { mechanism: { kind: "toString", epsilon: 1 } }, { mechanism: { kind: "truncated-geometric" } }, { mechanism: null },
+      ...[0, -1, 1e-10, 101, "1", null, [1]].map((epsilon) => ({ mechanism: { ...AGES.mechanism, epsilon } })),
+      { limits: { reports: 0 } }, { limits: { reports: 1.5 } }, { limits: { noise: "loud" } }, { limits: { days: 1 } },
+    ];
+    for (const change of changes) {
+      const text = await signed({ ...AGES, ...change });
+      refused(confide, "survey", () => load(text));
+    }
+    // Any leaf of any kind of survey replaced by anything: loaded, or refused as this client refuses, and nothing else.
+    const junk = [null, true, -1, 0, 0.5, 1e15, "", "x", [], [[]], {}, { kind: "integers" }];
+    let count = 0;
+    for (const document of [AGES, COLOURS, BINS, HOME, BOTH]) {
+      for (const path of leaves(document)) {
+        for (const wrong of junk) {
+          const copy = structuredClone(document);
+          const last = path.slice(0, -1).reduce((table, key) => table[key], copy);
+          last[path.at(-1)] = wrong;
+          count++;
+          try {
+            const survey = load(await signed(copy));
+            for (const { value } of survey.choices(5).slice(0, 1)) survey.blur(value);
+          } catch (error) {
+            assert(error instanceof confide.ConfideError, `${path} = ${JSON.stringify(wrong)}: ${error.stack}`);
+          }
+        }
+      }
+    }
+    assert({}.low === undefined && Object.keys(Object.prototype).length === 0, "a prototype was changed");
+    return count;
+  },
+
+  async "bad values"(confide) {
+    const ages = confide.loadSurvey(await signed(AGES));
+    for (const raw of [null, undefined, "", " ", "x", "7.5", 7.5, 21, -1, NaN, Infinity, 2 ** 60, {}, [], true, "1_0"]) {
+      refused(confide, "value", () => ages.take(raw));
+    }
+    for (const value of [null, undefined, "7", 7.5, 21, -1, NaN, [7], 7n, true, { valueOf: () => 7 }]) {
+      refused(confide, "value", () => ages.blur(value));
+    }
+    same([" 7 ", "7.0", 7, 7n, "+7"].map((raw) => ages.take(raw)), [7, 7, 7, 7, 7], "ages");
+    refused(confide, "report", () => new confide.Report("a", 1, null, Symbol()));
+  },
+
+  async "no entropy"(confide) {
+    const own = globalThis.crypto;
+    const survey = confide.loadSurvey(await signed(AGES));
+    let stuck;
+    for (const broken of [
+      undefined,
+      {},
+      { getRandomValues: () => { throw new Error("no entropy"); } },
+      { getRandomValues: (block) => block },
+      { getRandomValues: (block) => block.fill(7) },
+      { getRandomValues: (block) => (stuck = stuck ? (block.set(stuck), stuck) : own.getRandomValues(block).slice()) },
+    ]) {
+      Object.defineProperty(globalThis, "crypto", { value: broken, configurable: true, writable: true });
+      try {
+        // What was drawn before is still good: at most a block of 1,024 bytes.
+        refused(confide, "entropy", () => { for (let i = 0; i < 500; i++) survey.blur(7); });
+        refused(confide, "entropy", () => survey.blur(7));
+        refused(confide, "entropy", () => confide.newSecret());
+      } finally {
+        Object.defineProperty(globalThis, "crypto", { value: own, configurable: true, writable: true });
+      }
+    }
+    survey.blur(7);
+  },
+
+  async "permanent noise"(confide) {
+    const survey = confide.loadSurvey(await signed({ ...AGES, limits: { noise: "permanent" } }));
+    refused(confide, "secret", () => survey.blur(7));
+    for (const permanent of ["", "short", "abc", new Uint8Array(15), 7, "0".repeat(30)]) refused(confide, "secret", () => survey.blur(7, { permanent }));
+    const secret = confide.newSecret();
+    assert(/^[0-9a-f]{64}$/.test(secret), secret);
+    const reports = Array.from({ length: 365 }, () => survey.blur(7, { permanent: secret }));
+    assert(new Set(reports.map(String)).size === 1 && new Set(reports.map((one) => one.tag)).size === 1, "the report changed");
+    assert(survey.blur(8, { permanent: secret }).tag !== reports[0].tag, "two values have one tag");
+    // Over people the shares are the mechanism's.
+    const shares = Array.from({ length: 21 }, (_, age) => (Math.exp(-Math.abs(age - 7)) * (age % 20 ? 1 - Math.exp(-1) : 1)) / (1 + Math.exp(-1)));
+    const counts = shares.map(() => 0);
+    for (let person = 0; person < 20_000; person++) counts[survey.blur(7, { permanent: `a secret of person ${person}` }).data]++;
+    const found = chiSquare(counts, shares);
+    assert(found > 1e-7, `permanent noise does not have the mechanism's shares: p ${found}`);
+  },
+
+  async "the promise in words"(confide) {
+    const words = confide.loadSurvey(await signed({ ...AGES, limits: { reports: 30 }, mechanism: { kind: "truncated-geometric", epsilon: 0.05 } })).promise;
+    assert(words[0] === "One report: 0.05 per year.", words[0]);
+    assert(words.some((one) => one.includes("even odds become 51 to 49 at most")), words.join("\n"));
+    assert(words.at(-1) === "At most 30 reports of one person: 1.5 per year.", words.at(-1));
+  },
+};
+
+const BINS = {
+  alphabet: { kind: "bins", edges: [0, 10, 20, 50], above: true, unit: "thousand" },
+  mechanism: { kind: "truncated-laplace", epsilon: 0.1 },
+};
+const HOME = {
+  alphabet: { kind: "places", rows: 2, columns: 2, spacing: 0.5, south: 40, west: -74, north: 40.01, east: -73.99 },
+  mechanism: { kind: "planar-laplace", epsilon: 1 },
+};
+const BOTH = {
+  alphabet: { kind: "attributes", names: ["age", "day"], alphabets: [AGES.alphabet, { kind: "dates", first: "2026-01-01", last: "2026-01-31" }] },
+  mechanism: { kind: "product", age: AGES.mechanism, day: { kind: "exponential", epsilon: 0.3 } },
+  limits: { reports: 3, epsilon: 9 },
+};
+
+function leaves(table, path = []) {
+  return Object.entries(table).flatMap(([key, one]) => [[...path, key], ...(one && typeof one === "object" ? leaves(one, [...path, key]) : [])]);
+}
