@@ -346,8 +346,8 @@ MOST_TABLED = 2_000_000
 """Numbers of one table for a device: more do not fit into any document that it should load."""
 
 WITHOUT_TABLES = (
-    "Use fewer or larger cells, or a mechanism without tables, such as planar-geometric, planar-laplace or taxicab on a "
-    "plane, and geometric noise on a line or a circle."
+    "Use fewer or larger cells, or a mechanism without tables, such as planar-geometric, planar-laplace or taxicab on "
+    "a plane, and geometric noise on a line or a circle."
 )
 """Cure of tables that are too large."""
 
@@ -356,7 +356,8 @@ def require_tabled(mechanism: Mechanism, entries: int) -> None:
     """Refuse a table that no device should load, before it is made."""
     if entries > MOST_TABLED:
         raise TooLargeError(
-            f"{mechanism!r} needs a table of {entries:,} numbers on a device, more than {MOST_TABLED:,}. {WITHOUT_TABLES}"
+            f"{mechanism!r} needs a table of {entries:,} numbers on a device, more than {MOST_TABLED:,}. "
+            f"{WITHOUT_TABLES}"
         )
 
 
