@@ -1,6 +1,6 @@
 """Whether the time of one draw tells something: of reports one by one, as on a device, by what came of them.
 
-    python -m benchmarks.draw_times            # two minutes
+    python -m benchmarks.draw_times            # a minute
 
 Draws of two kinds take turns, so that whatever else the machine does falls on both. Times are medians of a process.
 """
