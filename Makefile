@@ -51,6 +51,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 	@$(BIN)/python -m benchmarks.peers
 	@$(BIN)/python -m benchmarks.counting
 	@$(BIN)/python -m benchmarks.groups --groups 1000
+	@$(BIN)/python -m benchmarks.collector --kills 10 --rounds 1
 	@$(BIN)/python -m benchmarks.places --cell '200 m'
 
 screenshots: $(VENV)/.installed-dev  ## Photograph every page in three widths, light and dark, into build/screenshots (needs chromium)

@@ -184,19 +184,19 @@ def send(  # noqa: PLR0913 - one argument an option
     from confide.collector.outbox import Outbox
 
     contract = load_survey(survey)
-    client = Client(to, _token(token_file))
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
-    client.survey(contract.fingerprint)  # refused before anything is blurred
-    waiting = Outbox.open(place, contract)
-    if waiting is not None:
-        already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
-        say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
-    else:
-        waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
-        say(f"Blurred {done.account.description}.", stderr=True)
-    with progress_bar("Sending batches", waiting.messages) as tell:
-        found = waiting.send(client, tell)
+    with Client(to, _token(token_file)) as client:
+        client.survey(contract.fingerprint)  # refused before anything is blurred
+        waiting = Outbox.open(place, contract)
+        if waiting is not None:
+            already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
+            say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
+        else:
+            waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
+            say(f"Blurred {done.account.description}.", stderr=True)
+        with progress_bar("Sending batches", waiting.messages) as tell:
+            found = waiting.send(client, tell)
     if as_json:
         show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
         return
@@ -240,14 +240,14 @@ def pull_counts(
     """Return the counts of a collector's survey, or of its only one."""
     from confide.collector.client import Client
 
-    client = Client(url, _token(token_file))
-    if survey is not None:
-        return client.counts(survey.fingerprint, by)
-    known = client.surveys()
-    if len(known) != 1:
-        titles = ", ".join(repr(one["title"]) for one in known[:5])
-        raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
-    return client.counts(known[0]["survey"], by)
+    with Client(url, _token(token_file)) as client:
+        if survey is not None:
+            return client.counts(survey.fingerprint, by)
+        known = client.surveys()
+        if len(known) == 1:
+            return client.counts(known[0]["survey"], by)
+    titles = ", ".join(repr(one["title"]) for one in known[:5])
+    raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
 
 
 def local_counts(reports: Path, survey: Path) -> Path:

@@ -60,7 +60,8 @@ def to_svg(figure: Figure, description: str = "") -> str:
     drawing = re.sub(r"<image [^<>]*/>", lambda tag: tag[0] + _dark_image(tag[0]), drawing)
     digest = hashlib.sha256(f"{description}{drawing}".encode()).hexdigest()[:10]
     drawing = re.sub(r"<[^<>]*>", lambda tag: _adapt(tag[0], f"f{digest}-"), drawing)
-    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LOOK}" '
+    natural = f"--natural: {round(96 * figure.get_figwidth())}px"
+    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LOOK}; {natural}" '
     return drawing.replace("<svg ", opening, 1).rstrip()
 
 

@@ -34,6 +34,7 @@ from confide.pages.markup import (
     state_promise,
     table,
     text,
+    warn_dependent,
     warn_not_identified,
     warn_poor_fit,
     warn_uniform,
@@ -137,6 +138,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     windows_shown = show_windows(story)
     sections = (
         warn_uniform(story.outcomes[0].estimate.uniformity),
+        warn_dependent(story.outcomes[0].estimate.dependence),
         warn_poor_fit(fit),  # what speaks against an answer stands before it
         warn_wrong_shape(story.outcomes[0].estimate.shape_fit),
         warn_not_identified(known),
@@ -283,7 +285,7 @@ def _show_certainty(story: Story) -> str:
     doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
     words = map(paragraph, doubt + prospects + bases)
     said = "".join([*words, note(LEVEL_MEANING) if bases else ""])
-    return section("How sure it is", pair(shown, f"<div>{said}</div>" if said else ""))
+    return section("How sure it is", pair(shown, said))
 
 
 def _show_shares(story: Story) -> str:

@@ -71,7 +71,8 @@ def section(heading: str, *parts: str, kind: str = "", is_part: bool = False) ->
 def pair(*parts: str) -> str:
     """Return parts that stand side by side where there is room, those that are there."""
     shown = [part for part in parts if part]
-    return f'<div class="pair">\n{"".join(shown)}\n</div>' if len(shown) > 1 else "".join(shown)
+    columns = "".join(f"<div>{part}</div>\n" for part in shown)
+    return f'<div class="pair">\n{columns}</div>' if len(shown) > 1 else "".join(shown)
 
 
 def fold(heading: str, *parts: str) -> str:
@@ -170,6 +171,11 @@ def warn_uniform(found: Uniformity | None) -> str:
         return ""
     heading = "These reports say next to nothing" if found.is_weak else "All values look alike"
     return callout(heading, str(found))
+
+
+def warn_dependent(words: str) -> str:
+    """Return a box where reports of one person are not independent; nothing elsewhere."""
+    return callout("Not all of these reports are independent", words) if words else ""
 
 
 def warn_wrong_shape(found: ShapeFit | None) -> str:
