@@ -81,6 +81,14 @@ def test_fresh_noise_and_different_people_are_left_alone() -> None:
         cf.merge([twice, day()])
 
 
+def test_several_files_that_are_counted_at_once_are_several_days(tmp_path: Path) -> None:
+    for name in "ab":
+        cf.write_reports(tmp_path / f"{name}.csv", COLOURS.privatize(VALUES, rng=PEOPLE), COLOURS)
+    found = cf.count([tmp_path / "a.csv", tmp_path / "b.csv"], COLOURS)
+    assert (found.repeats, cf.count(tmp_path / "a.csv", COLOURS).repeats) == (2, 1)
+    assert "600 people" in cf.estimate(found, COLOURS.mechanism).dependence
+
+
 SURVEY = """name = "colour"
 [alphabet]
 kind = "categories"
