@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test quick mutants lint types contracts vectors check bench client setup clean
+.PHONY: help demo reproduce test quick mutants lint types contracts vectors check bench client screenshots setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -51,7 +51,11 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 	@$(BIN)/python -m benchmarks.peers
 	@$(BIN)/python -m benchmarks.counting
 	@$(BIN)/python -m benchmarks.groups --groups 1000
+	@$(BIN)/python -m benchmarks.collector --kills 10 --rounds 1
 	@$(BIN)/python -m benchmarks.places --cell '200 m'
+
+screenshots: $(VENV)/.installed-dev  ## Photograph every page in three widths, light and dark, into build/screenshots (needs chromium)
+	@$(BIN)/python -W ignore -m tests.pages.screenshots
 
 client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/client (needs Node 20 or newer)
 	@cd clients/javascript && node build.mjs

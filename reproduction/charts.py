@@ -146,7 +146,7 @@ class DistributionChart:
         return draw_distributions(alphabet_of(self.data), panels, name=self.value_name)
 
     def _panel(self, tables: Tables, method: str, truth: FloatArray) -> Panel:
-        from confide.figures import Panel, Role, style
+        from confide.figures import Panel, Role
 
         distance = self._of(tables[RESULTS].where(repeat=0), method).median("emd")
         unit = alphabet_of(self.data).unit
@@ -156,7 +156,6 @@ class DistributionChart:
             f"EMD {with_unit(distance, unit) if unit else f'{distance:.3f}'}",
             reference=truth,
             role=Role.NOISY if method == "noisy" else Role.ESTIMATE,
-            color=style.METHODS.get(method),
         )
 
     def _of(self, table: Table, method: str) -> Table:

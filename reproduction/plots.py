@@ -10,6 +10,7 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.figures import style
+from confide.figures.palette import colors_of
 from confide.figures.panels import FloatArray
 from confide.figures.style import mark_decades
 
@@ -69,7 +70,7 @@ def draw_boxes(panels: Sequence[BoxPanel], *, x_label: str, columns: int = 3, is
     'EMD (years)'
     """
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
-    colors = {name: style.color_of(name, place) for place, name in enumerate(names)}
+    colors = dict(zip(names, colors_of(names), strict=True))
     with style.styled():
         figure, all_axes = new_panels(len(panels), columns, (_width(panels, len(names)), 3.1))
         for axes, panel in zip(all_axes, panels, strict=True):
@@ -116,7 +117,7 @@ def _add_box(axes: Axes, numbers: FloatArray, place: float, width: float, color:
     first, middle, third = np.quantile(numbers, (0.25, 0.5, 0.75)).tolist()
     axes.bar(place, third - first, width, bottom=first, color=color, linewidth=0)
     ends = place - width / 2, place + width / 2
-    axes.plot(ends, [middle, middle], color="white", linewidth=1.1, solid_capstyle="butt")
+    axes.plot(ends, [middle, middle], color=style.CARD, linewidth=1.1, solid_capstyle="butt")
     # A box that is flatter than its own median line would vanish under it.
     axes.plot(ends, [third, third], color=color, linewidth=0.8, solid_capstyle="butt")
     axes.plot(ends, [first, first], color=color, linewidth=0.8, solid_capstyle="butt")
@@ -284,7 +285,7 @@ def draw_surfaces(surfaces: Sequence[Surface], *, x_label: str, y_label: str) ->
         for axes, surface in zip(all_axes, surfaces, strict=True):
             _add_surface(figure, axes, surface)
             axes.set(xlabel=x_label, ylabel=y_label, aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        handle = Line2D([], [], color=style.NOISY, linewidth=3.2, marker="o", markersize=7, label="where L is highest")
+        handle = Line2D([], [], color=style.MLE, linewidth=3.2, marker="o", markersize=7, label="where L is highest")
         figure.legend(handles=[handle], loc="outside upper right", fontsize=10)
     return figure
 
@@ -294,8 +295,8 @@ def _add_surface(figure: Figure, axes: Axes, surface: Surface) -> None:
 
     mesh = Triangulation(surface.first, surface.third)
     filled = axes.tricontourf(mesh, surface.heights, levels=CONTOURS, cmap=style.heat().reversed())
-    axes.tricontour(mesh, surface.heights, levels=CONTOURS, colors="white", linewidths=0.5, linestyles="solid")
-    axes.plot(*surface.tops.T, color=style.NOISY, linewidth=3.2, marker="o", markersize=7, clip_on=False, zorder=5)
+    axes.tricontour(mesh, surface.heights, levels=CONTOURS, colors=style.CARD, linewidths=0.5, linestyles="solid")
+    axes.plot(*surface.tops.T, color=style.MLE, linewidth=3.2, marker="o", markersize=7, clip_on=False, zorder=5)
     axes.grid(visible=False)
     axes.set_title(surface.title, pad=20)
     axes.annotate(

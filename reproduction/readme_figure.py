@@ -47,9 +47,11 @@ def draw() -> Figure:
         figure = _new_card()
         axes = figure.add_axes((0.075, 0.13, 0.885, 0.64))
         edges = np.arange(ages.alphabet.size + 1) - 0.5
-        axes.stairs(ages.distribution, edges, fill=True, facecolor=style.TRUTH, edgecolor="none")
+        axes.stairs(
+            ages.distribution, edges, fill=True, facecolor=style.TRUTH, edgecolor=style.TRUTH_EDGE, linewidth=0.6
+        )
         axes.stairs(sent, edges, edgecolor=style.NOISY, linewidth=1.3)
-        axes.stairs(answer.distribution, edges, edgecolor=style.BLUE, linewidth=1.8)
+        axes.stairs(answer.distribution, edges, edgecolor=style.STACKED, linewidth=1.8)
         _set_axes(axes)
         _label(axes, blur, error, sent)
         figure.text(0.04, 0.905, "Every age is blurred, yet the distribution comes back", **TITLE)
@@ -97,7 +99,7 @@ def _set_axes(axes: Axes) -> None:
 def _label(axes: Axes, blur: float, error: float, sent: np.ndarray) -> None:
     """Put each label beside its curve, in its colour: no legend to look up."""
     axes.text(67.5, 0.0132, f"as sent: each age off by\n{blur:.1f} years on average", **_words(style.NOISY))
-    axes.text(47.5, 0.0242, f"as confide recovers it:\n{error:.1f} years from the truth", **_words(style.BLUE))
+    axes.text(47.5, 0.0242, f"as confide recovers it:\n{error:.1f} years from the truth", **_words(style.STACKED))
     axes.text(37.5, 0.0055, "the truth", **_words(style.INK) | {"ha": "center"})
     axes.text(1.4, 0.0285, f"↑ {sent[0]:.0%} say 0", **_words(style.NOISY))
     axes.text(97.8, 0.0285, f"{sent[-1]:.0%} say 99 ↑", **_words(style.NOISY) | {"ha": "right"})

@@ -11,6 +11,8 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.test_surveys import ALL_SURVEYS, EXAMPLES
 
 import confide as cf
@@ -44,6 +46,9 @@ PUBLISHED = {
     "43143ff3c1cb0959": "1424953923781206.2",
 }
 """The number samples of RFC 8785, appendix B: bits of a double, and its text."""
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
 
 def double(bits: str) -> float:
@@ -98,6 +103,19 @@ def test_random_doubles_and_texts_are_written_as_node_writes_them() -> None:
         ["node", "-e", script], input=json.dumps([bits, texts]), capture_output=True, text=True, check=True, timeout=60
     )
     assert json.loads(found.stdout) == [[canonical_json(double(one)) for one in bits], list(map(canonical_json, texts))]
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+CONTENTS = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=12)
+
+
+@given(CONTENTS)
+@settings(max_examples=60, deadline=None)
+def test_one_text_stands_for_one_content(content: Any) -> None:
+    text = canonical_json(content)
+    again = read_json(text)
+    assert canonical_json(again) == text  # which is canonical already
+    assert fingerprint_of(content) == fingerprint_of(read_json(json.dumps(content, indent=2)))
 
 
 def test_json_is_read_as_javascript_reads_it() -> None:

@@ -149,6 +149,23 @@ def test_a_document_too_large_for_a_device_is_refused_with_the_cure(monkeypatch:
         contract.to_json()
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        cf.Exponential(cf.Circle(2000), 1.0),
+        cf.Exponential(cf.Grid(2000, 2000), 1.0),
+        cf.TruncatedPlanarLaplace(cf.Grid(2000, 2000), 1.0),
+        cf.TruncatedTaxicab(cf.Grid(2000, 2000, holes=[(0, 0)]), 1.0),
+    ],
+    ids=lambda one: one.kind,
+)
+def test_tables_too_large_for_any_document_are_not_even_made(mechanism: cf.Mechanism) -> None:
+    with pytest.raises(
+        TooLargeError, match=r"needs a table of 4,000,000 numbers on a device.*Use fewer or larger cells"
+    ):
+        cf.Survey(mechanism).to_json()
+
+
 @pytest.mark.parametrize("name", [*FINITE, *(f"{name} unbounded" for name in UNBOUNDED)])
 def test_a_json_survey_is_loaded_wherever_a_toml_one_is(name: str, tmp_path: Path) -> None:
     text = (FINITE | {f"{name} unbounded": one for name, one in UNBOUNDED.items()})[name]

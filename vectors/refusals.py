@@ -62,6 +62,10 @@ def documents() -> Iterator[Json]:
     yield case(text.replace('"epsilon":0.2', '"epsilon":NaN'), "survey", "NaN is no JSON")
     yield case(text.replace('"epsilon":0.2', '"epsilon":1e999'), "survey", "a number past all doubles")
     yield case(text.replace('"title":"Ages"', '"title":"\\ud800"'), "survey", "half a character")
+    yield case("[" * 5000 + "]" * 5000, "survey", "nested deeper than any survey")
+    yield case(
+        text.replace('"title"', '"tables":{},"title"'), "fingerprint", "empty tables under a fingerprint without"
+    )
     for survey in (LINE, WORDS, BINS, CELLS, PAIR, MATRIX):
         yield from changed(survey)
     for survey, change, why in MEANINGLESS:

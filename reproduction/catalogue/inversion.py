@@ -153,9 +153,10 @@ def _settings() -> tuple[Setting, ...]:
 def draw_times(tables: Tables) -> Figure:
     """Draw time against the number of values."""
     from confide.figures import style
+    from confide.figures.palette import colors_of
     from reproduction.plots import draw_curves
 
-    times, colors = tables[TIMES], (style.BLUE, style.SKY, "#004466")
+    times, colors = tables[TIMES], (style.IBU, "#5BB795", "#0A5A3F")
     panels: dict[str, dict[str, Series]] = {}
     for delta in DELTAS:
         curves: dict[str, Series] = {}
@@ -164,11 +165,11 @@ def draw_times(tables: Tables) -> Figure:
             curves[f"IBU, ε = {level:g}"] = _by_size(ibu, color, "-")
         for method in ("INV-N", "INV-P"):
             inverted = times.where(mechanism=STORED, method=method)
-            curves[method] = _by_size(inverted, style.METHODS[method], "-")
+            curves[method] = _by_size(inverted, colors_of([method])[0], "-")
         fast = times.where(mechanism=FAST, method="IBU", delta=delta, epsilon=LEVELS[0])
-        curves[f"IBU, fast products, ε = {LEVELS[0]:g}"] = _by_size(fast, style.BLUE, ":")
+        curves[f"IBU, fast products, ε = {LEVELS[0]:g}"] = _by_size(fast, style.IBU, ":")
         maximum = times.where(mechanism=FAST, method="MLE", epsilon=LEVELS[0])
-        curves[f"MLE, fast products, ε = {LEVELS[0]:g}"] = _by_size(maximum, style.ORANGE, ":")
+        curves[f"MLE, fast products, ε = {LEVELS[0]:g}"] = _by_size(maximum, style.MLE, ":")
         panels[f"δ = {delta:g}"] = curves
     return draw_curves(
         panels, x_label="number of values k", y_label="time (milliseconds)", size=(5.0, 3.4), logarithmic="y"
@@ -177,7 +178,7 @@ def draw_times(tables: Tables) -> Figure:
 
 def draw_trade(tables: Tables) -> Figure:
     """Draw time against error, one point a run."""
-    from confide.figures import style
+    from confide.figures.palette import colors_of
     from reproduction.plots import Series, draw_curves
 
     panels: dict[str, dict[str, Series]] = {}
@@ -186,7 +187,7 @@ def draw_trade(tables: Tables) -> Figure:
         for method in ("IBU", "INV-N", "INV-P"):
             chosen = {"mechanism": STORED, "method": method} | ({"delta": delta} if method == "IBU" else {})
             errors, times = tables[RESULTS].where(**chosen), tables[TIMES].where(**chosen)
-            color = style.METHODS[method]
+            color = colors_of([method])[0]
             curves[method] = Series(1000 * times.numbers("seconds"), errors.numbers("emd"), color, "none", "o")
         panels[f"δ = {delta:g}"] = curves
     return draw_curves(panels, x_label="time (milliseconds)", y_label="EMD", size=(5.0, 3.4), logarithmic="xy")

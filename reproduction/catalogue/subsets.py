@@ -157,8 +157,8 @@ def draw_subsets(line: LineSubset, plane: PlaneSubset) -> Figure:
 
 def _add_line(axes: Axes, line: LineSubset) -> None:
     left = (line.values >= line.first) & (line.values <= line.last)
-    axes.axvspan(line.first, line.last, color=style.SKY, alpha=0.25, linewidth=0, label="likely subset")
-    axes.plot(line.values[left], np.zeros(left.sum()), "+", color=style.BLUE, markersize=11, label="value kept")
+    axes.axvspan(line.first, line.last, color=style.STACKED, alpha=0.15, linewidth=0, label="likely subset")
+    axes.plot(line.values[left], np.zeros(left.sum()), "+", color=style.STACKED, markersize=11, label="value kept")
     axes.plot(
         line.values[~left], np.zeros((~left).sum()), "+", color=style.FAINT, markersize=9, label="value ruled out"
     )
@@ -172,9 +172,9 @@ def _add_line(axes: Axes, line: LineSubset) -> None:
 def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
     from matplotlib.patches import Polygon
 
-    axes.plot(*plane.dropped.T, ".", color=style.TRUTH, markersize=2.2, label="value ruled out")
-    axes.plot(*plane.kept.T, ".", color=style.SKY, markersize=3.4, label="value kept")
-    around = Polygon(outline(plane.corners, plane.widening), fill=False, edgecolor=style.BLUE, linewidth=1.8)
+    axes.plot(*plane.dropped.T, ".", color=style.TRUTH_EDGE, markersize=2.2, label="value ruled out")
+    axes.plot(*plane.kept.T, ".", color=style.STACKED, markersize=3.4, label="value kept")
+    around = Polygon(outline(plane.corners, plane.widening), fill=False, edgecolor=style.STACKED, linewidth=1.8)
     around.set_label(f"hull widened by delta' = {plane.widening:.2f} {plane.unit}")
     hull = Polygon(plane.corners, fill=False, edgecolor=style.INK, linewidth=1.4, linestyle="--")
     hull.set_label("hull of reports")

@@ -27,6 +27,7 @@ from confide.counts import Accumulator, Counts, merge, tally
 from confide.distances import emd, hellinger, kl_divergence, total_variation
 from confide.errors import (
     ConfideError,
+    LimitError,
     NotIdentifiedWarning,
     PoorFitWarning,
     SimulatedReportsWarning,
@@ -38,6 +39,7 @@ from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.ledgers import Ledger
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -159,8 +161,10 @@ __all__ = [
     "Inversion",
     "Laplace",
     "Lattice",
+    "Ledger",
     "Likelihood",
     "LikelySubset",
+    "LimitError",
     "LocalDP",
     "Manhattan",
     "Mechanism",

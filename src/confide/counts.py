@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import plain_array
-from confide.checks import refuse_masked
+from confide.checks import check_count, read_only, refuse_masked
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.limits import MOST_REPORTS
 from confide.origins import Origin, noise_of
@@ -45,6 +45,10 @@ class Counts:
         How often each was seen. Whole numbers, except where an expectation is wanted in place of data.
     origin
         Of how many of them it is known with which noise they were made; of none if left out.
+    repeats
+        How many of them one person may have made at most, where noise is permanent; see :attr:`independent`.
+    is_thinned
+        Whether that was taken into account already.
 
     >>> Counts([3, 3, 5], [1, 2, 4]).counts
     array([3., 4.])
@@ -53,8 +57,11 @@ class Counts:
     reports: Reports
     counts: NDArray[np.float64]
     origin: Origin = field(default_factory=Origin)
+    repeats: int = field(default=1, kw_only=True)
+    is_thinned: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_count("repeats", self.repeats, 1)
         reports = _as_reports(self.reports)
         counts = _as_counts(self.counts, reports.shape[0])
         if not _are_distinct(reports):
@@ -75,6 +82,31 @@ class Counts:
         """Return the same counts, with another origin."""
         found = copy.copy(self)  # without a second look at what was checked when these were made
         object.__setattr__(found, "origin", origin)
+        return found
+
+    def with_repeats(self, repeats: int) -> Counts:
+        """Return the same counts, of which one person may have made so many; 1 where all are of different people."""
+        check_count("repeats", repeats, 1)
+        found = copy.copy(self)
+        object.__setattr__(found, "repeats", repeats)
+        return found
+
+    @property
+    def independent(self) -> Counts:
+        """As many reports as are independent for certain: with at most r of one person, an r-th of each count.
+
+        Reports of one person with permanent noise may be one report r times. With w of them from each person, n
+        reports tell no less than (sum w)^2 / sum w^2 people do, and as no w is above r, that is n / r at least
+        (docs/repetition.md).
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).independent.counts
+        array([0.5, 1.5])
+        """
+        if self.repeats == 1 or self.is_thinned:
+            return self
+        found = copy.copy(self)
+        for name, value in (("counts", read_only(self.counts / self.repeats)), ("is_thinned", True)):
+            object.__setattr__(found, name, value)
         return found
 
     def __add__(self, other: Counts) -> Counts:
@@ -117,11 +149,19 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     return Counts(*_sum_repeated(array, weights), origin)
 
 
-def merge(parts: Iterable[Counts]) -> Counts:
+def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     """Add up the counts of several towns, servers or shards.
 
     They should be of different people. Reports of the same person are not independent, so that intervals come out too
     narrow, and what is promised for each adds up: see :meth:`Guarantee.times`.
+
+    Parameters
+    ----------
+    parts
+        The counts.
+    repeats
+        How many reports of one person there may be among all, where noise is permanent: 1 for different people. Left
+        out, one person may be in every part, and answers are widened by that.
 
     >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
     array([1., 2.])
@@ -132,8 +172,14 @@ def merge(parts: Iterable[Counts]) -> Counts:
         return tally([])
     if len({_kind(part) for part in filled}) > 1:
         raise InvalidCountsError("Counts of different kinds of report cannot be merged; they come from other surveys.")
+    if len({part.is_thinned for part in filled}) > 1:
+        raise InvalidCountsError("Counts that were made independent cannot be merged with others. Merge them before.")
     reports, counts = [part.reports for part in filled], [part.counts for part in filled]
-    return tally(np.concatenate(reports), np.concatenate(counts)).with_origin(origin)
+    kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
+    most = max(1, sum(kept)) if repeats is None else repeats
+    merged = tally(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
+    object.__setattr__(merged, "is_thinned", filled[0].is_thinned)
+    return merged
 
 
 class Accumulator:
@@ -181,7 +227,9 @@ class Accumulator:
 
     def _settle(self) -> None:
         if self._pending:
-            self._sum, self._pending, self._waiting = merge([self._sum, *self._pending]), [], 0
+            # Batches of one source hold one report of a person between them, or as many as each of them says.
+            parts = [self._sum, *self._pending]
+            self._sum, self._pending, self._waiting = merge(parts, repeats=max(one.repeats for one in parts)), [], 0
 
     def __repr__(self) -> str:
         return f"Accumulator({self.counts!r})"

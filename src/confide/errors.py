@@ -81,6 +81,10 @@ class SolverError(ConfideError):
     """A numerical solver did not finish, and its value is therefore withheld."""
 
 
+class LimitError(ConfideError):
+    """A report that the survey's limits do not allow any more, or that cannot be counted."""
+
+
 class UnreachableTargetError(ConfideError):
     """A plan was asked for an error that no number of people, or no epsilon, brings about.
 

@@ -149,8 +149,25 @@ class Estimate:
         """
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
-        told = "" if self.is_told else f"{self.uniformity} "
+        told = ("" if self.is_told else f"{self.uniformity} ") + (f"{self.dependence} " if self.dependence else "")
         return told + (f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending)
+
+    @property
+    def repeats(self) -> int:
+        """How many of the reports one person may have made with permanent noise; 1 where all are independent."""
+        return max((one.repeats for one in self.groups.values()), default=1)
+
+    @property
+    def dependence(self) -> str:
+        """Sentence on reports that are not independent, and how many people they stand for at least; empty if none."""
+        if self.repeats == 1:
+            return ""
+        people = sum(one.total for one in self.groups.values())
+        return (
+            f"One person may have made {self.repeats:,} of these reports with permanent noise, which tell no more than "
+            f"one: intervals and tests are those of {people:,.10g} people, as many as there are at least. Where the "
+            f"files are of different people, counts.with_repeats(1) or --different-people says so."
+        )
 
     @property
     def is_told(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,12 +144,17 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
     'one report: 0.05 per year; 30 reports of one person, the most that the survey allows: 1.5 per year'
     """
     guarantee, most = survey.mechanism.guarantee, survey.most_reports
+    if files == 1 and survey.needs_secret:
+        return _describe_permanent(survey)
     if files > 1:
         told = describe_files(survey, files)
         if most is None or files <= most:
             return told
         return f"{told}. The survey allows {most:,}: the limit is broken unless the files are of different people"
     once, twice = guarantee.terms, guarantee.times(2).terms
+    if survey.most_epsilon is not None and survey.costs is not None:
+        allowed = int(Fraction(repr(survey.most_epsilon)) // survey.costs[0])
+        most = allowed if most is None else min(most, allowed)
     if most is None:
         return (
             f"one report: {once}. Each further report of the same person adds as much: {twice} after 2, "
@@ -158,6 +164,23 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
         return f"one report: {once}; the survey allows no second one of the same person, which would make it {twice}"
     several = guarantee.times(most).terms
     return f"one report: {once}; {most:,} reports of one person, the most that the survey allows: {several}"
+
+
+def _describe_permanent(survey: Survey) -> str:
+    """Return what is promised where noise is permanent, wholly or in its first round."""
+    guarantee, lasting = survey.mechanism.guarantee, survey.mechanism.lasting
+    every = lasting or guarantee
+    told = f"one report: {guarantee.terms}; any number of reports of the same value: {every.terms}"
+    told += "" if lasting else ", for with permanent noise they are one report"
+    told += f". Each other value that a person reports adds as much: {every.times(2).terms} for 2 values"
+    if survey.most_epsilon is not None and survey.costs is not None:
+        values = int(Fraction(repr(survey.most_epsilon)) // survey.costs[1])
+        told += f". The survey allows a total epsilon of {survey.most_epsilon:g}"
+        told += f", hence {counted(values, 'value')}" if values else ", less than one value lasts for"
+    if survey.most_reports is not None:
+        told += f". It allows {counted(survey.most_reports, 'report')} of one person"
+        told += "" if lasting else ", the same one again not counted"
+    return f"{told}."
 
 
 def explain_choices(choices: Sequence[Choice]) -> list[str]:

@@ -212,7 +212,8 @@ def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     merged: dict[Mechanism, Counts] = {}
     for counts, mechanism in groups:
         merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
-    return merged
+    # Of reports with permanent noise, no more are taken for independent than are for certain.
+    return {mechanism: counts.independent for mechanism, counts in merged.items()}
 
 
 def judge(

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,9 +31,9 @@ from numpy.typing import ArrayLike
 
 from confide.alphabets import Alphabet, Attributes
 from confide.canonical import canonical_json, fingerprint_of, read_json
-from confide.checks import check_count
+from confide.checks import check_count, check_positive
 from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
-from confide.errors import ConfideError, SurveyError
+from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRounds
 from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
@@ -40,6 +42,9 @@ from confide.tables import check_size, check_tables, tables_of
 from confide.wording import counted
 
 Builder = TypeVar("Builder")
+
+PERMANENT = "permanent"
+"""In ``[limits]``: noise that each person's secret determines."""
 
 CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
@@ -60,7 +65,11 @@ class Survey:
     title
         A heading.
     most_reports
-        How many reports one person may make, the survey's ``[limits]``; None where it does not say.
+        How many reports one person may make, by the survey's ``[limits]``; None where it does not say.
+    most_epsilon
+        How much all reports of one person may promise together, as a total epsilon; None where it does not say.
+    is_permanent
+        Whether the noise must be permanent, so that a report takes a secret of the person (:class:`Permanent`).
     shape
         What is declared of the distribution before any report is seen; None where nothing is. It is part of the
         fingerprint, which reports carry, so that nobody can add it to reports that are there already.
@@ -75,6 +84,8 @@ class Survey:
     most_reports: int | None = None
     shape: Shape | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    most_epsilon: float | None = None
+    is_permanent: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", _check_groups(self.groups))
@@ -83,6 +94,8 @@ class Survey:
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
+        if self.most_epsilon is not None:
+            self._check_total()
 
     @property
     def alphabet(self) -> Alphabet:
@@ -111,8 +124,44 @@ class Survey:
         "RandomizedResponse(alphabet=Categories(['yes', 'no']), epsilon=1.0), at most 1 report of one person"
         """
         most = "" if self.most_reports is None else f", at most {counted(self.most_reports, 'report')} of one person"
+        most += "" if self.most_epsilon is None else f", at most epsilon {self.most_epsilon:g} in all"
+        most += ", with permanent noise" if self.is_permanent else ""
         shape = "" if self.shape is None else f", declared {self.shape}"
         return f"{self.mechanism!r}{most}{shape}"
+
+    @property
+    def needs_secret(self) -> bool:
+        """Whether a report takes a secret of the person: noise must be permanent, or a round of it is."""
+        return self.is_permanent or self.mechanism.lasting is not None
+
+    @property
+    def costs(self) -> tuple[Fraction, Fraction] | None:
+        """Epsilon of one report, and of any number of one value with permanent noise, as the decimals they are written.
+
+        None where the promise has no single epsilon, as that of several attributes.
+
+        >>> from confide import Integers, TruncatedGeometric
+        >>> Survey(TruncatedGeometric(Integers(0, 99), 0.05)).costs
+        (Fraction(1, 20), Fraction(1, 20))
+        """
+        once = self.mechanism.guarantee
+        found = [getattr(one, "epsilon", None) for one in (once, self.mechanism.lasting or once)]
+        if any(one is None or math.isinf(one) for one in found):
+            return None
+        return Fraction(repr(found[0])), Fraction(repr(found[1]))
+
+    def _check_total(self) -> None:
+        check_positive("most_epsilon", self.most_epsilon)
+        if self.costs is None:
+            raise InvalidParameterError(
+                f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
+                f"the number of reports instead."
+            )
+        if Fraction(repr(float(self.most_epsilon or 0))) < self.costs[0]:
+            raise InvalidParameterError(
+                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {self.costs[0]}."
+            )
+        object.__setattr__(self, "most_epsilon", float(self.most_epsilon or 0))
 
     def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
         """Blur values as :meth:`Mechanism.privatize` does; permanent noise is bound to this survey by its fingerprint.
@@ -125,6 +174,11 @@ class Survey:
         if people := as_permanents(rng):
             bound = [one.bound_to(self.fingerprint) for one in people]
             rng = bound[0] if isinstance(rng, Permanent) else bound
+        elif rng is None and self.is_permanent:
+            raise InvalidParameterError(
+                "This survey asks for permanent noise, from a secret of the person: give rng=Permanent(secret), or a "
+                "seed to simulate."
+            )
         return self.mechanism.privatize(values, rng=rng, taken=taken)
 
     def text(self, most_entries: int | None = None) -> str:
@@ -186,14 +240,16 @@ class Survey:
         """
         try:
             document = read_json(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SurveyError(f"This is not valid JSON: {error}.") from None
         if not isinstance(document, dict):
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
-        stated, tables = document.pop("fingerprint", None), document.pop("tables", {})
+        stated, has_tables, tables = document.pop("fingerprint", None), "tables" in document, document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
         survey = _build_survey(document)
         check_tables(tables, survey.mechanism)
+        if has_tables and not tables:
+            raise SurveyError("The tables are empty. A survey without tables leaves them out.")
         # That of the content as it stands, which is what a device looks at, and that of what it means.
         for found in (_pin(fingerprint_of(content), tables), _pin(survey.fingerprint, tables)):
             if stated != found:
@@ -221,7 +277,10 @@ class Survey:
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
         tables = {"alphabet": declaration_of(self.alphabet), "mechanism": declaration_of(self.mechanism)}
-        tables |= {} if self.most_reports is None else {"limits": {"reports": self.most_reports}}
+        limits: dict[str, Any] = {"reports": self.most_reports, "epsilon": self.most_epsilon}
+        limits["noise"] = PERMANENT if self.is_permanent else None
+        stated = {name: value for name, value in limits.items() if value is not None}
+        tables |= {"limits": stated} if stated else {}
         return tables | ({"groups": dict(self.groups)} if self.groups else {})
 
 
@@ -234,7 +293,8 @@ def load_survey(path: str | Path) -> Survey:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide init {path}") from None
+        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"init {path}"
+        raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide {command}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
     try:
@@ -273,13 +333,8 @@ def _build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
-    return Survey(
-        mechanism,
-        **texts,
-        most_reports=_build_limits(document),
-        shape=_build_shape(document),
-        groups=_build_groups(document),
-    )
+    settings: dict[str, Any] = texts | _build_limits(document)
+    return Survey(mechanism, **settings, shape=_build_shape(document), groups=_build_groups(document))
 
 
 def _build_shape(document: dict[str, Any]) -> Shape | None:
@@ -293,18 +348,22 @@ def _build_shape(document: dict[str, Any]) -> Shape | None:
     return Shape.of(words)
 
 
-def _build_limits(document: dict[str, Any]) -> int | None:
+def _build_limits(document: dict[str, Any]) -> dict[str, Any]:
     if "limits" not in document:
-        return None
+        return {}
     limits = _table(document, "limits", "the survey")
-    _refuse_unknown("[limits]", limits, ("reports",))
-    most = limits.get("reports")
-    if type(most) is not int or most < 1:
+    _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))
+    most, total, noise = (limits.get(name) for name in ("reports", "epsilon", "noise"))
+    if not limits or ("reports" in limits and (type(most) is not int or most < 1)):
         raise SurveyError(
             f"[limits] needs reports, a whole number of at least 1: how many one person may make; got {most!r}. "
             f"Write reports = 1, or leave [limits] out."
         )
-    return most
+    if "noise" in limits and noise != PERMANENT:
+        raise SurveyError(
+            f'[limits] has noise = {noise!r}. Write noise = "{PERMANENT}", or leave it out for fresh noise.'
+        )
+    return {"most_reports": most, "most_epsilon": total, "is_permanent": noise == PERMANENT}
 
 
 def _build_groups(document: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:

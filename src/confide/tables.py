@@ -13,6 +13,7 @@ import numpy as np
 from confide.declarations import inner_mechanisms
 from confide.errors import SurveyError, TooLargeError
 from confide.mechanisms import Mechanism
+from confide.mechanisms.base import WITHOUT_TABLES
 
 LARGEST_DOCUMENT = 5_000_000
 """Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
@@ -54,8 +55,7 @@ def check_size(text: str, mechanism: Mechanism) -> None:
         what = "its tables" if tables else "its lists"
         raise TooLargeError(
             f"The survey takes {size / 1e6:,.1f} MB as JSON, mostly for {what}, and a device should not load more than "
-            f"{LARGEST_DOCUMENT / 1e6:g} MB. Use fewer or larger cells, or a mechanism without tables, such as "
-            f"planar-geometric, planar-laplace or taxicab on a plane, and geometric noise on a line or a circle."
+            f"{LARGEST_DOCUMENT / 1e6:g} MB. {WITHOUT_TABLES}"
         )
 
 

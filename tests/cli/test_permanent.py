@@ -133,3 +133,15 @@ def test_rejected_rows_show_no_secret(call: Call, folder: Path) -> None:
     done = call(*options, "--rejects", "bad.csv")
     assert done.code == 0
     assert SECRET not in refused.err + refused.out + done.out + done.err + (folder / "bad.csv").read_text()
+
+
+def test_an_audit_of_two_rounds_tells_both_promises(call: Call, folder: Path) -> None:
+    assert call("init", "rounds.toml", "--mechanism", "two-rounds").code == 0
+    shown = " ".join(call("audit", "rounds.toml").out.split())
+    assert "Any number of reports the promise holds" in shown
+    record = call("audit", "rounds.toml", "--json").record
+    assert record["holds"]
+    assert record["any_number_of_reports"]["holds"]
+    assert record["any_number_of_reports"]["bound"] > record["bound"]
+    told = " ".join(call("show", "rounds.toml").out.split())
+    assert "Any number of them local differential privacy, epsilon 2.197" in told

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import itertools
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.collector.killing import postgres
 
 from confide.collector.stores import Store, open_store
 
@@ -14,14 +14,10 @@ NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL of its own, from a wheel."""
-    with warnings.catch_warnings(action="ignore"):  # its own, about the folders of this machine
-        from pgserver.postgres_server import get_server
-
-        server = get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
-        yield server.get_uri()
-        server.cleanup()
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL of its own, from a wheel; under root it runs as another user, who must get to its folder."""
+    with postgres() as address:
+        yield address
 
 
 @pytest.fixture

@@ -13,8 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -38,6 +40,23 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A PostgreSQL of its own, from a wheel; under root it runs as another user, who must get to its folder."""
+    with warnings.catch_warnings(action="ignore"):  # its own, about the folders of this machine
+        from pgserver.postgres_server import get_server
+
+        folder = tempfile.mkdtemp(prefix="confide-pg-")
+        server = get_server(folder, cleanup_mode="delete")
+        try:
+            yield server.get_uri()
+        finally:
+            known: Any = server.get_postmaster_info().process
+            known.send_signal(signal.SIGQUIT)  # at once: nobody needs what is in it
+            known.wait(20)
+            server.cleanup()
 
 
 @dataclass

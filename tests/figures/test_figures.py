@@ -164,10 +164,10 @@ def test_negative_cells_are_marked_on_the_colour_bar() -> None:
 
 
 def test_estimates_take_distinct_colours_and_come_round() -> None:
-    colors = choose_colors([*panels_for(LINE), *(Panel(str(n), bell(100)) for n in range(5))])
-    assert colors[1] == style.NOISY
-    assert len(set(colors)) == 7
-    assert colors[2] == colors[7]
+    colors = choose_colors([*panels_for(LINE), *(Panel(str(n), bell(100)) for n in range(7))])
+    assert (colors[1], colors[2]) == (style.NOISY, style.IBU)
+    assert len(set(colors)) == 9  # the truth, the reports, and seven colours of methods
+    assert colors[3] == colors[9]
 
 
 def test_panels_of_another_alphabet_are_refused() -> None:

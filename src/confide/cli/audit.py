@@ -58,7 +58,15 @@ def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
         "excess": worst.excess,
         "draws": {"reports": draws.reports, "values": draws.values, "p_value": draws.p_value, "agree": draws.agree},
         "channel_error": result.channel_error,
+        "any_number_of_reports": None if result.lasting is None else _lasting_record(survey, result.lasting),
     }
+
+
+def _lasting_record(survey: Survey, result: Audit) -> dict[str, Any]:
+    """Return what was measured of the permanent round, whose promise is that of any number of reports."""
+    worst = result.worst
+    record = {"guarantee": str(survey.mechanism.lasting), "holds": result.holds, "faults": list(result.faults)}
+    return record | {"extent": result.extent.value, "log_ratio": worst.log_ratio, "bound": worst.bound}
 
 
 def _measure(mechanism: Mechanism) -> Audit:
@@ -103,10 +111,18 @@ def _describe_checks(result: Audit) -> list[tuple[str, str]]:
     draws = result.draws
     drawn = f"{counted(draws.reports, 'report')} for {counted(draws.values, 'value')}"
     verdict = "distributed as they should be" if draws.agree else "NOT distributed as they should be"
+    lasting = result.lasting
+    later = "" if lasting is None else f"{'the promise holds' if lasting.holds else 'BROKEN'} ({lasting.extent.value})"
     return [
         ("Compared", result.compared),
         ("Drawn", f"{drawn}, {verdict} (p = {draws.p_value:.2g}; a false alarm comes once in 10^9 audits)"),
+        *([] if lasting is None else [("Any number of reports", f"{later}: {_describe_lasting(lasting)}")]),
     ]
+
+
+def _describe_lasting(result: Audit) -> str:
+    worst = result.worst
+    return f"log-ratio {worst.log_ratio:.6g} of {worst.bound:.6g} promised, for the permanent round by itself"
 
 
 def _describe_factor(log_ratio: float) -> str:

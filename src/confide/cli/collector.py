@@ -63,7 +63,9 @@ TokenFile = Annotated[
 def serve(  # noqa: PLR0913 - one argument an option
     surveys: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="SURVEY...", help="Surveys, as TOML or JSON.", show_default=False),
+        typer.Argument(
+            metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
+        ),
     ] = None,
     *,
     store: StorePath = STORE,
@@ -100,8 +102,6 @@ def serve(  # noqa: PLR0913 - one argument an option
     from confide.collector.stores import ADMISSIONS
 
     check_choice("--upload", upload, ADMISSIONS)
-    if not surveys and simulate is None:
-        raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
     with _needs_server(), contextlib.ExitStack() as closing:
         if simulate is not None:
             folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="confide-"))
@@ -128,10 +128,13 @@ def _serve(
     from confide.collector.stores import open_store
     from confide.collector.tokens import make_token
 
-    contracts = [load_survey(path) for path in paths] or [simulated_survey()]
+    contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
+    if not contracts and not url.startswith("postgres") and not Path(url).is_file():
+        raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
     opened = open_store(url)
     for contract in contracts:
         opened.add_survey(contract, upload, is_simulated=people is not None)
+    contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
     is_new = not any(token.role == "administer" for token in opened.tokens())
     token = make_token(opened, "administer", "curator")[1] if is_new else None
     opened.close()
@@ -184,19 +187,19 @@ def send(  # noqa: PLR0913 - one argument an option
     from confide.collector.outbox import Outbox
 
     contract = load_survey(survey)
-    client = Client(to, _token(token_file))
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
-    client.survey(contract.fingerprint)  # refused before anything is blurred
-    waiting = Outbox.open(place, contract)
-    if waiting is not None:
-        already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
-        say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
-    else:
-        waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
-        say(f"Blurred {done.account.description}.", stderr=True)
-    with progress_bar("Sending batches", waiting.messages) as tell:
-        found = waiting.send(client, tell)
+    with Client(to, _token(token_file)) as client:
+        client.survey(contract.fingerprint)  # refused before anything is blurred
+        waiting = Outbox.open(place, contract)
+        if waiting is not None:
+            already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
+            say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
+        else:
+            waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
+            say(f"Blurred {done.account.description}.", stderr=True)
+        with progress_bar("Sending batches", waiting.messages) as tell:
+            found = waiting.send(client, tell)
     if as_json:
         show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
         return
@@ -240,14 +243,14 @@ def pull_counts(
     """Return the counts of a collector's survey, or of its only one."""
     from confide.collector.client import Client
 
-    client = Client(url, _token(token_file))
-    if survey is not None:
-        return client.counts(survey.fingerprint, by)
-    known = client.surveys()
-    if len(known) != 1:
-        titles = ", ".join(repr(one["title"]) for one in known[:5])
-        raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
-    return client.counts(known[0]["survey"], by)
+    with Client(url, _token(token_file)) as client:
+        if survey is not None:
+            return client.counts(survey.fingerprint, by)
+        known = client.surveys()
+        if len(known) == 1:
+            return client.counts(known[0]["survey"], by)
+    titles = ", ".join(repr(one["title"]) for one in known[:5])
+    raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
 
 
 def local_counts(reports: Path, survey: Path) -> Path:

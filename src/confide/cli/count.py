@@ -23,8 +23,8 @@ from confide.cli.terminal import (
 from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, split_names, warn_of_values
 from confide.counting import (
     ENGINES,
-    Ledger,
     Request,
+    Tallied,
     name_source,
     open_ledger,
     origin_of,
@@ -154,7 +154,7 @@ def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> 
         yield batch
 
 
-def _left_out(account: Account, ledger: Ledger) -> str:
+def _left_out(account: Account, ledger: Tallied) -> str:
     if not account.total_rejected:
         return ""
     return (

@@ -200,7 +200,8 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
         raise InvalidParameterError(f"{path} holds counts of several surveys; diagnose those of one at a time.")
     if not pools:
         raise DataFileError("The counts add up to 0; a diagnosis of groups needs at least one report.")
-    every = merge(part for pool in pools.values() for part, _ in pool).with_origin(counts.origin)
+    parts = [part for pool in pools.values() for part, _ in pool]
+    every = merge(parts, repeats=max(one.repeats for one in parts)).with_origin(counts.origin)
     gathered = ReportInput([(every, survey.mechanism)], counts.heading.rows, str(counts.heading.rows))
     seen = GroupReports(pools)
     with progress("Looking at mechanism, reports and groups"):

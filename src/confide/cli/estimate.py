@@ -228,6 +228,14 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         list[Path] | None, outputs_option("the estimate as .csv, .json, a .html page, or .geojson of places")
     ] = None,
     column: Columns = None,
+    different_people: Annotated[
+        bool,
+        typer.Option(
+            "--different-people",
+            help="Files of reports with permanent noise are of different people, as of towns and not of days: no "
+            "answer is widened for one person who may be in several.",
+        ),
+    ] = False,
     rejects: Rejects = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not ranges or the likeliest.")] = False,
     strict: Strict = False,
@@ -262,6 +270,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     if is_counts_file(reports):
         counted = read_counts(reports)
         counted.heading.require(asked_by, reports)
+        counted = counted.of_different_people(different_people)
         if counted.heading.by:
             alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--marginal": marginal, "--cross": cross}
             alone |= {"--joint": joint or None, "--prospect": prospect or None, "--cell": cell}
@@ -275,6 +284,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     set_aside = () if true_rows is None else true_rows.rejected
     gathered = take_reports(reports, asked_by, column or [], rejects, set_aside)
     gathered = count_on_cells(gathered, asked_by, contract)
+    gathered = _separate(gathered, is_known=different_people)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
@@ -313,6 +323,13 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
 
 def _maps(outputs: list[Path]) -> list[Path]:
     return [path for path in outputs if path.suffix.lower() == ".geojson"]
+
+
+def _separate(gathered: ReportInput, *, is_known: bool) -> ReportInput:
+    """Return reports of which it may be known that nobody is in two files of them."""
+    if not is_known:
+        return gathered
+    return replace(gathered, pool=[(part.with_repeats(1), own) for part, own in gathered.pool])
 
 
 def _take_background(
@@ -527,6 +544,7 @@ def _show_in_words(
     show_pairs(
         [
             *uniform_line(answer),
+            *([("But", answer.dependence)] if answer.dependence else []),
             ("Survey", survey.title),
             ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
         ]

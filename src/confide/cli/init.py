@@ -43,7 +43,8 @@ COLUMN = ", and the column of a file of values"
 
 LIMITS = """\
 # How many reports one person may make. The promise is for one report: those of several add up, and confide show says
-# to what. Without limits the survey does not say; confide merge then cannot tell too many from enough.
+# to what. Without limits the survey does not say; confide merge then cannot tell too many from enough. Beside reports,
+# epsilon = 1.5 limits what all of them promise together, and noise = "permanent" asks for a secret of each person.
 """
 
 

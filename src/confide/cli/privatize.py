@@ -16,6 +16,7 @@ from confide.errors import DataFileError, InvalidParameterError, SimulatedReport
 from confide.files import Privatized, privatize_file
 from confide.files.privatizing import MOST_GROUPS, SMALL_GROUP
 from confide.files.report_files import has_no_name, where_metadata_stand
+from confide.ledgers import Ledger
 from confide.origins import Noise
 from confide.sampling import Permanent
 from confide.sampling.permanent import NEW_SECRET
@@ -119,6 +120,14 @@ def privatize(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = "",
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Count the report of this person here, and refuse one that the survey's [limits] do not allow.",
+            show_default=False,
+        ),
+    ] = None,
     rejects: Rejects = None,
     as_json: AsJson = False,
 ) -> None:
@@ -148,6 +157,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
             seed=seed,
             secret=None if secret_file is None else _read_secret(secret_file),
             secret_column=secret_column,
+            ledger=None if ledger is None else Ledger(ledger),
             rejects=rejects,
             cure=CURE,
         )

@@ -42,6 +42,9 @@ def repetition_record(heading: Heading) -> dict[str, Any]:
         "guarantee_of_one_report": [str(one.mechanism.guarantee) for one in heading.surveys],
         "guarantee_if_in_each_file": None if heading.is_pooled else str(promise.times(heading.files)),
         "words": describe_merged(heading),
+        "most_reports_of_one_person": max(
+            [heading.most_repeated(number) for number, known in enumerate(heading.origins) if known.permanent] or [1]
+        ),
         "limit": heading.limit,
         "is_over_limit": heading.is_over_limit,
     }

@@ -46,10 +46,10 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         else {"words": list(survey.shape.words), "condition": survey.shape.condition},
         "reports": alphabet_record(mechanism.report_alphabet),
         "guarantee": str(mechanism.guarantee),
-        "limits": None if survey.most_reports is None else {"reports": survey.most_reports},
-        "guarantee_of_all_reports": None
-        if survey.most_reports is None
-        else str(mechanism.guarantee.times(survey.most_reports)),
+        "limits": survey.record().get("limits"),
+        "guarantee_of_all_reports": _all_reports(survey),
+        "guarantee_of_one_value": None if not survey.needs_secret else str(mechanism.lasting or mechanism.guarantee),
+        "needs_secret": survey.needs_secret,
         "repetition": describe_repetition(survey),
         "examples": explain_guarantee(survey),
         "fine_print": list(survey.mechanism.fine_print),
@@ -57,9 +57,16 @@ def survey_record(survey: Survey) -> dict[str, Any]:
     }
 
 
+def _all_reports(survey: Survey) -> str | None:
+    """Return what is promised of as many reports with fresh noise as the survey allows."""
+    most = survey.most_reports
+    return None if most is None or survey.needs_secret else str(survey.mechanism.guarantee.times(most))
+
+
 def _show_in_words(survey: Survey) -> None:
     from confide.explanations import describe_alphabet, describe_mechanism, describe_repetition, explain_guarantee
 
+    lasting = survey.mechanism.lasting
     pairs = [
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", describe_mechanism(survey)),
@@ -67,6 +74,7 @@ def _show_in_words(survey: Survey) -> None:
         ("Promise", str(survey.mechanism.guarantee)),
         *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
         *(("Fine print" if place == 0 else "", text) for place, text in enumerate(survey.mechanism.fine_print)),
+        *([("Any number of them", str(lasting))] if lasting is not None else []),
         ("Repetition", describe_repetition(survey)),
         *([] if survey.shape is None else [("Declared shape", _describe_shape(survey.shape))]),
     ]

@@ -21,6 +21,7 @@ from confide.errors import (
     ConfideError,
     InvalidInputError,
     InvalidParameterError,
+    LimitError,
     MissingExtraError,
     NotInvertibleError,
     SolverError,
@@ -346,7 +347,7 @@ MEANINGS = {
     ExitCode.USAGE: "wrong usage of a command or an option",
     ExitCode.SURVEY: "a bad survey file",
     ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
-    ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach",
+    ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach, a limit",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
     ExitCode.POOR_FIT: "with --strict: the reports fit mechanism or shape poorly (1 good survey of 20) or not at all",
@@ -364,6 +365,7 @@ BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
     (NotInvertibleError, ExitCode.NO_ANSWER),
     (SolverError, ExitCode.NO_ANSWER),
     (UnreachableTargetError, ExitCode.NO_ANSWER),
+    (LimitError, ExitCode.NO_ANSWER),
     (InvalidInputError, ExitCode.DATA),
 )
 """The first line whose error fits decides; anything else is unexpected."""

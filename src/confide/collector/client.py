@@ -90,6 +90,12 @@ class Client:
             )
         self._parts = parts
 
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hang_up()
+
     # Devices.
 
     def send(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 import weakref
 import zlib
@@ -46,6 +47,8 @@ TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache
 
 CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
 
+LOG = logging.getLogger("confide.collector")
+
 UNAVAILABLE = "The store cannot be used now; nothing of this was counted. Send it again later."
 
 REFRESH = 1.0
@@ -81,6 +84,9 @@ class Application:
         except StoreError as error:
             self.collector.commits.fault = str(error)
             status, body, sent = _refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
+        except Exception as error:  # whatever it is: nobody is shown a traceback, and no message may be in one
+            LOG.error("A request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may hold a message
+            status, body, sent = _refuse(Refusal(500, "failed", "This failed here. Nothing of it was counted."))
         origin = headers.get(b"origin")
         if origin is not None:
             sent = [*sent, *self._cross(origin)]

@@ -40,10 +40,13 @@ class PostgresStore(Store):
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._url, connect_timeout=PATIENCE, autocommit=True)
-        # Whatever the server's default is: an answer is sent when the reports are durable.
-        connection.execute("SET synchronous_commit = on")
-        connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
-        connection.execute("SET client_min_messages = 'error'")
+        try:
+            # Whatever the server's default is: an answer is sent when the reports are durable.
+            connection.execute("SET synchronous_commit = on")
+            connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
+        except psycopg.Error:
+            connection.close()
+            raise
         return connection
 
     @contextlib.contextmanager
@@ -67,7 +70,7 @@ class PostgresStore(Store):
     def counting(self) -> Iterator[Connection]:
         """See :meth:`Store.counting`."""
         with self._lock:
-            if self._counting is None or self._counting.broken:
+            if self._counting is None:
                 self._counting = self._connect()
             try:
                 with self._counting.transaction():

@@ -23,7 +23,7 @@ from confide.surveys import Survey
 from confide.wording import counted
 
 KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
-NEEDED = ("survey", "batch", "day", "reports")
+NEEDED = KEYS - {"groups"}
 
 BATCH = re.compile("[0-9a-f]{32}").fullmatch
 DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
@@ -229,7 +229,7 @@ class Collector:
             message = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise Refusal(400, "malformed", f"A message is JSON; {str(error)[:100]}.") from None
-        if type(message) is not dict or not message.keys() <= KEYS or len(message) < len(NEEDED):
+        if type(message) is not dict or not NEEDED <= message.keys() <= KEYS:
             raise _refuse_keys(message)
         reports, batch = message.get("reports"), message.get("batch")
         if type(batch) is not str or BATCH(batch) is None:
@@ -318,6 +318,6 @@ def _refuse_keys(message: Any) -> Refusal:
     if type(message) is not dict:
         return Refusal(400, "malformed", f"A message is a JSON object; got {shown(message)}.")
     strange = next((key for key in message if key not in KEYS), None)
-    lacking = next((key for key in NEEDED if key not in message), None)
+    lacking = next((key for key in sorted(NEEDED) if key not in message), None)
     what = f"has the unknown key {shown(strange)}" if strange is not None else f"needs {lacking}"
     return Refusal(400, "malformed", f"A message {what}. Known: {', '.join(sorted(KEYS))}.")

@@ -38,13 +38,15 @@ def simulated_values(survey: Survey, people: int) -> Values:
 
 def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] | None = None) -> Receipt:
     """Let each of made-up people's devices send one report, many at a time."""
-    reports = Wire.of(survey).to_lists(survey.mechanism.privatize(simulated_values(survey, people), taken=True))
+    reports = Wire.of(survey).to_lists(survey.privatize(simulated_values(survey, people), taken=True))
     generator, done, lock, own = np.random.default_rng(), Receipt(0), Lock(), local()
+    clients: list[Client] = []
 
     def send(report: object) -> None:
         nonlocal done
         if not hasattr(own, "client"):
             own.client = Client(url)
+            clients.append(own.client)
         groups = {name: str(generator.choice(values)) for name, values in survey.groups.items()}
         found = own.client.post(write_message(survey, [report], groups=groups))
         with lock:
@@ -55,4 +57,6 @@ def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for _ in pool.map(send, reports):
             pass
+    for client in clients:
+        client.hang_up()
     return done

@@ -36,10 +36,10 @@ from confide.wording import counted
 
 __all__ = [
     "ENGINES",
-    "Ledger",
     "Query",
     "ReportInput",
     "Request",
+    "Tallied",
     "count",
     "merge_files",
     "open_ledger",
@@ -52,7 +52,7 @@ Engine = Literal["duckdb", "spark"]
 ENGINES = ("duckdb", "spark")
 
 
-class Ledger(Protocol):
+class Tallied(Protocol):
     """Reports that an engine counted."""
 
     query: Query
@@ -154,10 +154,12 @@ def count(  # noqa: PLR0913 - one argument an option
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        return _to_counted(ledger, Heading((contract,), request.by, account, origins=(origin_of(ledger),)))
+        known_of = (origin_of(ledger),)
+        heading = Heading((contract,), request.by, account, origins=known_of, files=ledger.files)
+        return _to_counted(ledger, heading)
 
 
-def origin_of(ledger: Ledger) -> Origin:
+def origin_of(ledger: Tallied) -> Origin:
     """Return of how many of the reports that were counted it is known with which noise they were made."""
     return ledger.traces.origin(ledger.account.people, ledger.report_names)
 
@@ -290,7 +292,8 @@ def _from_engine(
         named = replace(account, first=first_few(ledger.rejects()))
         _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
         account.require_any(request.alphabet)
-        counts = _to_counted(ledger, Heading((survey,), (), account, origins=(origin_of(ledger),)))
+        heading = Heading((survey,), (), account, origins=(origin_of(ledger),), files=ledger.files)
+        counts = _to_counted(ledger, heading)
         notes = tuple(ledger.traces.notes(ledger.report_names))
     assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
     return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
@@ -312,7 +315,7 @@ def open_ledger(
     survey: Survey | Mechanism | None = None,
     *,
     allow_copies: bool = False,
-) -> Iterator[Ledger]:
+) -> Iterator[Tallied]:
     """Count on an engine, and keep it open for what is to be asked of it.
 
     With a survey or its mechanism, the metadata of files are read first, and files that do not belong to it are
@@ -352,7 +355,7 @@ def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
         return ledger.plan(look_at_all(search(readable).files, request, titles))
 
 
-def refuse_rejects(ledger: Ledger) -> None:
+def refuse_rejects(ledger: Tallied) -> None:
     """Refuse rows that cannot be used, naming the first."""
     account = ledger.account
     if account.total_rejected:
@@ -363,7 +366,7 @@ def refuse_rejects(ledger: Ledger) -> None:
         )
 
 
-def _to_counted(ledger: Ledger, heading: Heading) -> CountedReports | GroupedCounts:
+def _to_counted(ledger: Tallied, heading: Heading) -> CountedReports | GroupedCounts:
     table = ledger.batches().read_all().rename_columns(list(heading.columns))
     return CountsFile(heading, split_groups(table, heading)).counted
 

@@ -382,6 +382,7 @@ def diagnose(
         mechanism.alphabet.require_listable()
     if counts is not None:
         require_counts(counts)
+        counts = counts.independent
     form = None if shape is None else Shape.of(shape)
     if form is not None:
         form.check(mechanism.alphabet)

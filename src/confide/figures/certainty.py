@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,11 @@ LONGEST_LABEL = 26
 # Inches: on a telephone letters are then still half as large as the page's own.
 WIDTH = 5.6
 # Inches of a picture across a page, and of the same on a telephone.
-WIDE, NARROW = 8.2, 4.0
+WIDE, NARROW = 9.6, 4.0
+
+
+# Reports behind an estimate: pale, with an outline that stands out.
+REPORTS: dict[str, Any] = {"facecolor": (style.NOISY, style.BAND_ALPHA), "edgecolor": style.NOISY, "linewidth": 0.9}
 
 
 def draw_windows(  # noqa: PLR0913 - all that a picture may show
@@ -37,6 +41,7 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
     noisy: FloatArray | None = None,
     background: tuple[FloatArray, ...] = (),
     is_narrow: bool = False,
+    color: str = style.STACKED,
 ) -> Figure:
     """Draw windows with their intervals, the estimate over them, and the truth or the reports behind where given.
 
@@ -53,26 +58,27 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
     with style.styled():
         alphabet = windows.alphabet
         if isinstance(alphabet, Integers):
-            return _window_line(alphabet, windows, curve, name, truth, is_narrow=is_narrow)
+            return _window_line(alphabet, windows, curve, (name, color), truth, is_narrow=is_narrow)
         if isinstance(alphabet, Grid):
             panel = Panel("", curve, windows=windows, background=background)
             return _window_maps(map_scene(alphabet, (panel,), name), windows, is_narrow=is_narrow)
-        return _window_bars(windows, noisy, is_narrow=is_narrow)
+        return _window_bars(windows, noisy, color, is_narrow=is_narrow)
 
 
 def _window_line(
     alphabet: Integers,
     windows: Windows,
     curve: FloatArray,
-    name: str,
+    name_and_color: tuple[str, str],
     truth: FloatArray | None,
     *,
     is_narrow: bool,
 ) -> Figure:
-    panel = Panel("", curve, reference=truth, windows=windows, color=style.BLUE)
-    figure = style.new_figure(*((NARROW, 3.0) if is_narrow else (WIDE, 3.4)))
+    name, color = name_and_color
+    panel = Panel("", curve, reference=truth, windows=windows, color=color)
+    figure = style.new_figure(*((NARROW, 3.0) if is_narrow else (WIDE, 3.5)))
     axes = figure.add_subplot()
-    LineScene(alphabet, (panel,), name).draw(axes, panel, style.BLUE)
+    LineScene(alphabet, (panel,), name).draw(axes, panel, color)
     highest = curve if truth is None else np.maximum(curve, truth)
     label_windows(axes, windows, highest)
     axes.set_ylabel(f"share of people, per {alphabet.step_name}")
@@ -85,7 +91,7 @@ def _window_maps(scene: MapScene, windows: Windows, *, is_narrow: bool) -> Figur
     rows, columns = (2, 1) if is_narrow else (1, 2)
     figure = style.new_figure(columns * (width + 1.2), rows * (height + 0.5))
     estimate, doubt = (figure.add_subplot(rows, columns, place) for place in (1, 2))
-    scene.draw(estimate, scene.panels[0], style.BLUE)
+    scene.draw(estimate, scene.panels[0], style.INK)
     estimate.set_title("The estimate")
     scene.add_key(figure, [estimate])
     scene.draw_doubt(figure, doubt, windows)
@@ -93,17 +99,17 @@ def _window_maps(scene: MapScene, windows: Windows, *, is_narrow: bool) -> Figur
     return figure
 
 
-def _window_bars(windows: Windows, noisy: FloatArray | None, *, is_narrow: bool) -> Figure:
+def _window_bars(windows: Windows, noisy: FloatArray | None, color: str, *, is_narrow: bool) -> Figure:
     answers, places = windows.answers, np.arange(len(windows))
     figure = style.new_figure(NARROW if is_narrow else WIDE, 0.95 + 0.27 * max(3, places.size))
     axes = figure.add_subplot()
     shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
     sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
     if sent is not None:
-        axes.barh(places, sent, height=0.7, color=style.NOISY, alpha=style.BAND_ALPHA, label="share of the reports")
+        axes.barh(places, sent, height=0.7, label="share of the reports", **REPORTS)
     ends = np.maximum([shares - low, high - shares], 0.0)
     told = f"what they tell, at {100 * windows.level:g}%"
-    axes.errorbar(shares, places, xerr=ends, fmt="o", color=style.BLUE, capsize=3, markersize=4.5, label=told)
+    axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
     axes.set_yticks(places, [_shorten(one) for one in windows.labels])
     axes.set_ylim(places.size - 0.4, -0.6)
     highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
@@ -144,7 +150,7 @@ def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: s
     axes.axhline(0, color=style.TRUTH_EDGE, linewidth=0.8)
     edges = np.append(places - 0.5, places[-1] + 0.5)
     axes.stairs(np.where(heights > 0, heights, 0), edges, fill=True, color=style.NOISY, linewidth=0)
-    axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.BLUE, linewidth=0)
+    axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.FAINT, linewidth=0)
     axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
     reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
     axes.set_ylim(-reach, reach)
@@ -158,18 +164,17 @@ def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: s
 
 
 def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator
 
     longer = max(grid.shape)
     figure = style.new_figure(3.0 * max(grid.columns / longer, 0.35) + 1.6, 3.0 * max(grid.rows / longer, 0.35) + 0.7)
     axes = figure.add_subplot()
     axes.set_facecolor(style.HOLE)
-    colors = LinearSegmentedColormap.from_list("residuals", [style.BLUE, "#FFFFFF", style.NOISY])
     reach = max(LEAST_SCALE, float(np.nanmax(np.abs(residuals), initial=0.0)))
     west, south = grid.first_column - 0.5, grid.first_row - 0.5
     extent = (west, west + grid.columns, south, south + grid.rows)
-    image = axes.imshow(grid.picture(residuals), origin="lower", extent=extent, interpolation="none", cmap=colors)
+    picture = grid.picture(residuals)
+    image = axes.imshow(picture, origin="lower", extent=extent, interpolation="none", cmap=style.residuals())
     image.set_clim(-reach, reach)
     axes.grid(visible=False)
     for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
@@ -189,7 +194,7 @@ def _residual_bars(outputs: Alphabet, residuals: FloatArray) -> Figure:
     axes = figure.add_subplot()
     axes.axvspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
     axes.axvline(0, color=style.TRUTH_EDGE, linewidth=0.8)
-    colors = [style.NOISY if heights[one] > 0 else style.BLUE for one in shown]
+    colors = [style.NOISY if heights[one] > 0 else style.FAINT for one in shown]
     axes.barh(places, heights[shown], height=0.6, color=colors)
     axes.set_yticks(places, [_shorten(one) for one in outputs.labels(shown)])
     axes.set_ylim(places.size - 0.4, -0.6)

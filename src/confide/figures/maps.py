@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Grid, Indices, Places
 from confide.circles import ground_distances
-from confide.figures import style
+from confide.figures import palette, style
 from confide.figures.panels import FloatArray, Panel, Role
 from confide.intervals import Windows
 from confide.intervals.resolution import error_of
@@ -32,8 +32,7 @@ EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max
 # Inches, high and broad, that the share of a district takes with its error below it, and beside it.
 TWO_LINES, ONE_LINE = (0.28, 0.3), (0.15, 0.48)
 
-# Light colours, on which numbers can be read; neighbours in number differ, and they come round again after eight.
-CLASS_COLORS = ("#8FBFDE", "#F3CF8A", "#8FD3BE", "#E4BCD3", "#C3E1F5", "#EFAE87", "#F6F1A6", "#C6BEDD")
+CLASS_COLORS = palette.CLASSES[0]
 # Cells up to which each carries the number of its class, for colours come round; cells on a side with lines between.
 MOST_NUMBERS, MOST_LINES = 400, 60
 
@@ -77,7 +76,7 @@ class MapScene:
         picture = self.alphabet.picture(doubt[windows.window_of])
         image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.greys())
         image.set_clim(0.0, windows.error)
-        self._frame(axes)
+        self._frame(axes, has_scale=False)  # the map beside it has one, and words stand here
         self._draw_background(axes)
         self._outline(axes, windows)
         self._write_shares(axes, windows)
@@ -105,7 +104,7 @@ class MapScene:
                     axes.text(x, y, words, color=style.INK, **settings)
                     break
 
-    def _frame(self, axes: Axes) -> None:
+    def _frame(self, axes: Axes, *, has_scale: bool = True) -> None:  # noqa: ARG002  a plane that is nowhere has none
         from matplotlib.ticker import MaxNLocator
 
         axes.grid(visible=False)
@@ -130,7 +129,10 @@ class MapScene:
         flat = np.argwhere(_differ(picture[:-1], picture[1:]))[:, ::-1] + up
         starts, ends = np.concatenate([upright, flat]), np.concatenate([upright + up, flat + right])
         lines = np.stack([starts, ends], axis=1) * step + np.array([west, south])
-        for color, width in (("white", 2.4), (style.INK, 1.0)):  # dark on light cells, and light beside it on dark ones
+        for color, width in (
+            (style.CARD, 2.4),
+            (style.INK, 1.0),
+        ):  # dark on light cells, and light beside it on dark ones
             axes.add_collection(LineCollection(list(lines), colors=color, linewidths=width, capstyle="round"))
 
     def add_key(self, figure: Figure, axes: list[Axes]) -> None:
@@ -245,7 +247,7 @@ class EarthScene(MapScene):
     def _extent(self) -> tuple[float, float, float, float]:
         return self._places.west, self._places.east, self._places.south, self._places.north
 
-    def _frame(self, axes: Axes) -> None:
+    def _frame(self, axes: Axes, *, has_scale: bool = True) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         axes.grid(visible=False)
@@ -259,7 +261,8 @@ class EarthScene(MapScene):
             axis.set_major_formatter(FuncFormatter(partial(_degrees, ends=ends)))
         axes.set_xlim(west, east)
         axes.set_ylim(south, north)
-        self._draw_scale(axes)
+        if has_scale:
+            self._draw_scale(axes)
 
     def _draw_scale(self, axes: Axes) -> None:
         """Draw a bar of a round length in the corner, and an arrow to the north above it."""
@@ -268,7 +271,7 @@ class EarthScene(MapScene):
         wide = self._kilometres[1]
         length = round_length(wide / 4)
         words = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
-        halo = [withStroke(linewidth=3, foreground="white")]
+        halo = [withStroke(linewidth=3, foreground=style.CARD)]
         start, end, level = 0.05, 0.05 + length / wide, 0.05
         bar: dict[str, Any] = {
             "transform": axes.transAxes,
@@ -280,7 +283,7 @@ class EarthScene(MapScene):
         for x, y in (((start, end), (level, level)), *(((at, at), (level, level + 0.015)) for at in (start, end))):
             axes.plot(x, y, linewidth=1.4, solid_capstyle="butt", **bar)
         # A halo would turn letters into outlines, which nobody can search or copy.
-        ground = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.8}
+        ground = {"facecolor": style.CARD, "alpha": 0.7, "linewidth": 0, "pad": 0.8}
         letters: dict[str, Any] = {"ha": "center", "fontsize": 8, "color": style.INK, "bbox": ground, "zorder": 5}
         axes.text((start + end) / 2, level + 0.025, words, va="bottom", transform=axes.transAxes, **letters)
         arrow = {"arrowstyle": "-|>", "color": style.INK, "linewidth": 1.2, "path_effects": halo}
@@ -292,7 +295,7 @@ class EarthScene(MapScene):
 
         west, east, south, north = self._extent()
         pieces = [piece for line in self.panels[0].background for piece in _within(line, (west, east, south, north))]
-        for color, width in (("white", 1.8), (style.FAINT, 0.7)):
+        for color, width in ((style.CARD, 1.8), (style.FAINT, 0.7)):
             axes.add_collection(LineCollection(pieces, colors=color, linewidths=width), autolim=False)
 
 
@@ -348,8 +351,8 @@ def _add_cells(axes: Axes, corner: tuple[float, float], sides: tuple[int, int]) 
     axes.grid(visible=False)
     if max(sides) <= MOST_LINES:
         (west, south), (columns, rows) = corner, sides
-        axes.vlines(west + np.arange(1, columns), south, south + rows, color="white", linewidth=0.7)
-        axes.hlines(south + np.arange(1, rows), west, west + columns, color="white", linewidth=0.7)
+        axes.vlines(west + np.arange(1, columns), south, south + rows, color=style.CARD, linewidth=0.7)
+        axes.hlines(south + np.arange(1, rows), west, west + columns, color=style.CARD, linewidth=0.7)
 
 
 def _draw_classes(grid: Grid, shown: Indices) -> Figure:
@@ -362,7 +365,7 @@ def _draw_classes(grid: Grid, shown: Indices) -> Figure:
     axes.set_facecolor(style.HOLE)
     hues = np.where(shown > 0, 1 + (shown - 1) % len(CLASS_COLORS), 0)
     south, west = grid.first_row - 0.5, grid.first_column - 0.5
-    colors = ListedColormap(["#FFFFFF", *CLASS_COLORS])
+    colors = ListedColormap([style.CARD, *CLASS_COLORS])
     axes.imshow(
         grid.picture(hues),
         origin="lower",

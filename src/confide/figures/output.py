@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from confide.figures import style
+import numpy as np
+
+from confide.figures import palette, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 """Fonts that every system has. All are narrower than the one that the layout was measured with, so nothing collides."""
 
-LINES = "stroke-linejoin: round; stroke-linecap: butt"
+LOOK = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {FONTS}"
 
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 
@@ -29,14 +33,15 @@ def to_svg(figure: Figure, description: str = "") -> str:
     """Return the figure as an ``<svg>`` element that can stand in a page among others.
 
     The same figure gives the same text: no date, no random names. Names within the drawing carry a digest of it and
-    of its description, so that several drawings in one page do not take each other's clip paths.
+    of its description, so that several drawings in one page do not take each other's clip paths. Colours are the
+    variables of `pages/design.css`, so that a dark page has a dark drawing; in a file of its own it is light.
 
     Parameters
     ----------
     figure
         What to draw.
     description
-        What it shows, for those who cannot see it.
+        What there is to see in it, for those who cannot see it: the finding, not the kind of chart.
 
     >>> from confide.figures import draw_path
     >>> to_svg(draw_path({"IBU": [-30.0, -20.0, -19.0]})).startswith("<svg ")
@@ -52,9 +57,10 @@ def to_svg(figure: Figure, description: str = "") -> str:
     drawing = buffer.getvalue()
     # Comments repeat the labels, and a style sheet within the drawing would rule the whole page.
     drawing = re.sub(r"<!--.*?-->\s*|<style.*?</style>\s*", "", drawing[drawing.index("<svg ") :], flags=re.DOTALL)
+    drawing = re.sub(r"<image [^<>]*/>", lambda tag: tag[0] + _dark_image(tag[0]), drawing)
     digest = hashlib.sha256(f"{description}{drawing}".encode()).hexdigest()[:10]
-    drawing = re.sub(r"<[^<>]*>", lambda tag: _prefix_names(tag[0], f"f{digest}-"), drawing)
-    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LINES}" '
+    drawing = re.sub(r"<[^<>]*>", lambda tag: _adapt(tag[0], f"f{digest}-"), drawing)
+    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LOOK}" '
     return drawing.replace("<svg ", opening, 1).rstrip()
 
 
@@ -91,6 +97,52 @@ def _quietly_styled() -> Iterator[None]:
         yield
 
 
-def _prefix_names(tag: str, prefix: str) -> str:
+def _adapt(tag: str, prefix: str) -> str:
+    """Return a tag of a drawing that may stand in a page: names of its own, the page's letters and its colours."""
     tag = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{prefix}", tag)
-    return re.sub(r"font-family: [^;\"]*", f"font-family: {FONTS}", tag)
+    tag = re.sub(r"font-family: [^;\"]*; ?", "", tag)
+    if "#" not in tag or tag.startswith("<image"):
+        return tag
+    shades: list[str] = []
+    tag = re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda found: _variable(found[0], shades), tag)
+    if not shades:
+        return tag
+    # A shade of a scale has no name: the element carries its dark one, and the page's style sheet swaps them.
+    return tag.replace('style="', f'class="shade" style="--dark: {_dark(shades[0])}; ', 1)
+
+
+def _variable(color: str, shades: list[str]) -> str:
+    """Return a colour by what it means, so that a dark page shows another; in a file of its own the light one stays."""
+    name = _names().get(color)
+    if name is None:
+        shades.append(color)
+        return color
+    return f"var(--{name}, {color})"
+
+
+@cache
+def _names() -> dict[str, str]:
+    return {light.lower(): name for name, (light, _) in palette.COLORS.items()}
+
+
+@cache
+def _dark(color: str) -> str:
+    shade = np.array([[int(color[place : place + 2], 16) for place in (1, 3, 5)]], dtype=np.uint8)
+    return "#" + "".join(f"{part:02x}" for part in palette.on_dark(shade)[0].tolist())
+
+
+def _dark_image(tag: str) -> str:
+    """Return the same image for a dark page; the style sheet shows one of the two."""
+    from PIL import Image  # a part of matplotlib
+
+    content = base64.b64decode(re.sub(r"\s", "", tag.partition("base64,")[2].partition('"')[0]))
+    pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGBA"))
+    shades, where = np.unique(pixels[..., :3].reshape(-1, 3), axis=0, return_inverse=True)
+    turned = pixels.copy()
+    turned[..., :3] = palette.on_dark(shades)[where.ravel()].reshape(*pixels.shape[:2], 3)
+    buffer = io.BytesIO()
+    Image.fromarray(turned).save(buffer, format="PNG", optimize=True)
+    encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
+    tag = re.sub(r"base64,[^\"]*", f"base64,{encoded}", tag)
+    # Hidden in a file of its own, where no style sheet chooses.
+    return re.sub(r'\sid="[^"]*"', "", tag).replace("<image ", '<image class="on-dark" display="none" ', 1)

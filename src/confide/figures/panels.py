@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidDistributionError
 from confide.figures import style
+from confide.figures.palette import colors_of
 from confide.intervals import Windows
 
 FloatArray = NDArray[np.float64]
@@ -39,7 +40,7 @@ class Panel:
     role
         Whether this is the truth, the noisy reports, or an estimate.
     color
-        The colour of an estimate; one for each in turn if left out.
+        The colour of an estimate; that of the method in its title if left out.
     reference_role
         What the reference is, if not the truth.
     band
@@ -96,11 +97,11 @@ def check_panels(panels: Sequence[Panel], size: int) -> tuple[Panel, ...]:
 
 
 def choose_colors(panels: Sequence[Panel]) -> list[str]:
-    """Return one colour a panel; estimates take theirs in order."""
+    """Return one colour a panel; an estimate has that of the method in its title."""
     fixed = {Role.TRUTH: style.TRUTH_EDGE, Role.NOISY: style.NOISY}
     estimates = [panel for panel in panels if panel.role is Role.ESTIMATE]
-    turns = {id(panel): style.ESTIMATES[place % len(style.ESTIMATES)] for place, panel in enumerate(estimates)}
-    return [panel.color or fixed.get(panel.role) or turns[id(panel)] for panel in panels]
+    own = dict(zip(map(id, estimates), colors_of([panel.title for panel in estimates]), strict=True))
+    return [panel.color or fixed.get(panel.role) or own[id(panel)] for panel in panels]
 
 
 def share_label(role: Role) -> str:

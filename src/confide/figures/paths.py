@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidParameterError
 from confide.figures import style
+from confide.figures.palette import colors_of
 from confide.figures.panels import FloatArray
 from confide.figures.style import mark_decades
 
@@ -46,7 +46,7 @@ def draw_path(
     if not climbed:
         raise InvalidParameterError("There is no path to draw; only iterative methods have one.")
     reached = max(float(path.max()) for path in climbed.values())
-    chosen = colors or dict(zip(climbed, itertools.cycle(style.ESTIMATES), strict=False))
+    chosen = colors or dict(zip(climbed, colors_of(list(climbed)), strict=True))
     with style.styled():
         figure = style.new_figure(5.4, 2.8)
         axes = figure.add_subplot(xscale="log", yscale="log", xlabel="iteration")

@@ -89,14 +89,14 @@ class LineScene(AxesScene):
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
-        self._remark(axes, panel, color)
+        self._remark(axes, panel)
 
     def _add_windows(self, axes: Axes, windows: Windows, color: str) -> None:
         """Draw a box for each window, from the lower to the upper end of its share, spread evenly over its values."""
         edges = np.append([float(one[0]) for one in windows.members], self.alphabet.size) + self._first - 0.5
         low, high = (windows.heights(end) for end in ("low", "high"))
         axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
-        axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color="white", linewidth=1)
+        axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color=style.CARD, linewidth=1)
 
     def _add_band(self, axes: Axes, panel: Panel, band: tuple[FloatArray, FloatArray], color: str) -> None:
         """Draw a band where it says something, and leave it out elsewhere."""
@@ -112,15 +112,17 @@ class LineScene(AxesScene):
             linewidth=0,
         )
 
-    def _remark(self, axes: Axes, panel: Panel, color: str) -> None:
+    def _remark(self, axes: Axes, panel: Panel) -> None:
         """Say what does not meet the eye: an axis unlike the others', peaks that were cut."""
         if panel.trough < 0:
             axes.axhline(0, color=style.INK, linewidth=0.8)
         if not self._fits(panel):
-            axes.text(0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=color)
-        self._label_cut_peaks(axes, self._average(panel.distribution), color)
+            axes.text(
+                0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=style.FAINT
+            )
+        self._label_cut_peaks(axes, self._average(panel.distribution))
 
-    def _label_cut_peaks(self, axes: Axes, heights: FloatArray, color: str) -> None:
+    def _label_cut_peaks(self, axes: Axes, heights: FloatArray) -> None:
         top = axes.get_ylim()[1]
         labelled: list[int] = []
         for step in np.argsort(-heights, kind="stable"):
@@ -130,7 +132,7 @@ class LineScene(AxesScene):
             if all(abs(int(step) - other) > 0.16 * heights.size for other in labelled):
                 labelled.append(int(step))
                 is_left = _has_room(heights, int(step), top)
-                _label_peak(axes, self._edges[step : step + 2], _rough_percent(heights[step]), color, is_left=is_left)
+                _label_peak(axes, self._edges[step : step + 2], _rough_percent(heights[step]), is_left=is_left)
 
     @cached_property
     def _common_top(self) -> float:
@@ -289,7 +291,7 @@ def _layers(panel: Panel) -> list[tuple[FloatArray, bool]]:
 def _add_steps(axes: Axes, heights: FloatArray, edges: FloatArray, color: str | None) -> None:
     """Draw a coloured outline, or the truth's grey area where no colour is given."""
     if color is None:
-        axes.stairs(heights, edges, fill=True, facecolor=style.TRUTH, edgecolor="none")
+        axes.stairs(heights, edges, fill=True, facecolor=style.TRUTH, edgecolor=style.TRUTH_EDGE, linewidth=0.9)
     else:
         axes.stairs(heights, edges, edgecolor=color, linewidth=1.6)
 
@@ -307,7 +309,7 @@ def _has_room(heights: FloatArray, step: int, top: float) -> bool:
     return int((left > 0.9 * top).sum()) < int((right > 0.9 * top).sum())
 
 
-def _label_peak(axes: Axes, edges: FloatArray, text: str, color: str, *, is_left: bool) -> None:
+def _label_peak(axes: Axes, edges: FloatArray, text: str, *, is_left: bool) -> None:
     place = (float(edges[0]), "right", -3) if is_left else (float(edges[1]), "left", 3)
     axes.annotate(
         f"↑ {text}",
@@ -317,9 +319,13 @@ def _label_peak(axes: Axes, edges: FloatArray, text: str, color: str, *, is_left
         ha=place[1],
         va="top",
         fontsize=9,
-        color=color,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+        color=style.INK,
+        bbox={"facecolor": style.CARD, "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
+
+
+# The truth is a grey area with an outline: without that a pale grey would not stand out from the page.
+_GREY: dict[str, Any] = {"facecolor": style.TRUTH, "edgecolor": style.TRUTH_EDGE, "linewidth": 0.8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,9 +342,9 @@ class BarScene(AxesScene):
         places = np.arange(len(self._labels))
         is_truth = panel.role is Role.TRUTH
         if panel.reference is not None:
-            axes.barh(places, self._gather(panel.reference), height=0.82, color=style.TRUTH)
+            axes.barh(places, self._gather(panel.reference), height=0.82, **_GREY)
         height = 0.82 if is_truth else 0.46
-        axes.barh(places, self._gather(panel.distribution), height=height, color=style.TRUTH if is_truth else color)
+        axes.barh(places, self._gather(panel.distribution), height=height, **(_GREY if is_truth else {"color": color}))
         if panel.band is not None:
             self._add_whiskers(axes, panel.distribution, panel.band)
         axes.set_yticks(places, self._labels)
@@ -424,7 +430,7 @@ def _draw_line(axes: Axes, alphabet: Integers, lowest: FloatArray, highest: Floa
 
     places = alphabet.coordinates[:, 0]
     air = 0.008 * float(highest.max())  # a share that is known is a hair, not nothing
-    axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.BLUE, linewidth=0)
+    axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.MLE, linewidth=0)
     axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
     axes.set_ylim(0, 1.06 * max(float(highest.max()), 1e-9))
     axes.grid(visible=False, axis="x")
@@ -437,7 +443,7 @@ def _draw_line(axes: Axes, alphabet: Integers, lowest: FloatArray, highest: Floa
 def _draw_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatArray], shown: Indices) -> None:
     low, high = bounds
     places = np.arange(low.size)
-    axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.BLUE, linewidth=0)
+    axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.MLE, linewidth=0)
     for place, left, right in zip(places, low, high, strict=True):
         axes.annotate(_words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
     axes.set_yticks(places, alphabet.labels(shown))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,12 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 FINENESS, SIDE_FINENESS = 90, 36
 # Contours, each half as far below the maximum as the last.
 LEVELS = 9
+
+# The best explanations, light around dark, so that they stand out from every shade of the surface.
+OUTLINED: tuple[dict[str, Any], ...] = (
+    {"color": style.CARD, "linewidth": 6, "marker": "o", "markersize": 10},
+    {"color": style.MLE, "linewidth": 3, "marker": "o", "markersize": 6},
+)
 
 Likelihood = Callable[[FloatArray], FloatArray]
 """Takes distributions, one a row, and returns their log-likelihoods."""
@@ -66,7 +72,8 @@ def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, be
         surface = axes.plot_surface(points[..., 0], points[..., 2], -below, cmap=style.heat(), linewidth=0.3, **counts)
         surface.set_edgecolor("face")  # white edges so close together shimmer, and none at all leave hairlines
         order = np.append(_around(best @ CORNERS), _around(best @ CORNERS)[0])
-        axes.plot(best[order, 0], best[order, 2], np.zeros(order.size), color=style.NOISY, linewidth=3, marker="o")
+        for look in OUTLINED:
+            axes.plot(best[order, 0], best[order, 2], np.zeros(order.size), **look)
         axes.view_init(elev=28, azim=-128)
         axes.set_xlabel(f"share of {labels[0]}")
         axes.set_ylabel(f"share of {labels[2]}")
@@ -115,7 +122,7 @@ def _add_contours(figure: Figure, axes: Axes, places: FloatArray, below: FloatAr
     colors = style.heat().reversed()
     norm = BoundaryNorm(levels, colors.N)
     shading = axes.tricontourf(places[:, 0], places[:, 1], below, levels=levels, cmap=colors, norm=norm)
-    axes.tricontour(places[:, 0], places[:, 1], below, levels=levels[1:-1], colors="white", linewidths=0.5)
+    axes.tricontour(places[:, 0], places[:, 1], below, levels=levels[1:-1], colors=style.CARD, linewidths=0.5)
     bar = figure.colorbar(
         shading, ax=axes, orientation="horizontal", shrink=0.85, aspect=30, ticks=levels[[0, 3, 5, 7, 9]]
     )
@@ -140,11 +147,10 @@ def _add_frame(axes: Axes, labels: Sequence[str]) -> None:
 def _add_set(axes: Axes, places: FloatArray) -> None:
     """Draw the best explanations: a point, a line or a polygon."""
     ordered = places[_around(places)]
-    axes.fill(ordered[:, 0], ordered[:, 1], color=style.NOISY, alpha=0.35, linewidth=0)
+    axes.fill(ordered[:, 0], ordered[:, 1], color=style.MLE, alpha=0.35, linewidth=0)
     closed = np.vstack([ordered, ordered[:1]])
-    axes.plot(
-        closed[:, 0], closed[:, 1], color=style.NOISY, linewidth=3, solid_capstyle="round", marker="o", clip_on=False
-    )
+    for look in OUTLINED:
+        axes.plot(closed[:, 0], closed[:, 1], solid_capstyle="round", clip_on=False, **look)
 
 
 def _around(places: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -7,42 +7,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from confide.errors import MissingExtraError
+from confide.figures import palette
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which people with any common kind of colour blindness can tell apart.
-BLUE, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-NOISY = "#D55E00"
-TRUTH = "#C9CDD2"
-TRUTH_EDGE = "#8A9099"
-INK = "#2B3036"
-FAINT = "#6B727B"
-RULE = "#E3E6EA"
-NEGATIVE = "#F3C6AD"
-HOLE = "#E3E6EA"
+INK, FAINT, RULE, CARD = (palette.light(name) for name in ("ink", "faint", "rule", "card"))
+TRUTH, TRUTH_EDGE = palette.light("truth-fill"), palette.light("truth")
+NOISY, NEGATIVE, HOLE = (palette.light(name) for name in ("reports", "negative", "hole"))
+STACKED, IBU, MLE = (palette.light(name) for name in ("stacked", "ibu", "mle"))
 
 # Share of its estimate's colour that a band has.
 BAND_ALPHA = 0.22
-
-ESTIMATES = (BLUE, GREEN, PURPLE, ORANGE, SKY)
-"""Colours of the estimates, in their order; they come round again after five."""
-
-METHODS = {
-    "noisy": NOISY,
-    "IBU": BLUE,
-    "INV-N": GREEN,
-    "RAP-N": GREEN,
-    "INV-P": PURPLE,
-    "RAP-P": PURPLE,
-    "MLE": ORANGE,
-    "held-out IBU": SKY,
-    "Stacked": INK,
-    "Stacked (default)": INK,
-}
-"""A method keeps its colour from figure to figure."""
 
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -69,6 +47,7 @@ SETTINGS: dict[str, Any] = {
     "pdf.fonttype": 42,  # letters stay letters: journals refuse outlines of type 3
     "svg.fonttype": "none",
     "svg.hashsalt": "confide",
+    "text.color": INK,
     # Labels are people's words: a dollar sign in one is a dollar sign, not mathematics.
     "text.parse_math": False,
     "xtick.color": FAINT,
@@ -105,28 +84,25 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def color_of(name: str, place: int) -> str:
-    """Return a method's own colour, or that of its place in the order.
-
-    >>> color_of("IBU", 3) == BLUE, color_of("mine", 0) == ESTIMATES[0]
-    (True, True)
-    """
-    return METHODS.get(name, ESTIMATES[place % len(ESTIMATES)])
-
-
 def heat() -> Colormap:
     """Return the colours of maps: white for nobody, dark for many, and light red for what is negative."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colors = LinearSegmentedColormap.from_list("confide", ["#FFFFFF", "#CFE4F1", SKY, BLUE, "#00395C", "#001522"])
-    return colors.with_extremes(under=NEGATIVE)
+    return _scale("heat").with_extremes(under=NEGATIVE)
 
 
 def greys() -> Colormap:
     """Return the colours of doubt: white for what is known, grey for what is not; dark letters can be read on all."""
+    return _scale("doubt")
+
+
+def residuals() -> Colormap:
+    """Return the colours of what came more rarely than expected, as expected, and more often."""
+    return _scale("residuals")
+
+
+def _scale(name: str) -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("doubt", ["#FFFFFF", TRUTH, TRUTH_EDGE])
+    return LinearSegmentedColormap.from_list(name, palette.SCALES[name][0])
 
 
 def show_percent(axis: Axis) -> None:
@@ -150,7 +126,11 @@ def name_reference(figure: Figure) -> None:
     """Say once, above all panels, what the grey behind them is."""
     from matplotlib.patches import Patch
 
-    figure.legend(handles=[Patch(color=TRUTH, label="the truth")], loc="outside upper right", fontsize=10)
+    figure.legend(
+        handles=[Patch(facecolor=TRUTH, edgecolor=TRUTH_EDGE, label="the truth")],
+        loc="outside upper right",
+        fontsize=10,
+    )
 
 
 def mark_decades(axis: Axis, low: float, high: float) -> None:

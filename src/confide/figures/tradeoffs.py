@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from confide.errors import InvalidParameterError
 from confide.figures import style
+from confide.figures.palette import colors_of
 from confide.figures.style import mark_decades
 from confide.guarantees import MetricPrivacy
 from confide.plans.curves import Curve
@@ -79,7 +80,7 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
         curve.places,
         [one.mean for one in curve.predictions],
         yerr=[_below(curve.predictions), [one.margin for one in curve.predictions]],
-        color=style.BLUE,
+        color=_color(plan),
         marker="o",
         markersize=4.5,
         capsize=3,
@@ -111,9 +112,11 @@ def _draw_range(axes: Axes, plan: Plan, curve: Curve) -> None:
     if not rows:
         return
     low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
-    axes.fill_between(curve.places, low, high, color=style.BLUE, alpha=0.13, linewidth=0, label="range over all shapes")
+    axes.fill_between(
+        curve.places, low, high, color=_color(plan), alpha=0.13, linewidth=0, label="range over all shapes"
+    )
     for row in rows:
-        axes.plot(curve.places, row, color=style.BLUE, alpha=0.35, linewidth=0.8, zorder=1)
+        axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
 
 
 def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_narrow: bool) -> None:
@@ -124,7 +127,7 @@ def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_na
     order = sorted(found, key=lambda kind: found[kind].mean)
     for place, kind in enumerate(order):
         one = found[kind]
-        color = style.BLUE if kind == plan.mechanism.kind else style.TRUTH_EDGE
+        color = _color(plan) if kind == plan.mechanism.kind else style.TRUTH_EDGE
         bars = [_below((one,)), [one.margin]]
         axes.errorbar([one.mean], [place], xerr=bars, color=color, marker="o", markersize=6, capsize=3)
     axes.set_yticks(range(len(order)), order)
@@ -137,6 +140,11 @@ def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_na
     title = f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}{shape}"
     axes.set_title("The same promise" if is_narrow else title)
     axes.set_xlabel(_error_label(plan))
+
+
+def _color(plan: Plan) -> str:
+    """Return the colour of the method that the plan was simulated with."""
+    return colors_of([plan.method.name])[0]
 
 
 def _below(predictions: tuple[Prediction, ...]) -> list[float]:

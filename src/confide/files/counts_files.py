@@ -101,6 +101,15 @@ class Heading:
         """
         return max(1, self.files - (len(self.surveys) - 1))
 
+    def most_repeated(self, number: int) -> int:
+        """How many reports of one person with permanent noise there may be under one survey: one in each file.
+
+        A limit holds of two rounds, which count every report; the same one again counts as one elsewhere.
+        """
+        survey = self.surveys[number]
+        limit = survey.most_reports if survey.mechanism.lasting is not None else None
+        return self.most_reports if limit is None else min(limit, self.most_reports)
+
     @property
     def limit(self) -> int | None:
         """The smallest number of reports that one of the surveys allows a person; None where none says."""
@@ -217,7 +226,17 @@ class CountsFile:
         origins = [self.heading.origin(total, number) for number, total in enumerate(people)]
         for parts in self.groups.values():
             for number, part in parts.items():
-                parts[number] = part.with_origin(_share_of(origins[number], part.total))
+                most = self.heading.most_repeated(number) if origins[number].permanent else 1
+                parts[number] = part.with_origin(_share_of(origins[number], part.total)).with_repeats(most)
+
+    def of_different_people(self, is_known: bool = True) -> CountsFile:  # noqa: FBT001, FBT002 (a fact, not a mode)
+        """Return the same counts, of which it may be known that nobody is in two files of reports."""
+        if not is_known:
+            return self
+        found = CountsFile(self.heading, {key: dict(parts) for key, parts in self.groups.items()})
+        for parts in found.groups.values():
+            parts |= {number: part.with_repeats(1) for number, part in parts.items()}
+        return found
 
     @property
     def origin(self) -> Origin:
@@ -241,7 +260,7 @@ class CountsFile:
             groups = {key: parts[0] for key, parts in self.groups.items()}
             return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin)
         one = next(iter(self.groups.values()), {0: tally([])})[0]
-        return CountedReports(one.reports, one.counts, one.origin, rows=self.heading.rows)
+        return CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
 
 
 def _share_of(origin: Origin, people: float) -> Origin:

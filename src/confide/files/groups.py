@@ -85,7 +85,8 @@ class GroupedCounts(Mapping[Key, Counts]):
     @property
     def merged(self) -> Counts:
         """The counts of all groups together."""
-        return merge(self.groups.values()).with_origin(self.origin)
+        most = max((one.repeats for one in self.groups.values()), default=1)  # a person is in one group of a file
+        return merge(self.groups.values(), repeats=most).with_origin(self.origin)
 
     def __getitem__(self, key: Key) -> Counts:
         return self.groups[key]

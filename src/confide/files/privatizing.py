@@ -21,6 +21,7 @@ from confide.files.rows import Account
 from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of
 from confide.files.shuffling import Columns, Shuffler, folder_beside
 from confide.files.writing import reject_file, report_columns, warn_simulated
+from confide.ledgers import Ledger
 from confide.limits import MOST_PEOPLE
 from confide.origins import Noise
 from confide.sampling import Permanent, as_bits
@@ -93,6 +94,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
     seed: int | None = None,
     secret: Permanent | None = None,
     secret_column: str = "",
+    ledger: Ledger | None = None,
     rejects: str | Path | None = None,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> Privatized:
@@ -121,6 +123,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
         Permanent noise of one person, on whose device this runs; the file then has one row.
     secret_column
         A column with a secret for each person, none twice, for permanent noise. Secrets are not written anywhere.
+    ledger
+        Counts the report of one person, on whose device this runs, and enforces the survey's limits.
     rejects
         Where rows that cannot be used are set aside; without it, one such row is an error.
     cure
@@ -129,7 +133,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
     _require_ending(values, INPUTS, may_lack_one=True)
     _require_ending(output, OUTPUTS, may_lack_one=has_no_name(output))
     _check_kept(keep, survey)
-    source = _Source(seed, secret, secret_column, keep)
+    source = _Source(seed, secret, secret_column, keep, ledger)
     account, groups = Account(source=name_of(str(values))), _Groups(keep)
     order: Order = "kept" if keep_order else "shuffled"
     if seed is not None:
@@ -152,7 +156,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
             groups.add(rows)
             source.check(account)
             for part, *kept in _parts(rows):
-                take((survey.privatize(part, rng=source.rng(secrets), taken=True), *kept))
+                take((source.blur(survey, part, secrets), *kept))
         account.require_rows()
         if set_aside is None:
             account.require_usable(cure)
@@ -167,7 +171,14 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
 class _Source:
     """Where the noise of a file comes from: the secure generator, a seed, or the secrets of people."""
 
-    def __init__(self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str]) -> None:
+    def __init__(
+        self,
+        seed: int | None,
+        secret: Permanent | None,
+        column: str,
+        keep: Sequence[str],
+        ledger: Ledger | None = None,
+    ) -> None:
         if sum((seed is not None, secret is not None, bool(column))) > 1:
             raise InvalidParameterError(
                 "Noise comes from a seed, from one person's secret, or from a column of secrets. Give one of them."
@@ -178,7 +189,12 @@ class _Source:
                 f"undo their noise."
             )
         self.generator = None if seed is None else np.random.default_rng(seed)
-        self._secret, self._column, self._seen = secret, column, set[bytes]()
+        if ledger is not None and (column or seed is not None):
+            raise InvalidParameterError(
+                "A ledger counts the reports of one person, whose noise is fresh or from one secret; it takes neither "
+                "a column of secrets nor a seed."
+            )
+        self._secret, self._column, self._seen, self._ledger = secret, column, set[bytes](), ledger
 
     @property
     def noise(self) -> Noise:
@@ -225,10 +241,19 @@ class _Source:
                 f"{account.source} has values of {counted(account.people, 'person')}, and this is one person's secret: "
                 f"all who share a value would send the same report. Give each a secret of their own: --secret-column."
             )
+        if self._ledger is not None and account.people > 1:
+            raise DataFileError(
+                f"{account.source} has values of {counted(account.people, 'person')}, and a ledger is one person's. "
+                f"Give one row at a time."
+            )
 
-    def rng(self, secrets: list[Permanent]) -> Any:
-        """Return what is given to ``privatize`` for some rows."""
-        return self._secret or secrets or self.generator
+    def blur(self, survey: Survey, values: Values, secrets: list[Permanent]) -> Any:
+        """Blur some values, counted in the ledger before, where there is one."""
+        if self._ledger is not None:
+            for value in values.tolist():
+                single = tuple(value) if isinstance(value, list) else value
+                self._ledger.charge(survey, single, rng=self._secret, taken=True)
+        return survey.privatize(values, rng=self._secret or secrets or self.generator, taken=True)
 
 
 @contextlib.contextmanager

@@ -76,6 +76,7 @@ def estimate_record(
         "settings": repr(answer.method),
         "status": str(answer.status),
         "explanation": answer.explanation,
+        "repeats": {"most_of_one_person": answer.repeats, "words": answer.dependence or None},
         "choices": [asdict(choice) for choice in answer.choices],
         "iterations": answer.iterations,
         "seconds": answer.seconds,

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets import Alphabet, Attributes, BitVectors, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts, as_histogram, tally
-from confide.errors import ImpossibleReportError, InvalidParameterError
+from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
 from confide.limits import MOST_STORED
 from confide.mechanisms.facts import Facts
 from confide.origins import Noise, Origin, mark
-from confide.sampling import Bits, Permanent, SeededBits, WeightRows, as_bits, as_generator, as_permanents
+from confide.sampling import Bits, Permanent, SecureBits, SeededBits, WeightRows, as_bits, as_generator, as_permanents
 
 
 class Mechanism(ABC):
@@ -156,7 +156,8 @@ class Mechanism(ABC):
             report = self._privatize(single, rng, taken=taken)[0].tolist()
             return tuple(report) if isinstance(report, list) else report
         reports = self._privatize(values, rng, taken=taken)
-        mark(reports, Noise.SECURE if rng is None else Noise.PERMANENT if as_permanents(rng) else Noise.SEEDED)
+        is_secure = rng is None or isinstance(rng, SecureBits)
+        mark(reports, Noise.SECURE if is_secure else Noise.PERMANENT if as_permanents(rng) else Noise.SEEDED)
         return reports
 
     def simulate_counts(self, histogram: ArrayLike, *, rng: Any) -> Counts:
@@ -340,6 +341,25 @@ def merge_weights(remap: Indices, weights: Sequence[int], size: int) -> list[int
     for output, weight in zip(remap.tolist(), weights, strict=True):
         merged[output] += weight
     return merged
+
+
+MOST_TABLED = 2_000_000
+"""Numbers of one table for a device: more do not fit into any document that it should load."""
+
+WITHOUT_TABLES = (
+    "Use fewer or larger cells, or a mechanism without tables, such as planar-geometric, planar-laplace or taxicab on "
+    "a plane, and geometric noise on a line or a circle."
+)
+"""Cure of tables that are too large."""
+
+
+def require_tabled(mechanism: Mechanism, entries: int) -> None:
+    """Refuse a table that no device should load, before it is made."""
+    if entries > MOST_TABLED:
+        raise TooLargeError(
+            f"{mechanism!r} needs a table of {entries:,} numbers on a device, more than {MOST_TABLED:,}. "
+            f"{WITHOUT_TABLES}"
+        )
 
 
 def require_mechanism(name: str, value: object) -> None:

@@ -23,7 +23,7 @@ from confide.channels import (
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
 from confide.kernels import planar_geometric_kernel
-from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
+from confide.mechanisms.base import Mechanism, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import power_weights
 from confide.mechanisms.line import LARGEST_TABLE
@@ -124,8 +124,10 @@ class Exponential(Mechanism):
     def tables(self) -> dict[str, list[Any]]:
         """See :attr:`Mechanism.tables`; of cells those of all displacements, of others all rows of weights."""
         if isinstance(self.alphabet, Grid):
+            require_tabled(self, self.alphabet.rows * self.alphabet.columns)
             return {"quadrant": self._quadrant.tolist()}
         is_exact = self._line is not None or isinstance(self.alphabet, Categories) or self._is_small_circle
+        require_tabled(self, 0 if is_exact else self.alphabet.size**2)
         return {} if is_exact else {"rows": [self._row(index).tolist() for index in range(self.alphabet.size)]}
 
     def _row(self, index: int) -> NDArray[np.float64]:

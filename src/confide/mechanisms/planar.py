@@ -18,7 +18,7 @@ from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.guarantees import MetricPrivacy
-from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
+from confide.mechanisms.base import Mechanism, merge_weights, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import Facts, Premise
 from confide.sampling import Bits
 from confide.wording import counted
@@ -153,6 +153,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
     @property
     def tables(self) -> dict[str, list[Any]]:
         """See :attr:`Mechanism.tables`; the number of the output that each cell of the box is reported as."""
+        require_tabled(self, 0 if self._is_plain else self._box.size)
         return {} if self._is_plain else {"nearest": self._remap.tolist()}
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:

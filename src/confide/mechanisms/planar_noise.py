@@ -35,6 +35,7 @@ from confide.counts import Counts, tally
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
+from confide.mechanisms.base import require_tabled
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE
 from confide.mechanisms.planar import (
@@ -264,6 +265,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
     @property
     def tables(self) -> dict[str, list[Any]]:
         """See :attr:`Mechanism.tables`; displacements too."""
+        require_tabled(self, self._box.size)
         return {"quadrant": self._quadrant.tolist()} | super().tables
 
     def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:

@@ -22,16 +22,19 @@ from confide.figures import (
     draw_simplex,
     to_svg,
 )
+from confide.figures.palette import colors_of
 from confide.figures.panels import FloatArray
 from confide.figures.simplex import draw_simplex_from_the_side
 from confide.intervals import points
 from confide.origins import Origin
+from confide.pages.findings import tell_panel, tell_ranges, tell_residuals
 from confide.pages.markup import (
     NONE,
     bullets,
     cards,
     document,
     fact_list,
+    fold,
     mark_simulated,
     note,
     paragraph,
@@ -62,7 +65,7 @@ SOME = 1e-3
 SIMULATED, MOST_BITS = 20_000, 20_000_000
 
 RESIDUAL_CAPTION = (
-    "By how many standard errors each report came more often (orange) or more rarely (blue) than the distribution that "
+    "By how many standard errors each report came more often (orange) or more rarely (grey) than the distribution that "
     "explains all of them best expects. Within two there is nothing unusual; of many, a few reach three."
 )
 
@@ -159,7 +162,8 @@ def _windows(survey: Survey, diagnosis: Diagnosis) -> str:
         return ""
     sent = summarise_reports(survey, diagnosis.counts, considered=diagnosis.alphabet)
     noisy = sent.shares if sent is not None and not sent.remark else None
-    return picture_windows(windows, diagnosis.estimate.distribution, survey.name, noisy=noisy)
+    color = colors_of([diagnosis.estimate.method.name])[0]
+    return picture_windows(windows, diagnosis.estimate.distribution, survey.name, noisy=noisy, color=color)
 
 
 def _residuals(diagnosis: Diagnosis) -> str:
@@ -171,7 +175,7 @@ def _residuals(diagnosis: Diagnosis) -> str:
         return ""
     is_ones = diagnosis.mechanism.facts.bits is not None
     name = "number of bits that are set" if is_ones else "report"
-    drawing = to_svg(draw_residuals(outputs, residuals, name), "Residuals of the reports")
+    drawing = to_svg(draw_residuals(outputs, residuals, name), tell_residuals(outputs, residuals, name))
     narrow = "max-width:34rem" if isinstance(outputs, Grid) else ""
     return section("How the reports fit", wide_figure(drawing, RESIDUAL_CAPTION, kind="wide whole", style=narrow))
 
@@ -233,15 +237,28 @@ def _surface(diagnosis: Diagnosis) -> str:
         return np.array([evidence.log_likelihood(point) for point in points])
 
     caption = (
-        "Every point of the triangle is a distribution; at a corner one value has it all. The darker, the likelier it "
-        "makes the reports. Orange: the best explanations, one point if there is only one. From the side, the height "
-        "is the log-likelihood below the maximum."
+        "Every point of the triangle is a distribution; at a corner one value has it all. The stronger the colour, the "
+        "likelier it makes the reports. Outlined: the best explanations, one point if there is only one. From the side "
+        "the height is the log-likelihood below the maximum."
     )
+    told = f"The reports are likeliest where {_place_of(labels, best)}."
     drawn = [
-        _card("From above", to_svg(draw_simplex(labels, likelihood, best), "Log-likelihood over three values")),
-        _card("From the side", to_svg(draw_simplex_from_the_side(labels, likelihood, best), "The same as a surface")),
+        _card("From above", to_svg(draw_simplex(labels, likelihood, best), told)),
+        _card(
+            "From the side",
+            to_svg(draw_simplex_from_the_side(labels, likelihood, best), f"{told} The same as a surface."),
+        ),
     ]
     return section("How likely every distribution is", paragraph(caption), cards(drawn, f"--columns:{len(drawn)}"))
+
+
+def _place_of(labels: Sequence[str], best: FloatArray) -> str:
+    """Return between what the shares of the best explanations lie."""
+    ends = zip(labels, best.min(axis=0).tolist(), best.max(axis=0).tolist(), strict=True)
+    return ", ".join(
+        f"{label} has {low:.0%}" if round(low, 2) == round(high, 2) else f"{label} has {low:.0%} to {high:.0%}"
+        for label, low, high in ends
+    )
 
 
 def _corners(diagnosis: Diagnosis) -> FloatArray:
@@ -268,7 +285,10 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
     )
     if isinstance(diagnosis.alphabet, Grid):
         return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))
-    drawing = to_svg(draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name), "Lowest to highest share")
+    drawing = to_svg(
+        draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name),
+        tell_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name),
+    )
     return section("The share of each value among all best explanations", lead, wide_figure(drawing, kind="wide whole"))
 
 
@@ -281,7 +301,8 @@ def _maps(survey: Survey, diagnosis: Diagnosis) -> str:
     ]
     sheet = draw_sheet(diagnosis.alphabet, panels, survey.name)
     drawn = [
-        _card(panel.title, to_svg(figure, panel.title)) for panel, figure in zip(panels, sheet.figures, strict=True)
+        _card(panel.title, to_svg(figure, tell_panel(panel, diagnosis.alphabet, survey.name)))
+        for panel, figure in zip(panels, sheet.figures, strict=True)
     ]
     return cards(drawn, f"--columns:{len(drawn)}") + show_key(sheet)
 
@@ -295,7 +316,10 @@ def _classes(diagnosis: Diagnosis) -> str:
     )
     if not isinstance(parts.alphabet, Grid):
         return section("Values that cannot be told apart", listed)
-    drawing = to_svg(draw_classes(parts.alphabet, parts.class_of), "Cells of one class in one colour")
+    drawing = to_svg(
+        draw_classes(parts.alphabet, parts.class_of),
+        f"{len(_class_rows(diagnosis)):,} groups of cells cannot be told apart; the table lists them.",
+    )
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
     figure = wide_figure(drawing, caption, kind="wide whole")
     return section("Cells that cannot be told apart", figure, listed)
@@ -330,9 +354,9 @@ def _evidence(diagnosis: Diagnosis) -> str:
     others = [line for line in evidence_in_words(diagnosis) if line[0] not in settled]
     rows += [[text(question), "", _wrapped(answer), ""] for question, answer in others]
     headings = ["Question", "Verdict", "Why", "Theorem or measurement"]
-    return section(
+    return fold(
         "What it rests on",
-        table(headings, rows, words=(0, 1, 2, 3)),
+        table(headings, rows, words=(0, 1, 2, 3), kind="stacked"),
         note("Small print: the label in the paper; docs/theory.md says what each theorem needs."),
     )
 
@@ -346,7 +370,7 @@ def _named(source: str) -> str:
 
 def _wrapped(words: str) -> str:
     """Return a cell whose words may break, for reasons are long."""
-    return f'<span style="white-space:normal;display:inline-block;min-width:22ch">{text(words)}</span>'
+    return f'<span class="prose">{text(words)}</span>'
 
 
 def _card(title: str, drawing: str) -> str:

@@ -23,8 +23,10 @@ from confide.pages.markup import (
     bullets,
     document,
     fact_list,
+    fold,
     mark_simulated,
     note,
+    pair,
     paragraph,
     provenance,
     remark_open,
@@ -32,6 +34,7 @@ from confide.pages.markup import (
     state_promise,
     table,
     text,
+    warn_dependent,
     warn_not_identified,
     warn_poor_fit,
     warn_uniform,
@@ -132,30 +135,30 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         background=tuple(background),
     )
     known, fit = story.outcomes[0].estimate.identification, story.outcomes[0].estimate.fit
-    found = answer_list([_in_short(one) for one in _leading(story)])
+    windows_shown = show_windows(story)
     sections = (
         warn_uniform(story.outcomes[0].estimate.uniformity),
-        mark_simulated(counts.origin),
-        warn_poor_fit(fit),
+        warn_dependent(story.outcomes[0].estimate.dependence),
+        warn_poor_fit(fit),  # what speaks against an answer stands before it
         warn_wrong_shape(story.outcomes[0].estimate.shape_fit),
         warn_not_identified(known),
-        found if fit.is_bad else "",  # what speaks against an answer stands before it
-        show_windows(story),
+        mark_simulated(counts.origin),
+        answer_list([_in_short(one) for one in _leading(story)]),
+        windows_shown or show_distributions(story),
         *(show_marginal(name, *one) for name, one in (marginals or {}).items()),
         *(show_cross(table) for table in crosses),
-        state_promise(survey, counts.origin, files),
-        show_distributions(story),
+        pair(
+            section("In words", paragraph(summarise(story)))
+            + ("" if fit.is_bad else section("Do the reports fit the survey?", paragraph(str(fit))))
+            + _show_shape(story.outcomes[0].estimate),
+            state_promise(survey, counts.origin, files),
+        ),
+        show_distributions(story) if windows_shown else "",
         _show_certainty(story),
-        _show_methods(story),
-        "" if fit.is_bad else section("Do the reports fit the survey?", paragraph(str(fit))),
-        _show_shape(story.outcomes[0].estimate),
-        _ways(story),
-        _show_shares(story),
+        fold("Technical details", _show_methods(story), _ways(story), _show_shares(story)),
     )
     return document(
         title=text(survey.title),
-        summary=text(summarise(story)),
-        answers="" if fit.is_bad else found,
         facts=fact_list(list_facts(story)),
         body="\n".join(sections),
         footer=_provenance(story, notes),
@@ -181,7 +184,9 @@ def _ways(story: Story) -> str:
         _looked_among(story),
         *_choices(story),
         show_path(story),
-    ) + (section("How to read the certificate", paragraph(CERTIFICATE_MEANING)) if _is_certified(story) else "")
+        paragraph(CERTIFICATE_MEANING) if _is_certified(story) else "",
+        is_part=True,
+    )
 
 
 def _is_certified(story: Story) -> bool:
@@ -262,7 +267,7 @@ def _show_methods(story: Story) -> str:
         for place, (name, outcome) in enumerate(zip(story.names, story.outcomes, strict=True))
     ]
     left = (0, headings.index("Ended by"))
-    return section("The methods in numbers", table(headings, rows, words=left), _meaning(story))
+    return section("The methods in numbers", table(headings, rows, words=left), _meaning(story), is_part=True)
 
 
 def _show_certainty(story: Story) -> str:
@@ -279,7 +284,8 @@ def _show_certainty(story: Story) -> str:
     doubt = [IN_DOUBT] if bases and first.fit.is_bad else []
     doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
     words = map(paragraph, doubt + prospects + bases)
-    return section("How sure it is", shown, *words, note(LEVEL_MEANING) if bases else "")
+    said = "".join([*words, note(LEVEL_MEANING) if bases else ""])
+    return section("How sure it is", pair(shown, f"<div>{said}</div>" if said else ""))
 
 
 def _show_shares(story: Story) -> str:
@@ -288,7 +294,7 @@ def _show_shares(story: Story) -> str:
     names = [field.capitalize() for field in story.alphabet.field_names]
     names = [story.survey.name] if len(names) == 1 else names
     shown = min(MOST_ROWS, story.alphabet.size)
-    rows = table([*names, *columns], _share_rows(story, list(columns.values()), shown), words=())
+    rows = table([*names, *columns], _share_rows(story, list(columns.values()), shown), words=(), kind="tall")
     note = _truncation_note(story.alphabet.size)
     return (
         f"<details><summary>All shares: {story.alphabet.size:,} values, in percent</summary>\n{note}{rows}\n</details>"

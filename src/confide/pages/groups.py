@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import confide
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.figures import Panel, Role, style
+from confide.figures.palette import colors_of
 from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group
 from confide.groups import GroupReports
 from confide.intervals import Interval, percent
@@ -159,7 +160,7 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> str:
             groups[key].distribution,
             _reports(groups.reports[key]),
             overall if has_reference else None,
-            color=style.ESTIMATES[0],
+            color=colors_of([groups.first.method.name])[0],
             reference_role=Role.ESTIMATE,
             band=(answers.bands[key].low, answers.bands[key].high) if key in answers.bands else None,
         )

@@ -15,6 +15,7 @@ from confide.explanations import (
     describe_repetition,
     explain_guarantee,
 )
+from confide.figures.palette import COLORS
 from confide.guarantees import LocalDP
 from confide.origins import Noise, Origin
 from confide.surveys import Survey
@@ -60,16 +61,32 @@ def bullets(sentences: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{text(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 
-def section(heading: str, *parts: str) -> str:
-    """Return a section of parts that are HTML already; nothing where all are empty."""
+def section(heading: str, *parts: str, kind: str = "", is_part: bool = False) -> str:
+    """Return a section of parts that are HTML already, nothing where all are empty; a part of another one if asked."""
+    body, level = "\n".join(part for part in parts if part), "h3" if is_part else "h2"
+    opening = f'<section class="{kind}">' if kind else "<section>"
+    return f"{opening}\n<{level}>{text(heading)}</{level}>\n{body}\n</section>" if body else ""
+
+
+def pair(*parts: str) -> str:
+    """Return parts that stand side by side where there is room, those that are there."""
+    shown = [part for part in parts if part]
+    return f'<div class="pair">\n{"".join(shown)}\n</div>' if len(shown) > 1 else "".join(shown)
+
+
+def fold(heading: str, *parts: str) -> str:
+    """Return what only a specialist asks for, folded away under a heading; nothing where all parts are empty."""
     body = "\n".join(part for part in parts if part)
-    return f"<section>\n<h2>{text(heading)}</h2>\n{body}\n</section>" if body else ""
+    return f"<details><summary><h2>{text(heading)}</h2></summary>\n{body}\n</details>" if body else ""
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,)) -> str:
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,), kind: str = ""
+) -> str:
     """Return a table of cells that are HTML already; columns of `words` are set left, numbers right.
 
-    Its frame scrolls sideways by itself, so that a wide table never widens the page of a telephone.
+    Its frame scrolls sideways by itself, so that a wide table never widens the page of a telephone. A `stacked` one
+    is of sentences: there its cells stand below each other. A `tall` one keeps its head in sight.
     """
     kinds = [' class="words"' if column in words else "" for column in range(len(headings))]
     head = "".join(f'<th scope="col"{kind}>{text(cell)}</th>' for kind, cell in zip(kinds, headings, strict=True))
@@ -78,12 +95,18 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequ
         for row in rows
     )
     rows_and_head = f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>"
-    return f'<div class="frame" tabindex="0"><table>\n{rows_and_head}</table></div>'
+    label = f"Table: {', '.join(one for one in headings if one)}"
+    opening = f'<table class="{kind}">' if kind else "<table>"
+    frame = f'<div class="frame" role="group" aria-label="{text(label)}" tabindex="0">'
+    return f"{frame}{opening}\n{rows_and_head}</table></div>"
 
 
 def swatch(color: str) -> str:
-    """Return a small square of a colour, to tie words to a figure."""
-    return f'<span class="swatch" style="background:{text(color)}"></span>'
+    """Return a small square of a colour of the palette, to tie words to a figure; the truth's has an outline."""
+    name = next(name for name, (light, _) in COLORS.items() if light == color)
+    if name.startswith("truth"):
+        return '<span class="swatch truth"></span>'
+    return f'<span class="swatch" style="--of: var(--{name})"></span>'
 
 
 def fact_list(facts: Mapping[str, str]) -> str:
@@ -98,7 +121,7 @@ def answer_list(answers: Sequence[tuple[str, str, str]]) -> str:
         f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
         for asked, answer, ends in answers
     )
-    return f'<dl class="facts answers">{inner}</dl>' if answers else ""
+    return f'<dl class="answers">{inner}</dl>' if answers else ""
 
 
 def cards(figures: Iterable[str], measures: str) -> str:
@@ -120,8 +143,8 @@ def provenance(made: str, survey: Survey, origin: Origin | None = None, notes: S
     if origin is not None:
         known = " ".join([str(origin), *(f"{note}." for note in notes)])
         sentences = [f"{made} {known}", "The survey that the reports were read with:"]
-    shown = f"<pre>{text(survey.text(MOST_ENTRIES))}</pre>"
-    return "\n".join(["<h2>Where this comes from</h2>", *map(paragraph, sentences), shown])
+    shown = f'<pre tabindex="0">{text(survey.text(MOST_ENTRIES))}</pre>'
+    return fold("Where this comes from", *map(paragraph, sentences), shown)
 
 
 def warn_not_identified(
@@ -145,6 +168,11 @@ def warn_uniform(found: Uniformity | None) -> str:
         return ""
     heading = "These reports say next to nothing" if found.is_weak else "All values look alike"
     return callout(heading, str(found))
+
+
+def warn_dependent(words: str) -> str:
+    """Return a box where reports of one person are not independent; nothing elsewhere."""
+    return callout("Not all of these reports are independent", words) if words else ""
 
 
 def warn_wrong_shape(found: ShapeFit | None) -> str:
@@ -208,5 +236,6 @@ def document(**parts: str) -> str:
     """Return the whole page; the parts are HTML already."""
     folder = files(__package__)
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
-    style = (folder / "page.css").read_text(encoding="utf-8")
-    return template.substitute({"answers": ""} | parts, style=style)
+    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("design.css", "page.css"))
+    lead = f'<p class="lead">{parts.pop("summary")}</p>' if parts.get("summary") else ""
+    return template.substitute(parts, summary=lead, style=style)

@@ -11,9 +11,9 @@ from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, draw
 from confide.figures.panels import FloatArray, choose_colors
 from confide.figures.shares import MOST_BARS
 from confide.intervals import Band, CrossTable, Windows, percent
+from confide.pages.findings import tell_panel, tell_paths, tell_windows
 from confide.pages.markup import cards, paragraph, section, swatch, table, text, wide_figure
 from confide.pages.story import Story, describe_accuracy
-from confide.wording import counted, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,11 @@ def show_windows(story: Story) -> str:
     noisy = story.noisy.shares if story.is_comparable and story.noisy is not None else None
     curve = story.outcomes[0].estimate.distribution
     behind = story.background
-    shown = picture_windows(story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy, background=behind)
-    return section("What these reports tell apart", paragraph(story.windows.headline), shown)
+    color = choose_colors(_estimate_panels(story))[0]
+    shown = picture_windows(
+        story.windows, curve, story.survey.name, truth=story.truth, noisy=noisy, background=behind, color=color
+    )
+    return section("What these reports tell apart", paragraph(story.windows.headline), shown, kind="hero")
 
 
 def show_marginal(name: str, estimate: Estimate, windows: Windows | None) -> str:
@@ -79,7 +82,7 @@ def _shares(band: Band) -> list[str]:
     ]
 
 
-def picture_windows(
+def picture_windows(  # noqa: PLR0913 - all that a picture may show
     windows: Windows,
     curve: FloatArray,
     name: str,
@@ -87,14 +90,22 @@ def picture_windows(
     truth: FloatArray | None = None,
     noisy: FloatArray | None = None,
     background: tuple[FloatArray, ...] = (),
+    color: str = style.STACKED,
 ) -> str:
     """Return windows in a picture, for a screen and for a telephone, and in numbers, folded away."""
-    described = f"Shares of {counted(len(windows), 'window')} with their intervals"
+    described = tell_windows(windows, name)
     is_drawn_twice = isinstance(windows.alphabet, Integers | Grid)  # bars can be read at any size
     roomy, *tight = (
         to_svg(
             draw_windows(
-                windows, curve, name=name, truth=truth, noisy=noisy, background=background, is_narrow=is_narrow
+                windows,
+                curve,
+                name=name,
+                truth=truth,
+                noisy=noisy,
+                background=background,
+                is_narrow=is_narrow,
+                color=color,
             ),
             described,
         )
@@ -118,7 +129,7 @@ def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> st
             f"the districts. Second map: how far the share of each district may be off at {level}, as a part of it."
         )
     if not isinstance(windows.alphabet, Integers):
-        beside = " Orange: the share of the reports, which noise has spread out." if has_reports else ""
+        beside = " The pale bars are the shares of the reports, which noise has spread out." if has_reports else ""
         return f"Each share, and between what ends it lies at {level}.{beside}"
     truth = " Grey: the truth." if has_truth else ""
     return (
@@ -164,7 +175,7 @@ def show_path(story: Story) -> str:
         return ""
     colors = dict(zip(story.names, choose_colors(_estimate_panels(story)), strict=True))
     figure = draw_path(paths, ceiling=_ceiling(story), colors=colors)
-    drawing = to_svg(figure, f"Distance from the maximum by iteration: {listed(list(paths))}")
+    drawing = to_svg(figure, tell_paths(paths, _ceiling(story)))
     caption = (
         "How far the log-likelihood was below its maximum after each iteration. The maximum itself is not known "
         "exactly, so the distance lies in the shaded band: at least that to the best answer reached, at most that "
@@ -232,14 +243,15 @@ def arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:
     sheet = draw_sheet(alphabet, panels, name)
     # Maps have a colour scale of their own, which a square in another colour would only confuse.
     colors = [None] * len(panels) if isinstance(alphabet, Grid) else sheet.colors
-    drawn = [_card(*parts) for parts in zip(panels, sheet.figures, colors, strict=True)]
+    told = [tell_panel(panel, alphabet, name) for panel in panels]
+    drawn = [_card(*parts) for parts in zip(panels, sheet.figures, colors, told, strict=True)]
     return cards(drawn, _measures(sheet)) + show_key(sheet)
 
 
-def _card(panel: Panel, figure: Figure, color: str | None) -> str:
+def _card(panel: Panel, figure: Figure, color: str | None, told: str) -> str:
     square = "" if color is None else swatch(style.TRUTH if panel.role is Role.TRUTH else color)
-    drawing = to_svg(figure, f"{panel.title}: {panel.subtitle}" if panel.subtitle else panel.title)
-    return f"<figure><h3>{square}{text(panel.title)}</h3><p>{text(panel.subtitle)}</p>\n{drawing}\n</figure>"
+    below = f"<p>{text(panel.subtitle)}</p>" if panel.subtitle else ""
+    return f"<figure><h3>{square}{text(panel.title)}</h3>{below}\n{to_svg(figure, told)}\n</figure>"
 
 
 def _measures(sheet: PanelSheet) -> str:
@@ -254,4 +266,5 @@ def show_key(sheet: PanelSheet) -> str:
     """Return the colour scale of maps; nothing where there are none."""
     if sheet.key is None:
         return ""
-    return f'\n<figure class="key">{to_svg(sheet.key, "The colour scale of the maps")}</figure>'
+    told = "Colours of the maps: the stronger, the more people"
+    return f'\n<figure class="key">{to_svg(sheet.key, told)}</figure>'

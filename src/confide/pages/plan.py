@@ -7,11 +7,13 @@ from dataclasses import replace
 import confide
 from confide.explanations import describe_mechanism
 from confide.figures import draw_tradeoff, to_svg
+from confide.pages.findings import tell_tradeoff
 from confide.pages.markup import (
     NONE,
     bullets,
     document,
     fact_list,
+    fold,
     paragraph,
     provenance,
     section,
@@ -50,7 +52,7 @@ def plan_page(survey: Survey, plan: Plan) -> str:
         title=text(f"What to expect: {survey.title}"),
         summary=text(headline(plan)),
         facts=_facts(plan),
-        body="\n".join([_picture(plan), _notes(plan), _shapes(plan), _tradeoff(plan), _mechanisms(plan)]),
+        body="\n".join([_picture(plan), _notes(plan), _shapes(plan), _mechanisms(plan), _tradeoff(plan)]),
         footer=_provenance(survey, plan),
     )
 
@@ -71,7 +73,7 @@ def _picture(plan: Plan) -> str:
     shapes = [curve for one in plan.outlooks for curve in (one.by_people, one.by_epsilon) if curve is not None]
     if any(one.mean <= 0 for curve in [plan.by_people, *shapes] for one in curve.predictions):
         return ""  # a logarithmic axis has no place for it
-    described = f"Expected {plan.measure.name} over people and over epsilon"
+    described = tell_tradeoff(plan)
     drawing, narrow = (to_svg(draw_tradeoff(plan, is_narrow=is_narrow), described) for is_narrow in (False, True))
     caption = (
         "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
@@ -79,7 +81,7 @@ def _picture(plan: Plan) -> str:
     )
     if plan.outlooks:
         caption = f"The band holds all shapes, each a faint line; the strong one is {plan.guess.name}. {caption}"
-    return section("The trade-off", wide_figure(drawing, caption, style="max-width:980px", narrow=narrow))
+    return section("The trade-off", wide_figure(drawing, caption, kind="wide whole", narrow=narrow), kind="hero")
 
 
 def _notes(plan: Plan) -> str:
@@ -115,7 +117,7 @@ def _tradeoff(plan: Plan) -> str:
     if plan.by_epsilon is not None:
         parts.append(table(["Promise", *heads], _epsilon_rows(plan, plan.by_epsilon)))
     lead = paragraph(f"Above with {promise(plan.mechanism)}, below with {plan.people:,} people.")
-    return section("The trade-off in numbers", lead if plan.by_epsilon is not None else "", *parts)
+    return fold("The trade-off in numbers", lead if plan.by_epsilon is not None else "", *parts)
 
 
 def _epsilon_rows(plan: Plan, curve: Curve) -> list[list[str]]:

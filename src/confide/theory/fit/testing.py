@@ -223,8 +223,9 @@ def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examina
 
     It may be `known` already, for all mechanisms of the pool together.
     """
-    bits = [pair for pair in groups if has_bits(pair[1])]
-    others = [pair for pair in groups if not has_bits(pair[1])]
+    sure = [(counts.independent, mechanism) for counts, mechanism in groups]
+    bits = [pair for pair in sure if has_bits(pair[1])]
+    others = [pair for pair in sure if not has_bits(pair[1])]
     obstacle, tables = "", None
     try:
         tables = Tables.of(others, None if bits else known) if others else None

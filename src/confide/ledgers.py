@@ -1,0 +1,200 @@
+"""Ledger of a person's device: which reports were made under which survey, counted before each of them leaves.
+
+Every entry is on the disk before its report exists, so that a crash, a kill or a power cut may lose a report and never
+its price. Two processes wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from confide.canonical import canonical_json
+from confide.errors import InvalidParameterError, LimitError
+from confide.sampling import Permanent
+from confide.surveys import Survey
+from confide.wording import counted
+
+DOMAIN = b"confide ledger 1"
+"""First part of what a value is remembered by, so that it is no noise of any report."""
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Page:
+    """Reports of one survey.
+
+    Attributes
+    ----------
+    reports
+        How many have fresh noise.
+    values
+        How many have permanent noise, by a digest of their value under the person's secret.
+    """
+
+    reports: int
+    values: dict[str, int]
+
+    def total(self, survey: Survey) -> int:
+        """How many reports there are; the same one again, with permanent noise alone, is none."""
+        has_fresh_round = survey.mechanism.lasting is not None
+        return self.reports + sum(number if has_fresh_round else 1 for number in self.values.values())
+
+    def spent(self, survey: Survey) -> Fraction | None:
+        """Return the epsilon of all of them together; a value costs once, however often it is reported."""
+        if survey.costs is None:
+            return None
+        once, lasting = survey.costs
+        return self.reports * once + sum(min(number * once, lasting) for number in self.values.values())
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A file that counts the reports of one person, and enforces the limits of every survey.
+
+    >>> import tempfile
+    >>> from confide import Categories, RandomizedResponse
+    >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), most_reports=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/ledger.json")
+    ...     report = ledger.privatize(survey, "yes")
+    ...     try:
+    ...         ledger.privatize(survey, "yes")
+    ...     except LimitError as error:
+    ...         print(str(error).split(";")[0])
+    The survey allows 1 report of one person, and this ledger has as many
+
+    Attributes
+    ----------
+    path
+        The file; made with the first report. Beside it stands a lock, ``ledger.json.lock``.
+    """
+
+    path: str | Path
+
+    def privatize(self, survey: Survey, value: Any, *, rng: Permanent | None = None) -> Any:
+        """Blur one value, if the survey's limits allow it; the report is counted before it is drawn."""
+        self.charge(survey, value, rng=rng)
+        return survey.privatize(value, rng=rng)
+
+    def charge(self, survey: Survey, value: Any, *, rng: Permanent | None = None, taken: bool = False) -> None:
+        """Count a report that is about to be drawn, or refuse it; see :meth:`Mechanism.privatize`."""
+        if not survey.alphabet.is_single(value):
+            raise InvalidParameterError("A ledger counts the reports of one person: give one value at a time.")
+        number = survey.alphabet.encode([value] if taken else survey.alphabet.take([value]))
+        if rng is not None and not isinstance(rng, Permanent):
+            raise InvalidParameterError(f"rng must be None or Permanent(secret) where reports count; got {rng!r}.")
+        if rng is None and survey.needs_secret:
+            raise InvalidParameterError(
+                "Noise of this survey is permanent, from a secret of the person: give rng=Permanent(secret)."
+            )
+        self._enter(survey, None if rng is None else _tag(survey, rng, survey.alphabet.decode(number).tolist()[0]))
+
+    def page(self, survey: Survey) -> Page:
+        """Return what was counted of a survey."""
+        return self._pages().get(survey.fingerprint, Page(0, {}))
+
+    def _enter(self, survey: Survey, tag: str | None) -> None:
+        with self._locked():
+            pages = self._pages()
+            page = pages.get(survey.fingerprint, Page(0, {}))
+            if tag is None:
+                page = Page(page.reports + 1, page.values)
+            else:
+                page = Page(page.reports, page.values | {tag: page.values.get(tag, 0) + 1})
+            _refuse_beyond(survey, page)
+            self._write(pages | {survey.fingerprint: page})
+
+    def _pages(self) -> dict[str, Page]:
+        path = Path(self.path)
+        if not path.exists():
+            return {}
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            pages = {name: Page(int(one["reports"]), dict(one["values"])) for name, one in record["pages"].items()}
+            {VERSION: None}[record["version"]]  # another version may mean something else
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise LimitError(
+                f"The ledger {path} cannot be read ({error}), so that nobody knows what was reported: nothing is. "
+                f"Restore it."
+            ) from None
+        return pages
+
+    def _write(self, pages: dict[str, Page]) -> None:
+        path = Path(self.path)
+        record = {name: {"reports": page.reports, "values": page.values} for name, page in pages.items()}
+        aside = path.with_name(f"{path.name}.new")
+        try:
+            with aside.open("w", encoding="utf-8") as stream:
+                json.dump({"version": VERSION, "pages": record}, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            aside.replace(path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise LimitError(
+                f"The ledger {path} cannot be written ({error.strerror}): an uncounted report is none."
+            ) from None
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Wait for other processes; a lock of the system's, which ends with its process however that ends."""
+        lock = Path(f"{self.path}.lock")
+        try:
+            stream = lock.open("a+b")
+        except OSError as error:
+            raise LimitError(f"The ledger's lock {lock} cannot be opened: {error.strerror}.") from None
+        with stream:
+            _lock(stream.fileno())
+            yield
+
+
+def _refuse_beyond(survey: Survey, page: Page) -> None:
+    most, total = survey.most_reports, survey.most_epsilon
+    if most is not None and page.total(survey) > most:
+        raise LimitError(
+            f"The survey allows {counted(most, 'report')} of one person, and this ledger has as many; nothing was "
+            f"reported."
+        )
+    spent = page.spent(survey)
+    if total is not None and spent is not None and spent > Fraction(repr(total)):
+        raise LimitError(
+            f"The survey allows a total epsilon of {total:g} to one person, and one more report makes it "
+            f"{float(spent):g}; nothing was reported."
+        )
+
+
+def _tag(survey: Survey, noise: Permanent, value: Any) -> str:
+    """Return what a value is remembered by, which says nothing of it to whoever has the ledger and not the secret."""
+    message = b"\0".join((DOMAIN, survey.fingerprint.encode(), canonical_json(value).encode()))
+    return hmac.digest(noise.secret, message, "sha256").hex()[:32]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the file's new name on the disk too, where folders can be synchronized."""
+    with contextlib.suppress(OSError, AttributeError):
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _lock(number: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import importlib
+
+        system: Any = importlib.import_module("msvcrt")
+        system.locking(number, system.LK_LOCK, 1)
+    else:
+        fcntl.flock(number, fcntl.LOCK_EX)

@@ -1,0 +1,125 @@
+"""Findings of pictures in words, for those who cannot see them: what there is to see, not that it is a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from confide.alphabets import Alphabet, Integers
+from confide.explanations import describe_value
+from confide.figures import Panel, Role
+from confide.figures.panels import FloatArray
+from confide.intervals import Windows, percent
+from confide.plans.curves import Curve
+from confide.plans.measures import Prediction
+from confide.plans.planning import Plan
+from confide.plans.records import expected
+from confide.plans.rivals import promise, with_epsilon
+from confide.wording import counted, listed
+
+# Windows, values or outputs that are told one by one, the fullest first.
+MOST_TOLD = 6
+# Standard errors within which a report is nothing unusual.
+USUAL = 2.0
+
+
+def tell_windows(windows: Windows, name: str) -> str:
+    """Return the shares of windows with their ends, the fullest first."""
+    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
+    told = [
+        f"{windows.labels[place]} {_short(one.estimate)} ({_short(one.low)} to {_short(one.high)})"
+        for place in order[:MOST_TOLD]
+        for one in (windows.answers[place],)
+    ]
+    more = f", and {counted(len(order) - len(told), 'more')}" if len(order) > len(told) else ""
+    return (
+        f"Shares by {name}, the fullest first, between their ends at {percent(windows.level)}: {', '.join(told)}{more}."
+    )
+
+
+def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
+    """Return where a distribution has its most, and around the middle of numbers where half of it lies."""
+    shares = panel.distribution
+    top = int(np.argmax(shares))
+    who = "the reports" if panel.role is Role.NOISY else "people"
+    most = f"most of {who}, {_short(float(shares[top]))}, at {describe_value(alphabet, top, name)}"
+    if isinstance(alphabet, Integers) and alphabet.size > 2 and bool((shares >= 0).all()) and shares.sum() > 0:
+        below = np.cumsum(shares) / shares.sum()
+        low, high = (
+            describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)
+            for share in (0.25, 0.75)
+        )
+        most += f"; half lie between {low} and {high}"
+    words = f"{panel.title}: {most}"
+    return f"{words}. {panel.subtitle}." if panel.subtitle else f"{words}."
+
+
+def tell_paths(paths: Mapping[str, Sequence[float]], ceiling: float | None) -> str:
+    """Return how far below the maximum each method ended, and after how many iterations."""
+    reached = max(max(path) for path in paths.values())
+    most = reached if ceiling is None else max(ceiling, reached)
+    told = [
+        f"{name} is at most {most - path[-1]:.3g} below the maximum after {counted(len(path), 'iteration')}"
+        for name, path in paths.items()
+    ]
+    return f"{listed(told)}."
+
+
+def tell_residuals(outputs: Alphabet, residuals: FloatArray, name: str) -> str:
+    """Return which report is farthest from what is expected, and how many are unusual."""
+    heights = np.nan_to_num(residuals)
+    top = int(np.argmax(np.abs(heights)))
+    how = "more" if heights[top] > 0 else "less"
+    beyond = int((np.abs(heights) > USUAL).sum())
+    return (
+        f"The farthest from what is expected is {name} {outputs.labels([top])[0]}, seen {how} often by "
+        f"{abs(float(heights[top])):.1f} standard errors; {beyond:,} of {outputs.size:,} are beyond two."
+    )
+
+
+def tell_ranges(alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str) -> str:
+    """Return which shares are known least and best among all best explanations."""
+    widths = highest - lowest
+    widest, narrowest = int(np.argmax(widths)), int(np.argmin(widths))
+    told = [
+        f"{describe_value(alphabet, place, name)} is between {_short(lowest[place])} and {_short(highest[place])}"
+        for place in dict.fromkeys((widest, narrowest))
+    ]
+    return f"Among all best explanations the share of {', that of '.join(told)}."
+
+
+def tell_tradeoff(plan: Plan) -> str:
+    """Return what is expected of the plan, and at the ends of both curves."""
+    told = [f"{plan.people:,} people with {promise(plan.mechanism)}: expected {_error(plan, plan.prediction)}"]
+    told.append(f"by people {_ends(plan, plan.by_people, lambda place: f'{int(place):,}')}")
+    if plan.by_epsilon is not None:
+        told.append(
+            f"by privacy {_ends(plan, plan.by_epsilon, lambda place: promise(with_epsilon(plan.mechanism, place)))}"
+        )
+    rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction is not None}
+    best = min(rivals, key=lambda kind: rivals[kind].mean, default="")
+    if best and rivals[best].mean < plan.prediction.mean:
+        told.append(f"{best} at the same promise is better: {_error(plan, rivals[best])}")
+    elif best:
+        told.append("no other mechanism at the same promise is better")
+    return f"{'; '.join(told)}."
+
+
+def _ends(plan: Plan, curve: Curve, name: Callable[[float], str]) -> str:
+    points = list(curve.points.items())
+    shown = [f"{_error(plan, one)} at {name(place)}" for place, one in (points[0], points[-1])]
+    return f"from {shown[0]} to {shown[1]}"
+
+
+def _error(plan: Plan, one: Prediction) -> str:
+    return f"{plan.measure.name} {expected(plan.measure, one)}"
+
+
+def _short(share: float) -> str:
+    """Return a share in percent with two digits or so.
+
+    >>> _short(0.3628), _short(0.0034), _short(-0.02)
+    ('36%', '0.34%', '\N{MINUS SIGN}2%')
+    """
+    return f"{100 * share:.2g}%".replace("-", "\N{MINUS SIGN}")

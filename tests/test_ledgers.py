@@ -1,0 +1,178 @@
+"""Ledgers: limits are enforced before a report leaves, whatever happens to the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import confide as cf
+from confide.errors import InvalidParameterError
+
+YES = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
+AGES = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.05)
+SECRET = cf.Permanent(bytes(range(16)))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> cf.Ledger:
+    return cf.Ledger(tmp_path / "ledger.json")
+
+
+def test_reports_are_limited_by_number_across_restarts(ledger: cf.Ledger) -> None:
+    survey = cf.Survey(YES, most_reports=3)
+    for _ in range(3):
+        assert cf.Ledger(ledger.path).privatize(survey, "yes") in ("yes", "no")
+    with pytest.raises(cf.LimitError, match="3 reports of one person, and this ledger has as many"):
+        ledger.privatize(survey, "no")
+    assert ledger.page(survey).reports == 3
+    ledger.privatize(cf.Survey(YES, most_reports=2), "yes")  # another survey has a page of its own
+
+
+def test_a_total_epsilon_allows_just_as_many_as_its_decimals_say(ledger: cf.Ledger) -> None:
+    """30 times 0.05 is 1.5: as float64 numbers it is more."""
+    survey = cf.Survey(AGES, most_epsilon=1.5)
+    assert survey.costs == (Fraction(1, 20), Fraction(1, 20))
+    for _ in range(30):
+        ledger.privatize(survey, 40)
+    with pytest.raises(cf.LimitError, match=r"total epsilon of 1.5 .* makes it 1.55"):
+        ledger.privatize(survey, 40)
+
+
+def test_a_value_with_permanent_noise_costs_once(ledger: cf.Ledger) -> None:
+    survey = cf.Survey(AGES, most_reports=2, is_permanent=True)
+    assert len({ledger.privatize(survey, 40, rng=SECRET) for _ in range(10)}) == 1
+    ledger.privatize(survey, 41, rng=SECRET)
+    with pytest.raises(cf.LimitError):
+        ledger.privatize(survey, 42, rng=SECRET)
+    ledger.privatize(survey, 41, rng=SECRET)
+    text = Path(ledger.path).read_text(encoding="utf-8")
+    assert "40" not in [name for page in json.loads(text)["pages"].values() for name in page["values"]]
+
+
+def test_two_rounds_cost_no_more_than_they_last(ledger: cf.Ledger) -> None:
+    survey = cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=2.0)  # 0.43 a report, 1 for any number of a value
+    for _ in range(20):
+        ledger.privatize(survey, "yes", rng=SECRET)
+    assert ledger.page(survey).spent(survey) == 1
+    assert ledger.page(survey).total(survey) == 20
+    ledger.privatize(survey, "no", rng=SECRET)
+    ledger.privatize(survey, "no", rng=SECRET)
+    strict = cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=1.0)
+    ledger.privatize(strict, "yes", rng=SECRET)
+    ledger.privatize(strict, "yes", rng=SECRET)
+    with pytest.raises(cf.LimitError):
+        ledger.privatize(strict, "no", rng=SECRET)
+
+
+@pytest.mark.parametrize(("value", "rng"), [("maybe", None), (["yes"], None), ("yes", 7)])
+def test_what_is_refused_is_not_counted(ledger: cf.Ledger, value: Any, rng: Any) -> None:
+    with pytest.raises(cf.ConfideError):
+        ledger.privatize(cf.Survey(YES, most_reports=1), value, rng=rng)
+    assert not Path(ledger.path).exists()
+    with pytest.raises(InvalidParameterError, match="a secret of the person"):
+        ledger.privatize(cf.Survey(YES, is_permanent=True), "yes")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "pages": {}}', '{"version": 1}'])
+def test_a_damaged_ledger_lets_nothing_out(ledger: cf.Ledger, content: str) -> None:
+    Path(ledger.path).write_text(content)
+    with pytest.raises(cf.LimitError, match="nothing is"):
+        ledger.privatize(cf.Survey(YES), "yes")
+
+
+def test_a_ledger_that_cannot_be_written_lets_nothing_out(tmp_path: Path) -> None:
+    with pytest.raises(cf.LimitError, match="cannot be opened"):
+        cf.Ledger(tmp_path / "none" / "ledger.json").privatize(cf.Survey(YES), "yes")
+
+
+def test_a_report_is_on_the_disk_before_it_exists(ledger: cf.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(number: int) -> None:
+        steps.append("fsync")
+        fsync(number)
+
+    def renamed(path: Path, target: Path) -> Path:
+        steps.append("rename")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    monkeypatch.setattr(cf.Survey, "privatize", lambda *_, **__: steps.append("report"))
+    ledger.privatize(cf.Survey(YES), "yes")
+    assert steps == ["fsync", "rename", "fsync", "report"]
+
+
+LOOP = """
+import sys, confide as cf
+survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), most_reports=int(sys.argv[2]))
+while True:
+    try:
+        cf.Ledger(sys.argv[1]).privatize(survey, "yes")
+    except cf.LimitError:
+        break
+    print("report", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_share_the_limit(ledger: cf.Ledger) -> None:
+    run = [sys.executable, "-c", LOOP, str(ledger.path), "40"]
+    both = [subprocess.Popen(run, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    made = [len(one.communicate()[0].split()) for one in both]
+    assert sum(made) == 40
+    assert ledger.page(cf.Survey(YES, most_reports=40)).reports == 40
+
+
+@pytest.mark.slow
+def test_a_kill_loses_a_report_at_most_and_never_its_price(ledger: cf.Ledger) -> None:
+    run = [sys.executable, "-c", LOOP, str(ledger.path), "1000000"]
+    process = subprocess.Popen(run, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(20):
+        process.stdout.readline()
+    time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    made = 20 + len(process.communicate()[0].split())
+    survey = cf.Survey(YES, most_reports=1_000_000)
+    assert made <= ledger.page(survey).reports <= made + 1
+    ledger.privatize(survey, "yes")  # the lock went with its process
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ("epsilon = 0.5", "does not allow one report"),
+        ("epsilon = -1", "must be a finite number above 0"),
+        ('noise = "fresh"', "leave it out for fresh noise"),
+        ("reports = 0", "at least 1"),
+        ("", "needs reports"),
+    ],
+)
+def test_bad_limits_are_refused(limits: str, words: str) -> None:
+    text = '[alphabet]\nkind = "categories"\nvalues = ["yes", "no"]\n[mechanism]\nkind = "randomized-response"\n'
+    with pytest.raises(cf.ConfideError, match=words):
+        cf.parse_survey(f"{text}epsilon = 1.0\n[limits]\n{limits}\n")
+
+
+def test_limits_stand_in_the_survey_and_its_fingerprint() -> None:
+    plain, full = cf.Survey(YES), cf.Survey(YES, most_reports=3, most_epsilon=2.0, is_permanent=True)
+    assert full.record()["limits"] == {"reports": 3, "epsilon": 2.0, "noise": "permanent"}
+    assert cf.parse_survey(full.text()) == cf.Survey.from_json(full.to_json()) == full
+    assert plain.fingerprint != full.fingerprint
+    with pytest.raises(InvalidParameterError, match="asks for permanent noise"):
+        full.privatize("yes")
+    assert full.privatize("yes", rng=1) in ("yes", "no")
+    both = cf.Product(one=YES, other=AGES)
+    with pytest.raises(InvalidParameterError, match="Limit the number of reports"):
+        cf.Survey(both, most_epsilon=2.0)
