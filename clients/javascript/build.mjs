@@ -25,10 +25,15 @@ const bundle = await build({
   absWorkingDir: here,
   entryPoints: ["src/index.ts"],
 });
+// Properties that no caller sees, and that no JSON has, get short names.
+const INTERNAL =
+  "alphabet|alphabets|positions|isTrue|hasHoles|columns|rows|first|steps|shape|table|place|whole|positive|flag|list|build|finish|octet|fresh|" +
+  "digits|byHalf|byOctet|byWord|twoSided|tail|draw|report|low|high|bad|keep|flip|number|text|holes|point|settings|hour";
 const { code } = await minify(bundle.outputFiles[0].text, {
   module: true,
   ecma: 2022,
-  compress: { passes: 4, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, keep_fargs: false },
+  compress: { passes: 4, unsafe: true, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, keep_fargs: false },
+  mangle: { properties: { regex: new RegExp(`^(${INTERNAL})$`) } },
 });
 writeFileSync(`${shipped}/confide.js`, `${code}\n`);
 // A file to keep things in, for Node: one small module that imports nothing of the other.

@@ -82,16 +82,11 @@ function number(found: number | string, raw: unknown): number {
 }
 
 function categories(table: Table): Alphabet {
-  table.only("kind", "values", "fold", "aliases", "other");
   const values = table.list<string | number>("values", (one) => typeof one === "string" || Number.isInteger(one));
   const numbers = new Map<unknown, number>(values.map((value, index) => [value, index]));
   const isNumber = typeof values[0] === "number";
-  const isAlike = values.every((one) => (typeof one === "number") === isNumber && !String(one).endsWith("\0"));
-  const other = table.get("other");
-  if (!values.length || numbers.size < values.length || !isAlike || (other !== undefined && !numbers.has(other))) {
-    table.bad("values");
-  }
-  const read = spelling(values.map(String), table);
+  if (!values.every((one) => (typeof one === "number") === isNumber && !String(one).endsWith("\0"))) table.bad("values");
+  const read = spelling(values, table);
   return taking({
     shape: "words",
     size: values.length,
@@ -132,7 +127,6 @@ export function lineOf(settings: Partial<Line>): Line {
 }
 
 function integers(table: Table): Line {
-  table.only("kind", "low", "high", "spacing", "unit");
   const settings = { spacing: table.positive("spacing", 1), unit: table.text("unit", "") };
   if ((table.get("low") ?? table.get("high")) === undefined) return lineOf(settings);
   const low = table.whole("low", -Infinity);
@@ -140,12 +134,7 @@ function integers(table: Table): Line {
 }
 
 function scale(table: Table): Line {
-  table.only("kind", "values", "spacing", "unit", "positions", "fold", "aliases", "other");
   const words = table.list<string>("values", isWord);
-  const other = table.get("other");
-  if (!words.length || new Set(words).size < words.length || (other !== undefined && !words.includes(other as string))) {
-    table.bad("values");
-  }
   const read = spelling(words, table);
   let places: Partial<Line> = { spacing: table.positive("spacing", 1) };
   if (table.get("positions") !== undefined) {
@@ -179,7 +168,6 @@ function evenly(positions: Fraction[]): Partial<Line> {
 const MOST_BINS = 2 ** 16;
 
 function bins(table: Table): Line {
-  table.only("kind", "low", "high", "width", "edges", "below", "above", "unit");
   const edges = table.get("edges") === undefined ? equalEdges(table) : rising(table, "edges");
   if (edges.length < 2 || edges.length > MOST_BINS + 1 || (table.get("edges") ?? table.get("low")) === undefined) {
     table.bad("edges");
@@ -199,7 +187,7 @@ function bins(table: Table): Line {
     ...(middles.length > 1 ? evenly(middles) : only),
     isTrue: true,
     take: (raw) => {
-      const text = typeof raw === "number" || typeof raw === "bigint" ? String(raw) : raw;
+      const text = typeof raw === "number" ? String(raw) : raw;
       const digits = typeof text === "string" ? decimalIn(text) : null;
       if (digits === null) return noValue(typeof text === "string" ? fault(text) : "not a number", raw);
       const amount = ofDecimal(digits)!;
@@ -219,7 +207,7 @@ function equalEdges(table: Table): Fraction[] {
 }
 
 const NOT_FINITE = whole("[+-]?(?:nan|inf|infinity)", "i");
-const SEPARATED = whole("[+-]?[0-9]+(?:[,'\\u2019_\\s.][0-9]+)+");
+const SEPARATED = whole("[+-]?\\d+(?:[,'\\u2019_\\s.]\\d+)+");
 const WITH_SIGN = whole("(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)");
 
 function fault(text: string): string {
@@ -234,7 +222,6 @@ function binLabel(edges: number[], number: number, unit: string): string {
 }
 
 function dates(table: Table): Line {
-  table.only("kind", "first", "last", "every");
   const every = table.text("every", "day") as Every;
   if (!EVERY.includes(every)) table.bad("every");
   const [first, last] = ["first", "last"].map((key) => {
@@ -258,13 +245,12 @@ function circleOf(size: number, settings: Partial<Alphabet>): Alphabet {
 }
 
 function circle(table: Table): Alphabet {
-  const steps = table.only("kind", "steps", "unit").whole("steps", 2);
+  const steps = table.whole("steps", 2);
   if (steps > 2 ** 20) table.bad("steps");
   return circleOf(steps, { unit: table.text("unit", "") });
 }
 
-function hours(table: Table): Alphabet {
-  table.only("kind");
+function hours(): Alphabet {
   return circleOf(24, {
     unit: "hour",
     isTrue: true,
@@ -273,8 +259,7 @@ function hours(table: Table): Alphabet {
   });
 }
 
-function weekdays(table: Table): Alphabet {
-  table.only("kind");
+function weekdays(): Alphabet {
   return circleOf(7, {
     unit: "day",
     isTrue: true,
@@ -330,7 +315,7 @@ function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
 function pair(raw: unknown, ...names: [string, string]): unknown[] {
   if (Array.isArray(raw) && raw.length === 2) return raw;
   const object = raw as Record<string, unknown>;
-  return typeof raw === "object" ? names.map((name) => object[name]) : noValue(`no pair of ${names.join(" and ")}`, raw);
+  return typeof raw === "object" ? names.map((name) => object[name]) : noValue(`no list or object of ${names}`, raw);
 }
 
 function cellsOf(table: Table, first: Cell): Partial<Plane> {
@@ -347,13 +332,11 @@ function cellsOf(table: Table, first: Cell): Partial<Plane> {
 }
 
 function grid(table: Table): Plane {
-  table.only("kind", "rows", "columns", "spacing", "unit", "holes", "first_row", "first_column");
   const first = ["first_row", "first_column"].map((key) => table.whole(key, -(2 ** 30), 0)) as unknown as Cell;
   return planeOf({ ...cellsOf(table, first), spacing: table.positive("spacing", 1), unit: table.text("unit", "") });
 }
 
 function lattice(table: Table): Plane {
-  table.only("kind", "spacing", "unit");
   return planeOf({ spacing: table.positive("spacing", 1), unit: table.text("unit", "") });
 }
 
@@ -380,7 +363,6 @@ function boxOf(table: Table): { box: number[]; settings: Partial<Plane>; point: 
 }
 
 function places(table: Table): Plane {
-  table.only("kind", "rows", "columns", "spacing", "unit", "holes", ...BOUNDS);
   const { box, settings, point } = boxOf(table);
   const [south, west, north, east] = box;
   const cells = cellsOf(table, [0, 0]);
@@ -399,7 +381,6 @@ function places(table: Table): Plane {
 }
 
 function coordinates(table: Table): Plane {
-  table.only("kind", "spacing", "unit", ...BOUNDS, "latitude_steps", "longitude_steps");
   const { settings, point } = boxOf(table);
   const steps = ["latitude_steps", "longitude_steps"].map((key) => table.whole(key, 1)) as unknown as Cell;
   if (Math.max(...steps) > 2 ** 30 / 200) table.bad("latitude_steps");
@@ -428,8 +409,8 @@ export function attributesOf(names: readonly string[], alphabets: readonly Alpha
     unit: "",
     spacing: 1,
     take: (raw) => {
-      if (typeof raw !== "object" || raw === null) return noValue(`neither a list nor an object of ${names.join(", ")}`, raw);
-      if (Array.isArray(raw) && raw.length !== names.length) return noValue(`a list of ${names.length} is needed`, raw);
+      const isOther = Array.isArray(raw) && raw.length !== names.length;
+      if (typeof raw !== "object" || raw === null || isOther) return noValue(`no list or object of ${names}`, raw);
       return alphabets.flatMap((one, index) => {
         const key = Array.isArray(raw) ? String(index) : names[index];
         const own = Object.hasOwn(raw, key) ? (raw as Record<string, unknown>)[key] : undefined;
@@ -452,7 +433,6 @@ export function attributesOf(names: readonly string[], alphabets: readonly Alpha
 }
 
 function attributes(table: Table): Attributes {
-  table.only("kind", "names", "alphabets");
   const names = table.list<string>("names", (one) => typeof one === "string" && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(one));
   const inner = table.list("alphabets", () => true, names.length).map((one, index) => table.table(names[index], one).build(SINGLE));
   if (names.length < 2 || new Set(names.map((name) => name.toLowerCase())).size < names.length) {

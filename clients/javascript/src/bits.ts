@@ -1,6 +1,6 @@
 /** Random bytes, and exact coins, whole numbers and outcomes made of them, as docs/device.md specifies. */
 import { refuse } from "./errors.js";
-import { digitsOf, type Digits, type Fraction } from "./exact.js";
+import type { Digits } from "./exact.js";
 import { canonical, type Json } from "./json.js";
 import { hex, hmac, utf8 } from "./sha256.js";
 
@@ -36,12 +36,12 @@ class SecureBits implements Bits {
     try {
       globalThis.crypto.getRandomValues(fresh);
     } catch (error) {
-      refuse("entropy", `The random generator of this device fails, so nothing is blurred: ${error}`);
+      refuse("entropy", `The random generator fails: ${error}`);
     }
     // A generator that is stuck, or a stand-in that does nothing, would report the truth.
     const mark = fresh.slice(POOL);
-    if (isStuck(fresh) || mark.every((octet, place) => octet === this.#mark[place])) {
-      refuse("entropy", "The random generator of this device repeats itself, so nothing is blurred.");
+    if (fresh.every((octet, place) => octet === fresh[place % MARK]) || mark.every((octet, place) => octet === this.#mark[place])) {
+      refuse("entropy", "The random generator repeats itself.");
     }
     this.#pool = fresh;
     this.#mark = mark;
@@ -55,14 +55,6 @@ export const device: Bits = new SecureBits();
 /** Random hexadecimal digits, two a byte. */
 export function randomHex(octets: number): string {
   return hex(Uint8Array.from({ length: octets }, () => device.octet()));
-}
-
-/** Whether a block begins with up to sixteen bytes three times over, which chance does once in 2^256 times. */
-function isStuck(block: Uint8Array): boolean {
-  for (const width of [1, 2, 4, 8, 16]) {
-    if (block.every((octet, place) => place >= 48 || octet === block[place % width])) return true;
-  }
-  return false;
 }
 
 /** The tape of permanent noise: HMAC-SHA-256 over the survey's fingerprint and the value, block by block. */
@@ -104,66 +96,31 @@ export function word(bits: Bits): bigint {
   return (BigInt(half(bits)) << 32n) | BigInt(low);
 }
 
-/** A coin of a probability between 0 and 1, given by its leading bits. */
-export class Coin {
-  readonly digits: Digits;
-  readonly #first: number;
-  readonly #second: number;
+/** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
+export type Coin = (drawn: bigint | number, width: number, seen: number) => number;
 
-  constructor(digits: Digits) {
-    this.digits = digits;
-    const leading = Number(digits(12));
-    this.#first = leading >> 8;
-    this.#second = leading & 255;
-  }
-
-  static of(p: Fraction): Coin {
-    return new Coin(digitsOf(p));
-  }
-
-  /** Heads, tails, or open (0), by the first four bits. */
-  byHalf(drawn: number): number {
-    return Math.sign(this.#first - drawn);
-  }
-
-  byOctet(drawn: number): number {
-    return Math.sign(this.#second - drawn);
-  }
-
-  /** The same by words, from digit number `seen` on. */
-  byWord(drawn: bigint, seen: number): number {
-    const own = BigInt.asUintN(64, this.digits(seen + 64));
+/** A coin given by the leading bits of its probability: 1 is heads, -1 tails, and 0 open. */
+export function coinOf(digits: Digits): Coin {
+  const firsts = [digits(4), digits(12)].map(Number);
+  return (drawn, width, seen) => {
+    const own = seen ? (width > 8 ? BigInt.asUintN(64, digits(seen + 64)) : firsts[1] & 255) : firsts[0];
     return drawn < own ? 1 : drawn > own ? -1 : 0;
-  }
+  };
 }
 
 /** Tosses coins together: half a byte for each, a byte for those still open, then words. */
 export function toss(coins: readonly Coin[], bits: Bits): boolean[] {
-  const heads = new Array<boolean>(coins.length);
-  let open: number[] = [];
   let octet = 0;
-  for (let place = 0; place < coins.length; place++) {
+  const heads = coins.map((coin, place) => {
     octet = place & 1 ? octet >> 4 : bits.octet();
-    const found = coins[place].byHalf(octet & 15);
-    heads[place] = found > 0;
-    if (found === 0) open.push(place);
-  }
-  open = stillOpen(open, heads, (place) => coins[place].byOctet(bits.octet()));
-  open = stillOpen(open, heads, (place) => coins[place].byWord(word(bits), 12));
-  for (const place of open) {
-    let found = 0;
-    for (let seen = 76; found === 0; seen += 64) found = coins[place].byWord(word(bits), seen);
-    heads[place] = found > 0;
-  }
-  return heads;
-}
-
-function stillOpen(open: number[], heads: boolean[], decide: (place: number) => number): number[] {
-  return open.filter((place) => {
-    const found = decide(place);
-    heads[place] = found > 0;
-    return found === 0;
+    return coin(octet & 15, 4, 0);
   });
+  heads.forEach((head, place) => head || (heads[place] = coins[place](bits.octet(), 8, 4)));
+  heads.forEach((head, place) => head || (heads[place] = coins[place](word(bits), 64, 12)));
+  heads.forEach((_, place) => {
+    for (let seen = 76; !heads[place]; seen += 64) heads[place] = coins[place](word(bits), 64, seen);
+  });
+  return heads.map((head) => head > 0);
 }
 
 /** A whole number below n, each as likely, by the upper bits of 1, 2, 4 or 8 bytes; n is at most 2^53. */

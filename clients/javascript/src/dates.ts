@@ -18,13 +18,8 @@ export interface Moment {
   hour: number | null;
 }
 
-/** What a text or a Date says, by the clock that it shows; or why it says nothing. */
+/** What a text says, by the clock that it shows; or why it says nothing. */
 export function readMoment(raw: unknown): Moment | string {
-  if (raw instanceof Date) {
-    if (Number.isNaN(raw.getTime())) return "no such date";
-    const day = ordinal(raw.getFullYear(), raw.getMonth() + 1, raw.getDate());
-    return day === null ? "no such date" : { day, hour: raw.getHours() };
-  }
   if (typeof raw !== "string") return "not a date";
   const found = MOMENT.exec(raw);
   if (found) {

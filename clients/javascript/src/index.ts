@@ -10,7 +10,7 @@ export {
   type BlurOptions,
   type Limits,
   type Pin,
-  Report,
+  type Report,
   type Survey,
 } from "./survey.js";
 export { Queue, type QueueOptions, type SendOptions, type Sent } from "./queue.js";

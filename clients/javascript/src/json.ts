@@ -7,9 +7,6 @@ type Entries = { [key: string]: Json };
 /** Deeper than any survey goes; a deeper document would only exhaust the stack. */
 const DEEPEST = 24;
 
-/** Characters of a document: a table of a million cells takes 25 million. */
-const LONGEST = 2 ** 26;
-
 const bad = (why: string): never => refuse("survey", why);
 
 /** A document as plain data of its own, refusing numbers that JavaScript cannot hold. */
@@ -18,13 +15,12 @@ export function readJson(given: unknown): Json {
   let again: string | undefined;
   try {
     const text = typeof given === "string" ? given : JSON.stringify(given);
-    if (text.length > LONGEST) throw RangeError("too long");
     found = JSON.parse(text);
     again = repeatedKey(text);
   } catch (error) {
-    bad(`This is not valid JSON: ${error}`);
+    bad(`No valid JSON: ${error}`);
   }
-  if (again !== undefined) bad(`The key ${shown(again)} stands twice in one object.`);
+  if (again !== undefined) bad(`${shown(again)} stands twice in one object.`);
   inspect(found, 0);
   return found;
 }
@@ -50,11 +46,11 @@ function repeatedKey(text: string): string | undefined {
 const SURROGATES = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 function inspect(value: Json, depth: number): void {
-  if (depth > DEEPEST) bad(`The document is nested more than ${DEEPEST} deep.`);
+  if (depth > DEEPEST) bad("It is nested too deep.");
   if (typeof value === "number" && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
-    bad(`The number ${value} lies beyond 2^53 - 1, where JavaScript does not know every integer.`);
+    bad(`${value} lies beyond 2^53 - 1, too large for JavaScript.`);
   }
-  if (typeof value === "string" && SURROGATES.test(value)) bad(`${shown(value)} has half a character (a lone surrogate).`);
+  if (typeof value === "string" && SURROGATES.test(value)) bad(`${shown(value)} has half a character.`);
   if (value !== null && typeof value === "object") {
     for (const [key, one] of Object.entries(value)) {
       inspect(key, depth);
@@ -78,8 +74,8 @@ export function canonical(value: Json): string {
 export class Table {
   readonly place: string;
   readonly entries: Entries;
-  /** Entries of entries that were needed. */
-  readonly used: string[] = [];
+  readonly #read = new Set<string>();
+  readonly #inner = new Map<string, Table>();
 
   constructor(value: Json | undefined, place: string) {
     this.place = place;
@@ -87,24 +83,28 @@ export class Table {
     if (value === null || typeof value !== "object" || Array.isArray(value)) bad(`${place} is no table.`);
   }
 
-  /** Refuses every key but these. */
-  only(...known: string[]): this {
-    const other = Object.keys(this.entries).find((key) => !known.includes(key));
-    return other === undefined ? this : this.bad("the key", other);
+  /** Refuses what was not read: whoever wrote it meant something. */
+  finish(): void {
+    const other = Object.keys(this.entries).find((key) => !this.#read.has(key));
+    if (other !== undefined) this.bad("the key", other);
+    for (const table of this.#inner.values()) table.finish();
   }
 
   /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
   bad(key: string, value: unknown = this.get(key)): never {
     const got = value === undefined ? "" : `, ${shown(value)},`;
-    return bad(`${this.place ? `${this.place}: ` : ""}${key}${got} is not understood here; confide show says what is.`);
+    return bad(`${this.place ? `${this.place}: ` : ""}${key}${got} is not understood.`);
   }
 
   get(key: string): Json | undefined {
+    this.#read.add(key);
     return Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
   }
 
   table(key: string, value = this.get(key)): Table {
-    return new Table(value, this.place ? `${this.place}.${key}` : key);
+    let table = this.#inner.get(key);
+    if (!table) this.#inner.set(key, (table = new Table(value, this.place ? `${this.place}.${key}` : key)));
+    return table;
   }
 
   /** An entry, or what stands for it where there is none, that passes a test. */
@@ -140,8 +140,8 @@ export class Table {
   }
 
   /** What is made of the table by its kind. */
-  build<Made>(kinds: Record<string, (table: Table) => Made>): Made {
+  build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from: From = this as unknown as From): Made {
     const kind = this.text("kind");
-    return Object.hasOwn(kinds, kind) ? kinds[kind](this) : this.bad("kind");
+    return Object.hasOwn(kinds, kind) ? kinds[kind](from) : this.bad("kind");
   }
 }

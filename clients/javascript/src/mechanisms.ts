@@ -1,7 +1,7 @@
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
 import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
-import { below, Coin, toss, Weights, type Bits } from "./bits.js";
-import { asIntegers, compare, fraction, gcd, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import { below, coinOf, toss, Weights, type Bits, type Coin } from "./bits.js";
+import { asIntegers, compare, digitsOf, fraction, gcd, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
 import type { Json, Table } from "./json.js";
 import { Geometric, LaplaceCells, Planar, TableMoves, type Move } from "./noise.js";
 
@@ -73,7 +73,6 @@ const metric = (alphabet: Alphabet, epsilon: number): Guarantee => ({ kind: "met
 // Randomized response, unary encodings, matrices.
 
 function randomizedResponse(parts: Parts): Mechanism {
-  parts.table.only("kind", "epsilon");
   requireFinite(parts);
   const epsilon = epsilonIn(parts);
   const { n, d } = ratioAbove(ofDouble(epsilon));
@@ -87,7 +86,6 @@ function randomizedResponse(parts: Parts): Mechanism {
 }
 
 function rappor(parts: Parts): Mechanism {
-  parts.table.only("kind", "epsilon");
   requireFinite(parts);
   const epsilon = epsilonIn(parts);
   const { n, d } = ratioAbove(over(ofDouble(epsilon), 2n));
@@ -96,7 +94,6 @@ function rappor(parts: Parts): Mechanism {
 
 function unary(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  table.only("kind", "keep", "flip");
   requireFinite(parts);
   const [keep, flip] = ["keep", "flip"].map((key) => ofDouble(table.positive(key)));
   if (compare(flip, keep) >= 0 || keep.n >= keep.d) table.bad("keep");
@@ -132,12 +129,11 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
 /** Tosses coins of a probability, by their rarer side. */
 function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
   const isLikely = 2n * p.n > p.d;
-  const coin = Coin.of(isLikely ? minus(fraction(1n), p) : p);
+  const coin = coinOf(digitsOf(isLikely ? minus(fraction(1n), p) : p));
   return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
 }
 
 function matrix({ table, alphabet }: Parts): Mechanism {
-  table.only("kind", "matrix", "outputs");
   const isRow = (row: Json): boolean => Array.isArray(row) && row.every((one) => typeof one === "number" && one >= 0);
   const rows = table.list<number[]>("matrix", isRow, alphabet.size).map((row) => {
     // Divided by their sum, which is rounded once, as Python does.
@@ -177,7 +173,6 @@ function lineIn({ table, alphabet }: Parts): Line {
 const rateOf = (epsilon: number, { spacing }: Alphabet): Fraction => times(ofDouble(epsilon), ofDouble(spacing));
 
 function unboundedLine(parts: Parts, resolution: number): Mechanism {
-  parts.table.only("kind", "epsilon");
   const alphabet = lineIn(parts);
   const farthest = 2 ** (resolution > 1 ? 35 : 52);
   if (alphabet.positions || (alphabet.size < Infinity && Math.max(-alphabet.low, alphabet.high) > farthest)) {
@@ -238,7 +233,6 @@ const counting = (length: number, from = 0): bigint[] => Array.from({ length }, 
 
 function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const { table } = parts;
-  table.only("kind", "epsilon", "outputs");
   const alphabet = lineIn(parts);
   requireFinite(parts);
   const lattice = alphabet.positions && latticeOf(alphabet.positions);
@@ -280,7 +274,6 @@ function clamp(number: bigint, size: number): number {
 
 function wrappedGeometric(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  table.only("kind", "epsilon");
   if (alphabet.shape !== "circle") table.bad("alphabet");
   const epsilon = epsilonIn(parts);
   const ratio = ratioAbove(ofDouble(epsilon));
@@ -314,7 +307,6 @@ function taxicabMoves(ratio: Fraction): (bits: Bits) => Move {
 const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction => ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
 
 function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace"): Mechanism {
-  parts.table.only("kind", "epsilon");
   const alphabet = planeIn(parts);
   const epsilon = epsilonIn(parts, alphabet.spacing);
   const farthest = alphabet.size < Infinity ? Math.max(alphabet.rows, alphabet.columns) : 0;
@@ -339,22 +331,15 @@ function outputsIn(table: Table, key: string, length: number, size: number): num
   return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
 }
 
-/** The table of numbers that comes with a mechanism, of which one is needed: all that come must be. */
-function numbersOf({ table, tables }: Parts, key: string): Table {
-  tables.used.push(`${table.place} ${key}`);
-  return tables.table(table.place);
-}
-
 /** Rows of weights, not negative and none of nothing. */
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
   const isRow = (row: Json): boolean =>
     Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
-  return numbersOf(parts, key).list<number[]>(key, isRow, rows);
+  return parts.tables.table(parts.table.place).list<number[]>(key, isRow, rows);
 }
 
 function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const { table } = parts;
-  table.only("kind", "epsilon", "outputs");
   const alphabet = planeIn(parts);
   const outputs = table.get("outputs") !== undefined && (alphabetIn(table.table("outputs")) as Plane);
   const reports = outputs || alphabet;
@@ -366,7 +351,7 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const ends = (plane: Plane): number[] => [plane.first[0] + plane.rows, plane.first[1] + plane.columns];
   const box = ends(alphabet).map((end, axis) => Math.max(end, ends(reports)[axis]) - first[axis]);
   const isPlain = !outputs && !alphabet.hasHoles;
-  const nearest = isPlain ? null : outputsIn(numbersOf(parts, "nearest"), "nearest", box[0] * box[1], reports.size);
+  const nearest = isPlain ? null : outputsIn(parts.tables.table(table.place), "nearest", box[0] * box[1], reports.size);
   let move: (place: number, axis: number, bits: Bits) => number;
   let noise: (bits: Bits) => Move = () => [0n, 0n];
   if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
@@ -392,7 +377,6 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
 
 function exponential(parts: Parts): Mechanism {
   const { alphabet } = parts;
-  parts.table.only("kind", "epsilon");
   requireFinite(parts);
   const { size, shape } = alphabet;
   const epsilon = epsilonIn(parts, alphabet.spacing);
@@ -453,7 +437,6 @@ function product(parts: Parts): Mechanism {
   const { table } = parts;
   const alphabet = parts.alphabet as Attributes;
   if (alphabet.shape !== "several") table.bad("alphabet");
-  table.only("kind", ...alphabet.names);
   const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
   const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
   const blurred = (value: Value, bits: Bits): Value => {
@@ -471,7 +454,6 @@ function product(parts: Parts): Mechanism {
 
 function remapped(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  table.only("kind", "mechanism", "outputs", "mapping");
   const { guarantee, draw, reports } = inner(parts, "mechanism", alphabet);
   const outputs = alphabetIn(table.table("outputs"));
   let mapping: number[];
@@ -479,14 +461,13 @@ function remapped(parts: Parts): Mechanism {
   else if (reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing) {
     const shift = (reports as Line).low - (outputs as Line).low;
     return finite(alphabet, guarantee, (index, bits) => clamp(BigInt(draw(index, bits) + shift), outputs.size), outputs);
-  } else mapping = outputsIn(numbersOf(parts, "nearest"), "nearest", reports.size, outputs.size);
+  } else mapping = outputsIn(parts.tables.table(table.place), "nearest", reports.size, outputs.size);
   return finite(alphabet, guarantee, (index, bits) => mapping[draw(index, bits)], outputs);
 }
 
 /** A permanent round, and a fresh one of what it reports. */
 function twoRounds(parts: Parts): Mechanism {
   const { table, alphabet, tables } = parts;
-  table.only("kind", "permanent", "fresh");
   const first = mechanismIn(table.table("permanent"), alphabet, tables);
   const second = mechanismIn(table.table("fresh"), first.reports ?? alphabet, tables);
   if (first.lasting || second.lasting) table.bad("fresh");
@@ -528,6 +509,5 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
 };
 
 export function mechanismIn(table: Table, alphabet: Alphabet, tables: Table): Mechanism {
-  const kinds = Object.entries(KINDS).map(([kind, make]) => [kind, (own: Table) => make({ table: own, alphabet, tables })]);
-  return table.build(Object.fromEntries(kinds));
+  return table.build(KINDS, { table, alphabet, tables });
 }

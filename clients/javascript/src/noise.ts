@@ -1,7 +1,8 @@
 /** Exact noise on whole numbers and on the plane. */
-import { Coin, toss, Weights, word, type Bits } from "./bits.js";
+import { coinOf, toss, Weights, word, type Bits, type Coin } from "./bits.js";
 import {
   asIntegers,
+  digitsOf,
   exponentialBounds,
   fraction,
   oddsDigits,
@@ -23,8 +24,8 @@ export class Geometric {
 
   constructor(ratio: Fraction) {
     let digit = 0;
-    for (; powerDigits(ratio, digit)(8) !== 0n; digit++) this.#coins.push(new Coin(oddsDigits(ratio, digit)));
-    this.#last = new Coin(powerDigits(ratio, digit));
+    for (; powerDigits(ratio, digit)(8) !== 0n; digit++) this.#coins.push(coinOf(oddsDigits(ratio, digit)));
+    this.#last = coinOf(powerDigits(ratio, digit));
     this.#coins.push(this.#last);
   }
 
@@ -52,7 +53,7 @@ export class LaplaceCells {
   readonly #steps: Geometric;
 
   constructor(b: Fraction) {
-    this.#moves = Coin.of(b);
+    this.#moves = coinOf(digitsOf(b));
     this.#steps = new Geometric(times(b, b));
   }
 

@@ -35,15 +35,11 @@ export function terms(guarantee: Guarantee, reports = 1): string {
 
 /** What a report tells of two values whose log-ratio is at most this. */
 function toldApart(ratio: number): string {
-  if (ratio === Infinity) return "not protected from each other: some reports may rule one of the two out";
   const factor = Math.exp(ratio);
-  const times = factor > 1e6 ? `10^${Math.ceil(ratio / Math.LN10)}` : general(factor, ratio < 0.01 ? 5 : 3);
+  const times = general(factor, ratio < 0.01 ? 5 : 3);
   const likelier = 100 / (1 + Math.exp(-ratio));
   const digits = likelier >= 50.5 && likelier < 99 ? 0 : 1;
-  let odds = `even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
-  if (likelier > 99.95) odds = "a report may all but tell which of the two it is";
-  if (likelier < 50.05) odds = "even odds stay all but even";
-  return `told apart by a factor of at most ${times}: ${odds}`;
+  return `told apart by a factor of at most ${times}: even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
 }
 
 /** The largest of 1, 2, 5, 10, 20, 50, ... that is not above an amount; at least 1. */
@@ -78,11 +74,10 @@ function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
     return [...each, `All together: any two people are ${toldApart(largest(guarantee, alphabet))}.`];
   }
   if (guarantee.kind === "local") return [`Any two values are ${toldApart(guarantee.epsilon)}.`];
-  // Neighbours, a middling and a far pair, as many as there are; of coordinates 100 m, 1 km and 5 km.
+  // Neighbours, a middling and a far pair, as many as there are; of coordinates, whose steps are a metre or so, farther ones.
   const farthest = reach(alphabet);
-  let steps = farthest < Infinity ? [1, roundNumber(farthest / 20), roundNumber(farthest / 2)] : [1, 5, 50];
-  const { steps: degrees } = alphabet as Plane;
-  if (degrees) steps = [0.1, 1, 5].map((far) => (far * (alphabet.unit === "m" ? 1000 : 1)) / alphabet.spacing);
+  const endless = (alphabet as Plane).steps ? [100, 1000, 5000] : [1, 5, 50];
+  const steps = farthest < Infinity ? [1, roundNumber(farthest / 20), roundNumber(farthest / 2)] : endless;
   return [...new Set(steps)].map((step) => {
     const apart = step * alphabet.spacing;
     return `Two values ${counted(apart, alphabet.unit)} apart are ${toldApart(guarantee.epsilon * apart)}.`;

@@ -5,7 +5,7 @@ import { compare, fraction, ofShortest, plus, times, type Fraction } from "./exa
 import type { Json } from "./json.js";
 import { epsilonsOf } from "./promise.js";
 import { browserStorage, changed, type Storage } from "./storage.js";
-import { Report, type Survey } from "./survey.js";
+import { made, type Report, type Survey } from "./survey.js";
 
 /** A message as it will be sent, again and again if need be: the collector counts each batch id once. */
 interface Batch {
@@ -42,7 +42,6 @@ export interface SendOptions {
   token?: string;
   /** Sent as `Confide-Invitation`. */
   invitation?: string;
-  fetch?: typeof globalThis.fetch;
 }
 
 /** What became of the reports that waited. */
@@ -59,7 +58,8 @@ export interface Sent {
   retryAfter?: number;
 }
 
-const REFUSED = [400, 409, 413, 415, 422];
+/** Answers after which a message is not sent again: counted or rejected, and refused as it is. */
+const REFUSED = [200, 400, 409, 413, 415, 422];
 const CLOSED = 410;
 const LONGEST_WAIT = 86400;
 
@@ -77,9 +77,9 @@ export class Queue {
   /** Counts a report in the ledger and keeps it for sending, in one step. Refused where the survey's limits are used up. */
   add(report: Report, groups?: Record<string, string>): Promise<void> {
     const { fingerprint } = this.#survey;
-    if (!(report instanceof Report) || report.survey !== fingerprint) refuse("report", "Only a report of survey.blur is queued.");
+    if (!made.has(report) || report.survey !== fingerprint) refuse("report", "This is no report of survey.blur.");
     return this.#change((kept) => {
-      if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait already. Send them first.`);
+      if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait already.`);
       this.#spend(kept, report.tag);
       kept.queue.push({ survey: fingerprint, batch: randomHex(16), day: null, reports: [report.data], groups });
     });
@@ -117,12 +117,12 @@ export class Queue {
   }
 
   /** Sends one batch, and says whether to go on. */
-  async #post(url: URL, batch: Batch, { token, invitation, fetch = globalThis.fetch }: SendOptions, result: Sent): Promise<boolean> {
+  async #post(url: URL, batch: Batch, { token, invitation }: SendOptions, result: Sent): Promise<boolean> {
     const headers: Record<string, string> = { "content-type": "application/json" };
     if (token) headers.authorization = `Bearer ${token}`;
     if (invitation) headers["confide-invitation"] = invitation;
     let status = 0;
-    let answer: { accepted?: number; rejected?: { reason?: string }[]; error?: { message?: string } } = {};
+    let answer: { accepted?: number; rejected?: { reason?: string }[]; error?: { message?: string } } | null = null;
     let after: string | null = null;
     try {
       const response = await fetch(url, {
@@ -131,7 +131,6 @@ export class Queue {
         body: JSON.stringify(batch),
         keepalive: true,
         credentials: "omit",
-        cache: "no-store",
         redirect: "error",
         referrerPolicy: "no-referrer",
       });
@@ -142,22 +141,20 @@ export class Queue {
       if (status === 200) status = 0; // an answer that broke off is none
     }
     const said = answer?.error?.message ?? answer?.rejected?.[0]?.reason ?? `status ${status}`;
-    const isCounted = status === 200 && answer?.accepted === 1;
-    const isOver = isCounted || REFUSED.includes(status) || (status === 200 && answer?.accepted === 0);
+    const isOver = REFUSED.includes(status);
     if (isOver || status === CLOSED) {
       await this.#change((kept) => {
-        const isGone = (one: Batch): boolean => (isOver ? one.batch === batch.batch : one.survey === batch.survey);
-        kept.queue = kept.queue.filter((one) => !isGone(one));
+        kept.queue = kept.queue.filter((one) => (isOver ? one.batch !== batch.batch : one.survey !== batch.survey));
         result.left = this.#waiting(kept).length;
       });
-      if (isCounted) result.sent++;
+      if (status === 200 && answer?.accepted) result.sent++;
       else result.refused.push(said);
       return isOver;
     }
     result.reason = status ? said : "offline";
     // Not allowed, or unknown there: for the application to mend. Anything else passes.
     if (status && ![401, 403, 404].includes(status)) {
-      const seconds = Number(after) || (Date.parse(after ?? "") - Date.now()) / 1000 || 60;
+      const seconds = Number(after) || 60;
       result.retryAfter = Math.ceil(Math.min(Math.max(seconds, 1), LONGEST_WAIT));
       await this.#change((kept) => void (kept.until = Date.now() + result.retryAfter! * 1000));
     }
@@ -183,9 +180,9 @@ export class Queue {
       if (tag) page.values[tag] = (page.values[tag] ?? 0) + 1;
       else page.reports[epsilon] = (page.reports[epsilon] ?? 0) + 1;
       const now = spent(page, this.#survey);
-      if (now.reports > (mostReports ?? Infinity)) refuse("limit", `${mostReports} reports of one person are allowed, and made.`);
-      if (mostEpsilon !== null && compare(now.epsilon, ofShortest(mostEpsilon)) > 0) {
-        refuse("limit", `An epsilon of ${mostEpsilon} in all is allowed to one person, and one more report would exceed it.`);
+      const isOver = mostEpsilon !== null && compare(now.epsilon, ofShortest(mostEpsilon)) > 0;
+      if (isOver || now.reports > (mostReports ?? Infinity)) {
+        refuse("limit", `One person may give ${isOver ? `epsilon ${mostEpsilon}` : `${mostReports} reports`} at most.`);
       }
     }
   }

@@ -10,18 +10,10 @@ export interface Storage {
   update(change: (text: string | null) => string | null): Promise<void>;
 }
 
-/** The browser's own: IndexedDB, or localStorage where there is none (with Web Locks against a second tab). */
+/** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 export function browserStorage(name = "confide"): Storage {
-  if (globalThis.indexedDB) return { update: (change) => inDatabase(name, change) };
-  const { localStorage, navigator } = globalThis;
-  if (!localStorage) return refuse("storage", "There is no IndexedDB and no localStorage here: give a storage of your own.");
-  const work = (change: (text: string | null) => string | null): void => {
-    const text = change(localStorage.getItem(name));
-    if (text !== null) localStorage.setItem(name, text);
-  };
-  return {
-    update: async (change) => (navigator?.locks ? navigator.locks.request(name, () => work(change)) : work(change)),
-  };
+  if (!globalThis.indexedDB) refuse("storage", "There is no IndexedDB: give a storage.");
+  return { update: (change) => inDatabase(name, change) };
 }
 
 function inDatabase(name: string, change: (text: string | null) => string | null): Promise<void> {
@@ -62,7 +54,7 @@ export async function changed<Kept, Result>(storage: Storage, empty: Kept, chang
     });
   } catch (error) {
     if (error instanceof ConfideError) throw error;
-    refuse("storage", `What is kept on this device cannot be read or written: ${error}`);
+    refuse("storage", `What is kept cannot be read or written: ${error}`);
   }
   return result!;
 }

@@ -34,36 +34,18 @@ export interface BlurOptions {
   permanent?: Uint8Array | string;
 }
 
-/** A noisy report, ready to be shown and queued. Only `survey.blur` makes one, so that no true value is sent by mistake. */
-export class Report {
+/** A noisy report, ready to be shown and queued. */
+export interface Report {
   /** Fingerprint of the survey, as messages carry it. */
   readonly survey: string;
   /** The report itself: all that is sent. */
   readonly data: Json;
   /** Names the value of permanent noise without telling it: repeated, it costs nothing more. Stays on the device. */
   readonly tag: string | null;
-
-  /** @internal */
-  constructor(survey: string, data: Json, tag: string | null, key: symbol) {
-    if (key !== OWN) refuse("report", "Reports are made by survey.blur(value).");
-    this.survey = survey;
-    this.data = data;
-    this.tag = tag;
-    Object.freeze(this);
-  }
-
-  toJSON(): Json {
-    return this.data;
-  }
-
-  toString(): string {
-    return typeof this.data === "string" ? this.data : JSON.stringify(this.data);
-  }
 }
 
-const OWN = Symbol("made by a survey");
-
-const KNOWN = ["name", "title", "shape", "alphabet", "mechanism", "limits", "groups", "tables", "fingerprint"];
+/** Reports that `survey.blur` made, and nothing else, so that no true value is sent by mistake. */
+export const made = new WeakSet<object>();
 
 export class Survey {
   /** What a value is called. */
@@ -85,31 +67,34 @@ export class Survey {
 
   /** @internal */
   constructor(given: unknown, pin: Pin | null, bits: Bits) {
-    const document = new Table(readJson(given), "").only(...KNOWN);
+    const document = new Table(readJson(given), "");
     const stated = document.text("fingerprint");
     this.fingerprint = checkFingerprint(document, stated);
     if (pin && "fingerprint" in pin && pin.fingerprint !== stated) {
-      refuse("pin", `This application was reviewed with the survey ${shown(pin.fingerprint)}; this one is ${shown(stated)}.`);
+      refuse("pin", `The application was reviewed with ${shown(pin.fingerprint)}; this survey is ${stated}.`);
     }
     this.name = document.text("name", "value");
     this.title = document.text("title", "Untitled survey");
     this.#alphabet = alphabetIn(document.table("alphabet"));
-    const tables = new Table(document.get("tables") ?? {}, "");
+    const tables = document.table("tables", document.get("tables") ?? {});
     this.#mechanism = mechanismIn(document.table("mechanism"), this.#alphabet, tables);
-    const keys = Object.entries(tables.entries).flatMap(([place, own]) => Object.keys(own ?? {}).map((key) => `${place} ${key}`));
-    if (String(keys.sort()) !== String(tables.used.sort()) || (document.get("tables") && !keys.length)) document.bad("tables", keys);
     this.guarantee = this.#mechanism.guarantee;
     this.lasting = this.#mechanism.lasting ?? null;
-    const limits = new Table(document.get("limits") ?? {}, "limits").only("reports", "epsilon", "noise");
+    const limits = document.table("limits", document.get("limits") ?? {});
     this.limits = {
       reports: limits.get("reports") === undefined ? null : limits.whole("reports", 1),
       epsilon: limits.get("epsilon") === undefined ? null : limits.positive("epsilon"),
     };
     const noise = limits.text("noise", "fresh");
-    if (noise !== "permanent" && noise !== "fresh") limits.bad("noise", noise);
+    if (!["permanent", "fresh"].includes(noise)) limits.bad("noise");
     this.isPermanent = noise === "permanent" || this.lasting !== null;
+    document.get("shape"); // the curator's, not the device's
+    document.get("groups");
+    document.finish();
+    const hasTables = document.get("tables") !== undefined;
+    if (hasTables && canonical(tables.entries) === "{}") document.bad("tables");
     this.pin = pin;
-    if (pin && "epsilon" in pin) this.#checkPin(pin, document.get("tables") !== undefined);
+    if (pin && "epsilon" in pin) this.#checkPin(pin, hasTables);
     this.#bits = bits;
   }
 
@@ -124,16 +109,20 @@ export class Survey {
   }
 
   /** Blurs a value. Where this throws there is no report. */
-  blur(value: Value, options: BlurOptions = {}): Report {
+  blur(value: Value, { permanent }: BlurOptions = {}): Report {
     indexOf(this.#alphabet, value); // before any random number is drawn
-    if (options.permanent === undefined) {
-      if (this.isPermanent && this.#bits === device) refuse("secret", "This survey asks for permanent noise: give the person's secret as permanent.");
-      return new Report(this.fingerprint, this.#mechanism.report(value, this.#bits), null, OWN);
-    }
-    const secret = secretOf(options.permanent);
-    const bits = new PermanentBits(secret, this.fingerprint, value as Json, this.#bits);
-    const named = utf8(`confide ledger 1\0${this.fingerprint}\0${canonical(value as Json)}`);
-    return new Report(this.fingerprint, this.#mechanism.report(value, bits), hex(hmac(secret, named)).slice(0, 32), OWN);
+    const { fingerprint } = this;
+    let bits = this.#bits;
+    let tag: string | null = null;
+    if (permanent !== undefined) {
+      const secret = secretOf(permanent);
+      bits = new PermanentBits(secret, fingerprint, value as Json, bits);
+      tag = hex(hmac(secret, utf8(`confide ledger 1\0${fingerprint}\0${canonical(value as Json)}`))).slice(0, 32);
+    } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs the person's secret.");
+    const data = this.#mechanism.report(value, bits);
+    const report: Report = Object.freeze({ survey: fingerprint, data, tag });
+    made.add(report);
+    return report;
   }
 
   /** Every value as a person may be shown it, where there are few enough to choose from. */
@@ -142,27 +131,18 @@ export class Survey {
     return Array.from({ length: size > most ? 0 : size }, (_, index) => ({ value: at(index), label: label(at(index)) }));
   }
 
-  #checkPin(pin: Exclude<Pin, { fingerprint: string }>, hasTables: boolean): void {
-    if (typeof pin.epsilon !== "number" || !(pin.epsilon > 0)) refuse("pin", "A pinned epsilon is a number above 0.");
-    if (hasTables) {
-      refuse("pin", "This survey comes with tables of weights, and no promise can be read off a table: pin its whole fingerprint.");
-    }
+  #checkPin({ epsilon: most, per, spacing: farthest = 1 }: Exclude<Pin, { fingerprint: string }>, hasTables: boolean): void {
     const guarantee = this.lasting ?? this.guarantee;
-    const asked = terms(guarantee);
-    const given = `${pin.epsilon}${pin.per === undefined ? " for any two values" : ` per ${pin.per || "unit of distance"}`}`;
-    const more = (why: string): never => refuse("pin", `This survey asks for ${asked}, and the application gives at most ${given}: ${why}.`);
-    if (pin.per === undefined) {
-      const epsilon = together(guarantee);
-      if (epsilon === null) return more("it promises by distance. Pin a fingerprint, or epsilon with per");
-      if (!(epsilon <= pin.epsilon)) more("that is more");
-      return;
-    }
-    if (guarantee.kind !== "metric" || guarantee.unit !== pin.per) return more("these are counted in different units");
-    if (guarantee.epsilon > pin.epsilon) more("that is more");
-    // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
     const { isTrue, spacing, positions } = this.#alphabet as Line;
-    if (isTrue) return;
-    if (positions || spacing > (pin.spacing ?? 1)) more("it says itself how far apart its values lie. Pin its fingerprint, or spacing too");
+    const no = (why: string): never =>
+      refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
+    if (hasTables) no("its tables tell no promise; pin its whole fingerprint");
+    const isLocal = per === undefined;
+    const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
+    if (epsilon === null) return no("epsilon is pinned in another unit");
+    if (!(epsilon <= most)) no(`at most ${most} is pinned`);
+    // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
+    if (!isLocal && !isTrue && (positions || spacing > farthest)) no("it says itself how far apart values lie; pin spacing");
   }
 }
 
@@ -172,23 +152,19 @@ function checkFingerprint(document: Table, stated: string): string {
   for (const key of ["name", "title", "fingerprint"]) delete rest[key];
   const own = digest(canonical(rest));
   const found = tables === undefined ? own : `${own}-${digest(canonical(tables))}`;
-  if (stated !== found) refuse("fingerprint", `The survey states the fingerprint ${shown(stated)}, and its content has ${found}: one was changed.`);
+  if (stated !== found) refuse("fingerprint", `The survey says that it is ${shown(stated)}, and is ${found}.`);
   return own;
 }
 
 const LEAST_SECRET = 16;
 
 function secretOf(secret: Uint8Array | string): Uint8Array {
-  let octets: Uint8Array | null = null;
-  if (secret instanceof Uint8Array) octets = secret;
-  else if (typeof secret === "string" && /^[0-9a-fA-F]+$/.test(secret)) {
-    if (secret.length % 2) refuse("secret", "Hexadecimal digits of a secret come in pairs.");
-    octets = Uint8Array.from(secret.match(/../g)!, (pair) => parseInt(pair, 16));
-  } else if (typeof secret === "string") octets = utf8(secret);
-  if (octets === null || octets.length < LEAST_SECRET) {
-    return refuse("secret", `A secret is at least ${LEAST_SECRET} bytes, or 32 hexadecimal digits.`);
-  }
-  return octets;
+  const isHex = typeof secret === "string" && /^([0-9a-f]{2})+$/i.test(secret);
+  const octets = isHex ? Uint8Array.from(secret.match(/../g)!, (pair) => parseInt(pair, 16)) : utf8(secret as string);
+  const found = secret instanceof Uint8Array ? secret : octets;
+  const isOdd = typeof secret !== "object" && !isHex && /^[0-9a-f]*$/i.test(secret);
+  if (found.length < LEAST_SECRET || isOdd) return refuse("secret", `A secret has ${LEAST_SECRET} bytes or more.`);
+  return found;
 }
 
 /** A new secret for permanent noise: 32 random bytes in hexadecimal digits. Keep it on the device. */
@@ -201,9 +177,7 @@ export function newSecret(): string {
  * Anything that is not understood is refused with the reason: a device does not guess.
  */
 export function loadSurvey(json: unknown, pin?: Pin): Survey {
-  if (pin !== undefined && !("fingerprint" in pin) && !("epsilon" in pin)) {
-    refuse("pin", "A pin has a fingerprint or an epsilon.");
-  }
+  if (pin && !("fingerprint" in pin || "epsilon" in pin)) refuse("pin", "A pin has a fingerprint or an epsilon.");
   return new Survey(json, pin ?? null, device);
 }
 

@@ -44,7 +44,6 @@ export const isInteger = (text: unknown): boolean => typeof text === "string" &&
 /** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
 export function integerOf(raw: unknown): number {
   if (isMissing(raw)) return noValue("missing", raw);
-  if (typeof raw === "bigint") return Number.isSafeInteger(Number(raw)) ? Number(raw) : NaN;
   const digits = typeof raw === "string" ? INTEGER.exec(raw)?.[1] : undefined;
   const number = typeof raw === "number" ? raw : digits === undefined ? NaN : Number(digits);
   if (Number.isSafeInteger(number)) return number + 0; // and no minus zero
@@ -59,11 +58,14 @@ export function fold(text: string): string {
 }
 
 /** Texts that are taken for a word; undefined for those that are not. */
-export function spelling(words: readonly string[], table: Table): (text: string) => string | undefined {
+export function spelling(values: readonly (string | number)[], table: Table): (text: string) => string | undefined {
+  const words = values.map(String);
   const exact = new Map<string, string>();
   const folded = new Map<string, string>();
   const isFolded = table.flag("fold");
   const other = table.get("other");
+  if (!words.length || new Set(words).size < words.length) table.bad("values");
+  if (other !== undefined && !values.includes(other as string)) table.bad("other");
   const learn = (names: Map<string, string>, name: string, word: string): void => {
     if (!name || (names.get(name) ?? word) !== word) table.bad("aliases", name);
     names.set(name, word);
@@ -74,10 +76,8 @@ export function spelling(words: readonly string[], table: Table): (text: string)
   };
   for (const word of words) know(word, word);
   if (table.get("aliases") !== undefined) {
-    const aliases = table.table("aliases").only(...words);
-    for (const word of Object.keys(aliases.entries)) {
-      for (const name of aliases.list<string>(word, isWord)) know(name, word);
-    }
+    const aliases = table.table("aliases");
+    for (const word of words) if (aliases.get(word)) for (const name of aliases.list<string>(word, isWord)) know(name, word);
   }
   return (text) => exact.get(text) ?? folded.get(fold(text)) ?? (other === undefined ? other : String(other));
 }

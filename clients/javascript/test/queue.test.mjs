@@ -135,7 +135,7 @@ test("a queue holds no more than it may, and nothing but reports", async () => {
   await queue.add(survey.blur(1));
   await assert.rejects(queue.add(survey.blur(1)), { code: "full" });
   const other = loadSurvey(await signed({ ...AGES, mechanism: { kind: "geometric", epsilon: 1 } }));
-  for (const wrong of [7, { survey: survey.fingerprint, data: 7, tag: null }, other.blur(7)]) {
+  for (const wrong of [7, { survey: survey.fingerprint, data: 7, tag: null }, other.blur(7), { ...survey.blur(7) }]) {
     assert.throws(() => queue.add(wrong), { code: "report" });
   }
   assert.deepEqual(await queue.status(), { waiting: 2, reports: 2, epsilon: 2 });

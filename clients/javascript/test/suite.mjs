@@ -131,8 +131,10 @@ export const CHECKS = {
   async "permanent vectors"(confide, read) {
     let count = 0;
     for (const { survey: document, reports } of (await read("vectors/permanent.json")).groups ?? []) {
-      const survey = confide.loadSurvey(JSON.stringify(document));
-      for (const { secret, value, report } of reports) {
+      let tape = [];
+      const survey = confide.simulatedSurvey(JSON.stringify(document), () => tape.shift());
+      for (const { secret, value, report, fresh = "" } of reports) {
+        tape = fresh.match(/../g)?.map((pair) => parseInt(pair, 16)) ?? []; // of a second round
         same(survey.blur(value, { permanent: secret }).data, report, `${document.title}, value ${JSON.stringify(value)}`);
         count++;
       }
@@ -308,14 +310,14 @@ export const CHECKS = {
 
   async "bad values"(confide) {
     const ages = confide.loadSurvey(await signed(AGES));
-    for (const raw of [null, undefined, "", " ", "x", "7.5", 7.5, 21, -1, NaN, Infinity, 2 ** 60, {}, [], true, "1_0"]) {
+    for (const raw of [null, undefined, "", " ", "x", "7.5", 7n, 7.5, 21, -1, NaN, Infinity, 2 ** 60, {}, [], true, "1_0"]) {
       refused(confide, "value", () => ages.take(raw));
     }
     for (const value of [null, undefined, "7", 7.5, 21, -1, NaN, [7], 7n, true, { valueOf: () => 7 }]) {
       refused(confide, "value", () => ages.blur(value));
     }
-    same([" 7 ", "7.0", 7, 7n, "+7"].map((raw) => ages.take(raw)), [7, 7, 7, 7, 7], "ages");
-    refused(confide, "report", () => new confide.Report("a", 1, null, Symbol()));
+    same([" 7 ", "7.0", 7, "+7"].map((raw) => ages.take(raw)), [7, 7, 7, 7], "ages");
+    assert(Object.isFrozen(ages.blur(7)), "a report can be changed");
   },
 
   async "no entropy"(confide) {
@@ -350,7 +352,7 @@ export const CHECKS = {
     const secret = confide.newSecret();
     assert(/^[0-9a-f]{64}$/.test(secret), secret);
     const reports = Array.from({ length: 365 }, () => survey.blur(7, { permanent: secret }));
-    assert(new Set(reports.map(String)).size === 1 && new Set(reports.map((one) => one.tag)).size === 1, "the report changed");
+    assert(new Set(reports.map((one) => one.data)).size === 1 && new Set(reports.map((one) => one.tag)).size === 1, "the report changed");
     assert(survey.blur(8, { permanent: secret }).tag !== reports[0].tag, "two values have one tag");
     // Over people the shares are the mechanism's.
     const shares = Array.from({ length: 21 }, (_, age) => (Math.exp(-Math.abs(age - 7)) * (age % 20 ? 1 - Math.exp(-1) : 1)) / (1 + Math.exp(-1)));

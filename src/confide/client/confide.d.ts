@@ -74,18 +74,10 @@ declare class PermanentBits implements Bits {
 }
 /** A word: eight bytes, the lowest first. */
 declare function word(bits: Bits): bigint;
-/** A coin of a probability between 0 and 1, given by its leading bits. */
-declare class Coin {
-    #private;
-    readonly digits: Digits;
-    constructor(digits: Digits);
-    static of(p: Fraction): Coin;
-    /** Heads, tails, or open (0), by the first four bits. */
-    byHalf(drawn: number): number;
-    byOctet(drawn: number): number;
-    /** The same by words, from digit number `seen` on. */
-    byWord(drawn: bigint, seen: number): number;
-}
+/** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
+type Coin = (drawn: bigint | number, width: number, seen: number) => number;
+/** A coin given by the leading bits of its probability: 1 is heads, -1 tails, and 0 open. */
+declare function coinOf(digits: Digits): Coin;
 /** Tosses coins together: half a byte for each, a byte for those still open, then words. */
 declare function toss(coins: readonly Coin[], bits: Bits): boolean[];
 /** A whole number below n, each as likely, by the upper bits of 1, 2, 4 or 8 bytes; n is at most 2^53. */
@@ -105,7 +97,7 @@ interface Moment {
     day: number | null;
     hour: number | null;
 }
-/** What a text or a Date says, by the clock that it shows; or why it says nothing. */
+/** What a text says, by the clock that it shows; or why it says nothing. */
 declare function readMoment(raw: unknown): Moment | string;
 /** The number of a day, by the browser's own calendar in UTC, which knows no offsets; null where there is none. */
 declare function ordinal(year: number, month: number, day: number): number | null;
@@ -188,11 +180,9 @@ declare class Table {
     #private;
     readonly place: string;
     readonly entries: Entries;
-    /** Entries of entries that were needed. */
-    readonly used: string[];
     constructor(value: Json | undefined, place: string);
-    /** Refuses every key but these. */
-    only(...known: string[]): this;
+    /** Refuses what was not read: whoever wrote it meant something. */
+    finish(): void;
     /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
     bad(key: string, value?: unknown): never;
     get(key: string): Json | undefined;
@@ -204,7 +194,7 @@ declare class Table {
     flag(key: string): boolean;
     list<Entry extends Json>(key: string, isEntry: (one: Json) => boolean, length?: number): Entry[];
     /** What is made of the table by its kind. */
-    build<Made>(kinds: Record<string, (table: Table) => Made>): Made;
+    build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from?: From): Made;
 }
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
 /** What is promised of a report. */
@@ -291,7 +281,6 @@ interface SendOptions {
     token?: string;
     /** Sent as `Confide-Invitation`. */
     invitation?: string;
-    fetch?: typeof globalThis.fetch;
 }
 /** What became of the reports that waited. */
 interface Sent {
@@ -338,7 +327,7 @@ interface Storage {
      */
     update(change: (text: string | null) => string | null): Promise<void>;
 }
-/** The browser's own: IndexedDB, or localStorage where there is none (with Web Locks against a second tab). */
+/** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 declare function browserStorage(name?: string): Storage;
 /** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
 declare function changed<Kept, Result>(storage: Storage, empty: Kept, change: (kept: Kept) => Result): Promise<Result>;
@@ -365,19 +354,17 @@ interface BlurOptions {
     /** The person's secret, 16 bytes or more (or 32 hexadecimal digits or more): the same value, the same report. */
     permanent?: Uint8Array | string;
 }
-/** A noisy report, ready to be shown and queued. Only `survey.blur` makes one, so that no true value is sent by mistake. */
-declare class Report {
+/** A noisy report, ready to be shown and queued. */
+interface Report {
     /** Fingerprint of the survey, as messages carry it. */
     readonly survey: string;
     /** The report itself: all that is sent. */
     readonly data: Json;
     /** Names the value of permanent noise without telling it: repeated, it costs nothing more. Stays on the device. */
     readonly tag: string | null;
-    /** @internal */
-    constructor(survey: string, data: Json, tag: string | null, key: symbol);
-    toJSON(): Json;
-    toString(): string;
 }
+/** Reports that `survey.blur` made, and nothing else, so that no true value is sent by mistake. */
+declare const made: WeakSet<object>;
 declare class Survey {
     #private;
     /** What a value is called. */
@@ -400,7 +387,7 @@ declare class Survey {
     /** Turns what a person has (a word, a number, a date, a place) into a value, or throws with the reason. */
     take(raw: unknown): Value;
     /** Blurs a value. Where this throws there is no report. */
-    blur(value: Value, options?: BlurOptions): Report;
+    blur(value: Value, { permanent }?: BlurOptions): Report;
     /** Every value as a person may be shown it, where there are few enough to choose from. */
     choices(most?: number): {
         value: Value;
@@ -434,7 +421,7 @@ declare function integerOf(raw: unknown): number;
 /** The fold of docs/values.md: case, blanks and the form of accents do not matter. */
 declare function fold(text: string): string;
 /** Texts that are taken for a word; undefined for those that are not. */
-declare function spelling(words: readonly string[], table: Table): (text: string) => string | undefined;
+declare function spelling(values: readonly (string | number)[], table: Table): (text: string) => string | undefined;
 /** Whether this is a text that is not empty; a NUL at its end would be lost in numpy. */
 declare function isWord(value: unknown): boolean;
 /** confide: blurs a value on a person's own device, exactly, by the promise of a survey. */
@@ -442,6 +429,6 @@ export { ConfideError, type Code };
 export type { Json };
 export type { Value };
 export type { Guarantee };
-export { loadSurvey, newSecret, simulatedSurvey, type BlurOptions, type Limits, type Pin, Report, type Survey, };
+export { loadSurvey, newSecret, simulatedSurvey, type BlurOptions, type Limits, type Pin, type Report, type Survey, };
 export { Queue, type QueueOptions, type SendOptions, type Sent };
 export { browserStorage, type Storage };
