@@ -198,6 +198,27 @@ def test_huge_and_slow_headers_are_cut_off(running: Running, monkeypatch: pytest
     wait_until_ready(running.port)
 
 
+def test_headers_that_do_not_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks.collector import parse_only
+
+    from confide.collector import serving
+
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
+    listening = serving.bind("127.0.0.1", 0)
+    server = serving.Server(parse_only)  # type: ignore[arg-type]
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        for begun in (b"", b"GET /healthz HTT", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"):
+            with socket.create_connection(listening.getsockname(), 5) as connection:
+                connection.sendall(begun)
+                assert connection.recv(100) == b""
+    finally:
+        server.should_exit = True
+        thread.join(20)
+    assert not thread.is_alive()
+
+
 def test_a_hundred_slow_connections_do_not_stop_others(running: Running) -> None:
     slow = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(100)]
     for one in slow:

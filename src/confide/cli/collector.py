@@ -63,7 +63,9 @@ TokenFile = Annotated[
 def serve(  # noqa: PLR0913 - one argument an option
     surveys: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="SURVEY...", help="Surveys, as TOML or JSON.", show_default=False),
+        typer.Argument(
+            metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
+        ),
     ] = None,
     *,
     store: StorePath = STORE,
@@ -100,8 +102,6 @@ def serve(  # noqa: PLR0913 - one argument an option
     from confide.collector.stores import ADMISSIONS
 
     check_choice("--upload", upload, ADMISSIONS)
-    if not surveys and simulate is None:
-        raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
     with _needs_server(), contextlib.ExitStack() as closing:
         if simulate is not None:
             folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="confide-"))
@@ -128,10 +128,13 @@ def _serve(
     from confide.collector.stores import open_store
     from confide.collector.tokens import make_token
 
-    contracts = [load_survey(path) for path in paths] or [simulated_survey()]
+    contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
+    if not contracts and not url.startswith("postgres") and not Path(url).is_file():
+        raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
     opened = open_store(url)
     for contract in contracts:
         opened.add_survey(contract, upload, is_simulated=people is not None)
+    contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
     is_new = not any(token.role == "administer" for token in opened.tokens())
     token = make_token(opened, "administer", "curator")[1] if is_new else None
     opened.close()

@@ -38,7 +38,7 @@ def simulated_values(survey: Survey, people: int) -> Values:
 
 def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] | None = None) -> Receipt:
     """Let each of made-up people's devices send one report, many at a time."""
-    reports = Wire.of(survey).to_lists(survey.mechanism.privatize(simulated_values(survey, people), taken=True))
+    reports = Wire.of(survey).to_lists(survey.privatize(simulated_values(survey, people), taken=True))
     generator, done, lock, own = np.random.default_rng(), Receipt(0), Lock(), local()
     clients: list[Client] = []
 

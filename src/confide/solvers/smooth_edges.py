@@ -42,11 +42,11 @@ An edge that explains nothing is short of log k and its doubt, 5.6 nats of a hun
 off were given up that bring 15 to 20 nats at their place: nobody below 17, in a pool and in half of the ages alone.
 """
 
-DOUBT, DOUBT_UNBLURRED = 1.0, 5.0
-"""Nats that an edge must bring beyond its place among k values; the second where values do not blur into neighbours.
+DOUBT, DOUBT_OF_RESPONSE = 1.0, 5.0
+"""Nats that an edge must bring beyond its place among k values, and under randomized response.
 
-There a rough prior pays for each value that few people have, and gladly leaves a thin end out: of working hours under
-randomized response nobody above 71, where three in a hundred are. More doubt would lose the edge of the ages at 0.1.
+There a rough prior pays for each value that few people have, and gladly leaves a thin end out: of working hours nobody
+above 71, where three in a hundred are. Everywhere, that would lose the edge of the ages at 0.1 per year.
 """
 
 NEIGHBOURS = (-2, -1, 1, 2)
@@ -82,7 +82,7 @@ def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) ->
 
 def doubt_of(problem: Problem) -> float:
     """Return the nats that an edge must bring beyond its place."""
-    return DOUBT_UNBLURRED if problem.evidence.channel.layout is None else DOUBT
+    return DOUBT if problem.evidence.channel.keep_and_other is None else DOUBT_OF_RESPONSE
 
 
 def _search(problem: Problem, start: PriorFit, side: int, progress: Progress) -> list[PriorFit]:
