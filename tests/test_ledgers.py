@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -111,6 +112,17 @@ def test_a_report_is_on_the_disk_before_it_exists(ledger: cf.Ledger, monkeypatch
     monkeypatch.setattr(cf.Survey, "privatize", lambda *_, **__: steps.append("report"))
     ledger.privatize(cf.Survey(YES), "yes")
     assert steps == ["fsync", "rename", "fsync", "report"]
+
+
+def test_a_report_waits_for_who_holds_the_lock(ledger: cf.Ledger) -> None:
+    waiting = threading.Thread(target=ledger.privatize, args=(cf.Survey(YES), "yes"))
+    with ledger._locked():
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        assert not Path(ledger.path).exists()
+    waiting.join(10)
+    assert ledger.page(cf.Survey(YES)).reports == 1
 
 
 LOOP = """

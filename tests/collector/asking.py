@@ -64,7 +64,8 @@ class Served:
 
         async def receive() -> dict[str, Any]:
             if not parts:
-                await asyncio.sleep(3600)
+                await asyncio.sleep(5)  # the rest never comes; then whoever sent it has gone
+                return {"type": "http.disconnect"}
             part = parts.pop(0)
             return {"type": "http.request", "body": part, "more_body": bool(parts) or part == b"..."}
 
