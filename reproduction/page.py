@@ -6,11 +6,11 @@ import base64
 from collections.abc import Iterable, Sequence
 
 import confide
-from confide.pages.markup import NONE, bullets, document, note, paragraph, section, table, text
+from confide.pages.markup import NONE, bullets, document, fact_list, fold, note, paragraph, section, table, text
 from confide.pages.story import describe_seconds
 from confide.wording import counted, listed
 from reproduction.claims import Claim, Ruling, tally
-from reproduction.experiments import Comparison, Experiment, Picture
+from reproduction.experiments import NUMBERS, Comparison, Experiment, Picture
 from reproduction.folder import Folder, Run, claims_of
 from reproduction.table import RESULTS, Table
 
@@ -76,8 +76,7 @@ def _facts(shown: Sequence[Experiment], runs: dict[str, Run], claims: dict[str, 
         "Processor time": describe_work(sum(run.work for run in runs.values())),
         "Statements that hold": f"{_holding(claims)} of {len(_judged(claims))}",
     }
-    inner = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in facts.items())
-    return f'<dl class="facts">{inner}</dl>'
+    return fact_list(facts)
 
 
 def _judged(claims: dict[str, list[Claim]]) -> list[Claim]:
@@ -106,12 +105,14 @@ def _contents(shown: Sequence[Experiment]) -> str:
         for one in shown
     )
     return section(
-        "What is here", '<ul><li><a href="#paper-against-ours">Paper against ours</a></li>' + lines + "</ul>"
+        "What is here",
+        '<ul class="columns"><li><a href="#paper-against-ours">Paper against ours</a></li>' + lines + "</ul>",
     )
 
 
 def _labels(experiment: Experiment) -> str:
-    return ", ".join(experiment.citations) or "an addition"
+    """Return what a reader of the paper looks for; labels of its source stand among the technical details."""
+    return ", ".join(dict.fromkeys(NUMBERS[label] for label in experiment.paper)) or "an addition"
 
 
 def _against(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str:
@@ -123,7 +124,7 @@ def _against(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str
     if not rows:
         return ""
     headings = ("Statement", "Paper", "Ours: median (range)", "Verdict", "How it is judged, or why it differs")
-    body = table(headings, rows, words=(0, 1, 2, 3, 4))
+    body = table(headings, rows, words=(0, 1, 2, 3, 4), kind="stacked")
     return section("Paper against ours", body).replace(
         "<section>", '<section id="paper-against-ours" class="against">', 1
     )
@@ -138,29 +139,44 @@ def _mark(claim: Claim) -> str:
 
 
 def _show(experiment: Experiment, run: Run, claims: Sequence[Claim], folder: Folder) -> str:
+    numbers = _numbers(experiment, folder)
+    is_folded = isinstance(experiment, Comparison)
+    source = note(f"Labels in the paper's source: {', '.join(experiment.citations)}.") if experiment.paper else ""
     parts = [
         note(f"In the paper: {_labels(experiment)}."),
-        *(_figure(picture, folder) for picture in experiment.pictures),
-        _numbers(experiment, folder),
+        *(_figure(picture, folder, claims) for picture in experiment.pictures),
         _statements(claims),
         bullets(experiment.notes) if experiment.notes else "",
+        "" if is_folded else numbers,
+        "<details><summary>How it was computed</summary>",
+        numbers if is_folded else "",
         _facts_of(experiment, run, folder),
+        source,
         _links(experiment, folder),
+        "</details>",
     ]
     return section(experiment.title, *parts).replace("<section>", f'<section id="{text(experiment.name)}">', 1)
 
 
-def _figure(picture: Picture, folder: Folder) -> str:
+def _figure(picture: Picture, folder: Folder, claims: Sequence[Claim]) -> str:
     drawn = folder.figure(picture.name)
     if not drawn.exists():
         return note(f"{picture.name} is not drawn yet.")
-    content = drawn.read_bytes()
-    source = f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}"
-    image = f'<img src="{source}" alt="{text(picture.caption)}" style="max-width:{_width(content)}px" loading="lazy">'
+    content, dark = drawn.read_bytes(), folder.figure(f"{picture.name}-dark")
+    found = [f"{claim.what}: {claim.verdict}, ours {claim.ours}" for claim in claims]
+    told = f"{picture.caption} What comes out: {'; '.join(found)}." if found else picture.caption
+    image = f'<img src="{_data(content)}" alt="{text(told)}" style="max-width:{_width(content)}px" loading="lazy">'
+    if dark.exists():  # the browser takes the one of its mode, without a script
+        source = f'<source media="screen and (prefers-color-scheme: dark)" srcset="{_data(dark.read_bytes())}">'
+        image = f"<picture>{source}{image}</picture>"
     files = " ".join(
         f'<a href="figures/{text(picture.name)}.{ending}">{ending.upper()}</a>' for ending in ("png", "pdf")
     )
     return f'<figure class="plate">{image}<figcaption>{text(picture.caption)} {files}</figcaption></figure>'
+
+
+def _data(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _width(png: bytes) -> int:
@@ -171,7 +187,7 @@ def _width(png: bytes) -> int:
 def _numbers(experiment: Experiment, folder: Folder) -> str:
     results = folder.read_tables(experiment)[RESULTS]
     if isinstance(experiment, Comparison):
-        return f"<details><summary>Median errors</summary>\n{_medians(results)}</details>"
+        return _medians(results)
     if len(results) <= MOST_ROWS:
         rows = [[text(_cell(cell)) for cell in row] for row in results.rows]
         words = [place for place, kind in enumerate(results.kinds.values()) if kind == "text"]
@@ -229,7 +245,7 @@ def _statements(claims: Sequence[Claim]) -> str:
         f'<span class="note">{text(claim.note)}</span></li>'
         for claim in claims
     )
-    return f"<details open><summary>What the paper says of it</summary><ul>{lines}</ul></details>"
+    return f"<h3>What the paper says of it</h3><ul>{lines}</ul>"
 
 
 def _facts_of(experiment: Experiment, run: Run, folder: Folder) -> str:
@@ -238,7 +254,9 @@ def _facts_of(experiment: Experiment, run: Run, folder: Folder) -> str:
         command += f" --repeats {run.repeats}"
     seeds = _seeds(experiment) if isinstance(experiment, Comparison) else _seeds_of(experiment, folder)
     cells = f"{run.cells:,} cells ({run.repeats} repeats)" if run.cells else "One computation"
-    return f"<pre>{text(command)}</pre>" + note(f"{cells}; {describe_work(run.work)} of processor time. {seeds}")
+    return f'<pre tabindex="0">{text(command)}</pre>' + note(
+        f"{cells}; {describe_work(run.work)} of processor time. {seeds}"
+    )
 
 
 def _seeds_of(experiment: Experiment, folder: Folder) -> str:
@@ -299,19 +317,20 @@ def _missing(experiments: Sequence[Experiment]) -> str:
     if not experiments:
         return ""
     return section(
-        "Not run yet", f"<pre>python -m reproduction {text(' '.join(one.name for one in experiments))}</pre>"
+        "Not run yet",
+        f'<pre tabindex="0">python -m reproduction {text(" ".join(one.name for one in experiments))}</pre>',
     )
 
 
 def _provenance(runs: Iterable[Run]) -> str:
     versions = listed(sorted({run.version for run in runs}) or [confide.__version__])
-    return "\n".join(
-        (
-            "<h2>Where this comes from</h2>",
+    return fold(
+        "Where this comes from",
+        *(
             paragraph(f"Made by confide {versions}. The paper: {PAPER}."),
             paragraph(
                 "Finished cells are kept in the folder cells; the same command goes on from them. Tables do not "
                 "depend on the number of jobs nor on interruptions."
             ),
-        )
+        ),
     )

@@ -241,11 +241,13 @@ def _pending(experiment: Experiment, folder: Folder, state: str) -> list[Picture
 
 
 def _draw(picture: Picture, tables: Tables, folder: Folder) -> None:
-    from confide.figures import to_pdf, to_png
+    from confide.figures import darken, to_pdf, to_png
 
     figure = picture.draw(tables)
     to_png(figure, folder.figure(picture.name), dpi=DOTS_PER_INCH)
     to_pdf(figure, folder.figure(picture.name, "pdf"))
+    darken(figure)
+    to_png(figure, folder.figure(f"{picture.name}-dark"), dpi=DOTS_PER_INCH)
 
 
 def _state(experiment: Experiment, folder: Folder) -> str:
@@ -258,6 +260,7 @@ def _state(experiment: Experiment, folder: Folder) -> str:
 
 def _is_drawn(picture: Picture, folder: Folder, state: str) -> bool:
     files = [folder.figure(picture.name, ending) for ending in ("png", "pdf")]
+    files.append(folder.figure(f"{picture.name}-dark"))
     mark = _mark(picture, folder)
     return all(file.exists() for file in files) and mark.exists() and mark.read_text(encoding="utf-8") == state
 

@@ -9,10 +9,12 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError
-from confide.figures import Panel, Role, draw_distributions, draw_path, draw_sheet, style, to_png, to_svg
+from confide.figures import Panel, Role, darken, draw_distributions, draw_path, draw_sheet, style, to_png, to_svg
+from confide.figures.palette import COLORS
 from confide.figures.panels import choose_colors
 
 LINE = cf.Integers(0, 99, unit="year")
@@ -265,3 +267,18 @@ def test_whiskers_are_drawn_on_bars_and_stay_within_their_axis() -> None:
 def test_a_band_over_another_alphabet_is_refused() -> None:
     with pytest.raises(InvalidDistributionError, match="one number for each of 3"):
         draw_distributions(cf.Integers(0, 2), [Panel("IBU", np.full(3, 1 / 3), band=(np.zeros(2), np.ones(2)))])
+
+
+def test_a_dark_figure_has_every_colour_turned_once() -> None:
+    shares = bell(100)
+    figure = draw_distributions(LINE, [Panel("IBU", shares, reference=shares)])
+    figure.draw_without_rendering()
+    darken(figure)
+    assert to_hex(figure.get_facecolor()).upper() == COLORS["card"][1]
+    truth, line = figure.axes[0].patches[:2]
+    assert to_hex(truth.get_facecolor()).upper() == COLORS["truth-fill"][1]
+    assert to_hex(line.get_edgecolor()).upper() == COLORS["ibu"][1]
+    assert to_hex(figure.axes[0].xaxis.label.get_color()).upper() == COLORS["ink"][1]
+    on_map = draw_distributions(GRID, [Panel("IBU", bell(24))])
+    darken(on_map)
+    assert to_hex(on_map.axes[0].images[0].get_cmap()(0.0)).upper() == COLORS["card"][1]

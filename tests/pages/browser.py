@@ -106,7 +106,11 @@ class Chromium:
         return answer["result"].get("value")
 
     def photograph(self, width: int) -> bytes:
-        """Return the whole page as PNG."""
+        """Return the whole page as PNG, with the images that would wait until they are scrolled to."""
+        self.evaluate(
+            "Promise.all([...document.images].map(one => "
+            "{ one.loading = 'eager'; return one.decode().catch(() => 0); })).then(() => 0)"
+        )
         self._resize(width, int(self.evaluate("document.documentElement.scrollHeight")))
         return base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
 

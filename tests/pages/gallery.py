@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from tests.reproduction.tiny import run_tiny
 
 import confide as cf
 from confide.cli.demo import METHODS
 from confide.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.pages import diagnosis_page, estimate_page, groups_page, plan_page
+from reproduction import EXPERIMENTS as ALL_EXPERIMENTS
+from reproduction import Comparison, Folder, Run
+from reproduction.page import reproduction_page
+from reproduction.runner import draw_pictures
 
 EVIL = "<script>alert('x')</script> & a rather long name of a drink"
 DRINKS = ("tea", "coffee", "water", "milk", EVIL, "juice of freshly pressed oranges", "beer", "wine", "none")
@@ -108,8 +114,23 @@ def plan() -> str:
     return plan_page(survey, cf.plan(survey.mechanism, people.distribution, people=5000, repeats=4, cache=False))
 
 
+def reproduction() -> str:
+    """Return the index of a few experiments of the paper, cut down to seconds."""
+    with TemporaryDirectory() as place:
+        folder = Folder(Path(place))
+        folder.prepare()
+        for name in EXPERIMENTS:
+            experiment = ALL_EXPERIMENTS[name]
+            folder.write_tables(experiment, run_tiny(experiment))
+            repeats = int(isinstance(experiment, Comparison))
+            folder.write_run(Run(name, cf.__version__, repeats, 10, 10, 0, 1.5, 2.0, ""))
+            draw_pictures(experiment, folder.path)
+        return reproduction_page(list(ALL_EXPERIMENTS.values()), folder)
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (demo, estimate, categories, places, groups, diagnosis, triangle, misfit, plan)
+    made.__name__: made
+    for made in (demo, estimate, categories, places, groups, diagnosis, triangle, misfit, plan, reproduction)
 }
 
 

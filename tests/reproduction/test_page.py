@@ -60,6 +60,7 @@ def test_nothing_is_fetched(page: str) -> None:
     reader = Reader(page)
     images = [link for link in reader.links if link.startswith("data:image/png;base64,")]
     assert len(images) == sum(len(EXPERIMENTS[name].pictures) for name in NAMES)
+    assert page.count('(prefers-color-scheme: dark)" srcset="data:image/png;base64,') == len(images)
     assert not [link for link in reader.links if link.startswith(("http", "//"))]
     targets = [link[1:] for link in reader.links if link.startswith("#")]
     assert set(targets) <= set(reader.ids)

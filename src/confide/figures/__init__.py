@@ -7,7 +7,7 @@ its own (a line, a map, bars) and joins by standing in :func:`confide.figures.di
 from confide.figures.certainty import draw_residuals, draw_windows
 from confide.figures.distributions import PanelSheet, draw_distributions, draw_sheet
 from confide.figures.maps import draw_classes
-from confide.figures.output import to_pdf, to_png, to_svg
+from confide.figures.output import darken, to_pdf, to_png, to_svg
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
 from confide.figures.shares import draw_ranges
@@ -18,6 +18,7 @@ __all__ = [
     "Panel",
     "PanelSheet",
     "Role",
+    "darken",
     "draw_classes",
     "draw_distributions",
     "draw_path",

@@ -7,12 +7,12 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,7 +60,8 @@ def to_svg(figure: Figure, description: str = "") -> str:
     drawing = re.sub(r"<image [^<>]*/>", lambda tag: tag[0] + _dark_image(tag[0]), drawing)
     digest = hashlib.sha256(f"{description}{drawing}".encode()).hexdigest()[:10]
     drawing = re.sub(r"<[^<>]*>", lambda tag: _adapt(tag[0], f"f{digest}-"), drawing)
-    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LOOK}" '
+    natural = f"--natural: {round(96 * figure.get_figwidth())}px"
+    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LOOK}; {natural}" '
     return drawing.replace("<svg ", opening, 1).rstrip()
 
 
@@ -72,6 +73,39 @@ def to_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
         FigureCanvasAgg(figure)
         figure.savefig(path, format="png", dpi=dpi, metadata={"Software": None})
     _settle(figure)
+
+
+def darken(figure: Figure) -> None:
+    """Give a figure that was drawn the colours of a dark page, for good."""
+    from matplotlib.cm import ScalarMappable
+
+    with _quietly_styled():
+        # All are read before any is set: some share a colour, and would turn twice.
+        turned: list[tuple[Callable[[Any], None], Any]] = []
+        for artist in figure.findobj():
+            if isinstance(artist, ScalarMappable) and artist.get_cmap().name.removesuffix("_r") in palette.SCALES:
+                turned.append((artist.set_cmap, style.dark_scale(artist.get_cmap().name)))
+                continue
+            turned += [
+                (getattr(artist, f"set_{kind}"), _turned(getattr(artist, f"get_{kind}")()))
+                for kind in COLORED
+                if hasattr(artist, f"get_{kind}")
+            ]
+        for set_it, color in turned:
+            set_it(color)
+
+
+COLORED = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
+
+
+def _turned(color: Any) -> Any:
+    """Return a colour, or some, in any form that matplotlib has, as on a dark page; what is not there stays so."""
+    from matplotlib.colors import to_rgba_array
+
+    shades = to_rgba_array(color)
+    turned = shades.copy()
+    turned[:, :3] = palette.on_dark(np.rint(255 * shades[:, :3]).astype(np.uint8)) / 255
+    return turned[0].tolist() if len(turned) == 1 else turned
 
 
 def to_pdf(figure: Figure, path: str | Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +99,17 @@ def residuals() -> Colormap:
     return _scale("residuals")
 
 
-def _scale(name: str) -> Colormap:
+def dark_scale(name: str) -> Colormap:
+    """Return the same colours on a dark page, by the name that matplotlib has for them."""
+    scale = _scale(name.removesuffix("_r"), palette.SCALES[name.removesuffix("_r")][1])
+    scale = scale.with_extremes(under=palette.COLORS["negative"][1]) if name.startswith("heat") else scale
+    return scale.reversed() if name.endswith("_r") else scale
+
+
+def _scale(name: str, stops: Sequence[str] = ()) -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(name, palette.SCALES[name][0])
+    return LinearSegmentedColormap.from_list(name, stops or palette.SCALES[name][0])
 
 
 def show_percent(axis: Axis) -> None:

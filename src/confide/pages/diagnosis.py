@@ -98,7 +98,7 @@ def diagnosis_page(
     told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
     is_bad = diagnosis.fit is not None and diagnosis.fit.is_bad
     parts = (
-        section("What these reports tell", bullets(told[1 + is_bad :]), _windows(survey, diagnosis)) if told else "",
+        section("What these reports tell", _windows(survey, diagnosis), bullets(told[1 + is_bad :])) if told else "",
         _queries(answers),
         groups,
         _residuals(diagnosis),

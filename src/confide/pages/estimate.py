@@ -285,7 +285,7 @@ def _show_certainty(story: Story) -> str:
     doubt += [SHAPE_IN_DOUBT] if bases and first.shape_fit is not None and first.shape_fit.is_bad else []
     words = map(paragraph, doubt + prospects + bases)
     said = "".join([*words, note(LEVEL_MEANING) if bases else ""])
-    return section("How sure it is", pair(shown, f"<div>{said}</div>" if said else ""))
+    return section("How sure it is", pair(shown, said))
 
 
 def _show_shares(story: Story) -> str:

@@ -71,7 +71,8 @@ def section(heading: str, *parts: str, kind: str = "", is_part: bool = False) ->
 def pair(*parts: str) -> str:
     """Return parts that stand side by side where there is room, those that are there."""
     shown = [part for part in parts if part]
-    return f'<div class="pair">\n{"".join(shown)}\n</div>' if len(shown) > 1 else "".join(shown)
+    columns = "".join(f"<div>{part}</div>\n" for part in shown)
+    return f'<div class="pair">\n{columns}</div>' if len(shown) > 1 else "".join(shown)
 
 
 def fold(heading: str, *parts: str) -> str:
@@ -90,6 +91,8 @@ def table(
     """
     kinds = [' class="words"' if column in words else "" for column in range(len(headings))]
     head = "".join(f'<th scope="col"{kind}>{text(cell)}</th>' for kind, cell in zip(kinds, headings, strict=True))
+    if kind == "stacked":  # each cell says what it is where the head cannot stand above it
+        kinds = [f'{one} data-label="{text(cell)}"' for one, cell in zip(kinds, headings, strict=True)]
     lines = (
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
         for row in rows
