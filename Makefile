@@ -60,6 +60,9 @@ screenshots: $(VENV)/.installed-dev  ## Photograph every page in three widths, l
 client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/client (needs Node 20 or newer)
 	@cd clients/javascript && node build.mjs
 
+build/node_modules/axe-core:
+	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --prefix build axe-core@4
+
 clients/javascript/node_modules: clients/javascript/package.json clients/javascript/package-lock.json
 	@cd clients/javascript && npm ci --silent --no-audit --no-fund && touch node_modules
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 # What axe-core is installed with; it is for tests alone, and nothing of it ships.
-INSTALL = "npm install --no-save --no-package-lock --prefix build axe-core@4"
+INSTALL = "make build/node_modules/axe-core"
 AXE = Path(__file__).parents[2] / "build" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe")

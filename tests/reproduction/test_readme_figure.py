@@ -19,7 +19,7 @@ def test_the_stored_picture_is_sharp_and_light() -> None:
 def test_its_labels_are_what_the_demo_gives() -> None:
     axes = draw().axes[0]
     labels = " ".join(text.get_text() for text in axes.texts)
-    for words in ("17.6 years on average", "0.6 years from the truth", "9% say 0", "3% say 99"):
+    for words in ("17.6 years on average", "0.5 years from the truth", "9% say 0", "3% say 99"):
         assert words in labels
     truth, sent, recovered = (patch.get_data().values for patch in axes.patches)  # type: ignore[attr-defined]
     assert truth.max() == pytest.approx(0.0276, abs=1e-4)

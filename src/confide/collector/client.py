@@ -231,10 +231,12 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     if sum(part[0].total for part in groups.values()) != accepted:
         raise DataFileError("The collector's counts do not add up to the reports that it accepted.")
     account = Account(accepted, rejected, source="the collector", columns=("report",), people=accepted)
-    origin = Origin(simulated=accepted) if record["is_simulated"] else Origin()
+    origin = Origin(permanent=accepted) if survey.needs_secret else Origin()
+    origin = Origin(simulated=accepted) if record["is_simulated"] else origin
     days = len({part["day"] for part in record["days"]})
-    # A collector cannot know how often one person reported. Where the survey says it, devices keep to it.
-    files = days if survey.most_reports is None else min(days, survey.most_reports)
+    # A collector cannot know how often one person reported. Where the survey says it, devices keep to it; but the same
+    # report again, with permanent noise, is within every limit.
+    files = days if survey.most_reports is None or survey.is_permanent else min(days, survey.most_reports)
     return CountsFile(Heading((survey,), tuple(by), account, origins=(origin,), files=max(1, files)), groups)
 
 

@@ -112,8 +112,12 @@ class Heading:
 
     @property
     def limit(self) -> int | None:
-        """The smallest number of reports that one of the surveys allows a person; None where none says."""
-        return min((one.most_reports for one in self.surveys if one.most_reports is not None), default=None)
+        """The smallest number of reports that one of the surveys allows a person; None where none says.
+
+        With permanent noise it counts values, which nobody sees: the same report again is within it.
+        """
+        said = [one.most_reports for one in self.surveys if one.most_reports is not None and not one.is_permanent]
+        return min(said, default=None)
 
     @property
     def is_over_limit(self) -> bool:

@@ -31,8 +31,12 @@ RARES = (0.3, 0.05, 1e-3)
 The levels of 70, 95 and 99.9 % find the fewest values that they may take for all; other levels are between.
 """
 
-MOST_MOVED = 24
-"""Values up to which each is moved: where reports tell more apart, they tell neighbours apart as well."""
+FEW, PART = 4, 8
+"""How many values are few: so many, or one in so many of all.
+
+Where it takes more, reports tell shares well enough for the first part, and ends on smooth truths would be wider for
+nothing.
+"""
 
 FARTHEST = 64
 STEPS = 15
@@ -191,8 +195,10 @@ class _Search:
         values, shares = reached.values[0], reached.shares[0]
         parts, going = [reached], [(place, side) for place in range(values.size) for side in (-1, 1)]
         size, allowed = self.evidence.channel.shape[0], self._allowed(reached.fewer, RARES[-1])
+        if values.size > max(FEW, size // PART):
+            return
         fences = np.concatenate([[-1], values, [size]])
-        for far in range(1, FARTHEST if values.size <= MOST_MOVED else 0):
+        for far in range(1, FARTHEST):
             inside = [
                 (place, side) for place, side in going if fences[place] < values[place] + side * far < fences[place + 2]
             ]

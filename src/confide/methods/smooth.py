@@ -54,8 +54,11 @@ chance has many of them to choose from.
 """
 
 
-UNTHINKABLE = 1e-3
-"""A prior with less of the average over all replicates together is not tried for each of them."""
+UNTHINKABLE = 0.02
+"""A prior with less of the average over all replicates together is not tried for each of them.
+
+With a thousandth the band of the ages is as wide and takes half as long again, for edges have neighbours.
+"""
 
 BLOCK = 8_000_000
 """Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""

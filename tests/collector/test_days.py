@@ -1,0 +1,39 @@
+"""Counts of several days: one person's reports with permanent noise are one report, however often they came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import confide as cf
+from confide.collector.client import to_counts_file
+
+ROUNDS = cf.TwoRounds(
+    cf.RandomizedResponse(cf.Categories(["yes", "no"]), 2.0), cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
+)
+ONE = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 2.0)
+
+
+def pulled(survey: cf.Survey, days: int) -> Any:
+    each = [{"day": f"2026-11-{day + 1:02d}", "groups": [], "counts": [["yes", 60], ["no", 40]]} for day in range(days)]
+    record = {"by": [], "survey": survey.fingerprint, "days": each, "rejected": {}, "is_simulated": False}
+    return to_counts_file(survey, record | {"accepted": 100 * days})
+
+
+@pytest.mark.parametrize(
+    ("survey", "people"),
+    [
+        (cf.Survey(ONE), 3000),  # fresh noise: each report tells something of its own
+        (cf.Survey(ONE, is_permanent=True), 100),
+        (cf.Survey(ONE, is_permanent=True, most_reports=2), 100),  # two values; the same report again is within it
+        (cf.Survey(ROUNDS), 100),
+        (cf.Survey(ROUNDS, most_reports=10), 300),  # every report counts, and devices keep to ten
+    ],
+)
+def test_thirty_days_of_permanent_noise_are_worth_the_people_of_one(survey: cf.Survey, people: float) -> None:
+    found = pulled(survey, days=30)
+    counts = found.groups[()][0]
+    assert counts.total == 3000
+    assert counts.independent.total == pytest.approx(people)
+    assert not found.heading.is_over_limit
