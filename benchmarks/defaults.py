@@ -230,7 +230,7 @@ def _show_summary(rows: Sequence[Row], methods: Sequence[str]) -> None:
     best = min(FIXED, key=lambda name: _geometric_mean([row.emd(name) for row in rows]))
     base = _geometric_mean([row.emd(best) for row in rows])
     variation = np.mean([row.means[best]["variation"] for row in rows])
-    told = [row for row in rows if row.told > 0.5]
+    told = [row for row in rows if row.told > 0.5] or rows  # of cells that tell nothing, all
     lines = []
     for name in methods:
         ratios = [row.ratio(name) for row in told]
