@@ -154,6 +154,7 @@ def test_a_dump_is_the_same_in_whatever_order_reports_came(tmp_path: Path) -> No
             fill(served, make_messages(served)[::turn])
         with store.writing() as connection:
             store.run(connection, "DELETE FROM tokens")
+            store.run(connection, "DELETE FROM facts WHERE name = 'horizon'")  # there after the first look
         dumps.append(dump(store))
         store.close()
     assert dumps[0] == dumps[1]

@@ -305,9 +305,8 @@ class Application:
 
     async def _try(self, work: Callable[[], None]) -> None:
         try:
-            await asyncio.to_thread(work)
-        except StoreError as error:
-            self.collector.commits.fault = str(error)
+            with contextlib.suppress(StoreError):  # busy or gone for now, as whoever sends is told
+                await asyncio.to_thread(work)
         except Exception as error:
             said = f"{work.__name__}: {type(error).__name__}"
             if said not in self._failures:
