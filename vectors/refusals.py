@@ -25,6 +25,13 @@ PLANE = cf.Survey(cf.PlanarLaplace(surveys.LATTICE, 0.7), "place")
 MATRIX = cf.Survey(cf.FromMatrix(cf.Integers(1, 2), [[0.75, 0.25], [0.25, 0.75]]), "coin")
 HOURS = cf.Survey(cf.WrappedGeometric(surveys.HOURS, 0.5), "hour")
 
+HOMES = cf.Survey(cf.TruncatedTaxicab(surveys.PLACES, 0.5), "home")
+POINTS = cf.Survey(cf.PlanarLaplace(surveys.COORDINATES, 0.5), "home")
+SALARIES = cf.Survey(cf.TruncatedGeometric(surveys.UNEVEN, 0.05), "salary")
+SPACED = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9, spacing=2.0, unit="year"), 0.2), "age")
+TOTAL = cf.Survey(LINE.mechanism, "age", most_epsilon=1.5, is_permanent=True)
+TOWNS = cf.Survey(LINE.mechanism, "age", groups={"town": ("Oslo", "Bern")})
+
 ABSENT = object()
 
 
@@ -72,6 +79,8 @@ def documents() -> Iterator[Json]:
         yield from changed(survey)
     for survey, change, why in MEANINGLESS:
         yield case(restated(survey, change), "survey", why)
+    for survey, why in SOUND:
+        yield {"document": survey.to_json(), "refused": None, "why": why}
 
 
 def changed(survey: cf.Survey) -> Iterator[Json]:
@@ -166,6 +175,23 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (LINE, put("limits", "reports", to=0), "a limit of no report at all"),
     (LINE, put("limits", "reports", to=1.5), "a limit that is not whole"),
     (LINE, put("limits", "days", to=3), "an unknown limit"),
+    (LINE, put("limits", to={}), "limits that limit nothing"),
+    (LINE, put("limits", to=None), "limits that are null"),
+    (LINE, put("limits", "noise", to="fresh"), "fresh noise is not said: it is what is without"),
+    (LINE, put("limits", "noise", to="loud"), "an unknown noise"),
+    (LINE, put("limits", "noise", to=""), "a noise without a name"),
+    (LINE, put("limits", "epsilon", to=0), "a total of nothing"),
+    (LINE, put("limits", "epsilon", to=0.19), "a total that does not allow one report"),
+    (LINE, put("limits", "epsilon", to="1.5"), "a total that is a text"),
+    (PAIR, put("limits", to={"epsilon": 9}), "a total of two promises, which have no one epsilon"),
+    (LINE, put("groups", to={}), "groups without a name"),
+    (LINE, put("groups", to=["town"]), "groups that are a list"),
+    (LINE, put("groups", to={"town": ["Oslo"]}), "a group of one value"),
+    (LINE, put("groups", to={"town": ["Oslo", "Oslo"]}), "a group's value that stands twice"),
+    (LINE, put("groups", to={"town": ["Oslo", ""]}), "a group's value that is empty"),
+    (LINE, put("groups", to={"town": ["Oslo", 3]}), "a group's value that is a number"),
+    (LINE, put("groups", to={"day": ["Mon", "Tue"]}), "a group called day"),
+    (LINE, put("groups", to={" ": ["a", "b"]}), "a group without a name"),
     (WORDS, put(A, "values", to=[]), "no values"),
     (WORDS, put(A, "values", to=["Paris", "Paris", "elsewhere"]), "a value that stands twice"),
     (WORDS, put(A, "values", to=["Paris", "", "elsewhere"]), "a value that is empty"),
@@ -200,6 +226,16 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (LINE, put(M, "kind", to="wrapped-geometric"), "noise of a circle on a line"),
 ]
 """Documents that keep their own fingerprint and mean nothing."""
+
+SOUND: list[tuple[cf.Survey, str]] = [
+    (TOTAL, "a total epsilon, and permanent noise"),
+    (cf.Survey(LINE.mechanism, most_reports=7, most_epsilon=0.2), "a total of just one report"),
+    (cf.Survey(PAIR.mechanism, "person", most_reports=2), "reports of several attributes are limited by their number"),
+    (cf.Survey(PAIR.mechanism, "person", is_permanent=True), "permanent noise of several attributes"),
+    (TOWNS, "groups"),
+    (HOMES, "places without a pin"),
+]
+"""Documents with what a survey may say besides, which are taken."""
 
 VALUES: list[tuple[cf.Survey, list[tuple[Any, str]]]] = [
     (LINE, [(17, "below"), (68, "above"), (30.5, "not whole"), ("30", "a text"), ([30], "a list"), (None, "nothing")]),
@@ -278,7 +314,41 @@ PINS: list[tuple[cf.Survey, list[tuple[Json, bool, str]]]] = [
         ],
     ),
     (MATRIX, [*_pins(MATRIX), ({"epsilon": 1.2}, True, "log 3 is 1.0986"), ({"epsilon": 1}, False, "log 3 is more")]),
-    (LINE, [*_pins(LINE), ({"epsilon": 0.2}, False, "it promises by distance: 49 years are 9.8")]),
+    (
+        LINE,
+        [
+            *_pins(LINE),
+            ({"epsilon": 0.2}, False, "it promises by distance: 49 years are 9.8"),
+            ({"epsilon": 0.2, "per": "year"}, True, "just as much per year"),
+            ({"epsilon": 0.19, "per": "year"}, False, "it asks for more per year"),
+            ({"epsilon": 0.2, "per": "month"}, False, "in another unit"),
+        ],
+    ),
+    (
+        SPACED,
+        [
+            ({"epsilon": 0.2, "per": "year"}, False, "neighbours count as two years apart, by its own word"),
+            ({"epsilon": 0.2, "per": "year", "spacing": 1.5}, False, "and no more than 1.5 is pinned"),
+            ({"epsilon": 0.2, "per": "year", "spacing": 2}, True, "as far apart as is pinned"),
+        ],
+    ),
+    (SALARIES, [({"epsilon": 0.05, "per": SALARIES.alphabet.unit}, True, "distances follow from the edges")]),
+    (
+        HOMES,
+        [
+            *_pins(HOMES),
+            ({"epsilon": 0.5, "per": "km"}, False, "how far apart places lie is not proven by a device"),
+            ({"epsilon": 100, "per": "km", "spacing": 100}, False, "nor with a spacing"),
+        ],
+    ),
+    (
+        POINTS,
+        [
+            *_pins(POINTS),
+            ({"epsilon": 0.5, "per": "km"}, False, "how long a degree is is not proven by a device"),
+            ({"epsilon": 100, "per": "km", "spacing": 100}, False, "nor with a spacing"),
+        ],
+    ),
     (
         CELLS,
         [

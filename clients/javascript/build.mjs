@@ -28,12 +28,12 @@ const bundle = await build({
 // Properties that no caller sees, and that no JSON has, get short names.
 const INTERNAL =
   "alphabet|alphabets|positions|isTrue|hasHoles|columns|rows|first|steps|shape|table|place|whole|positive|flag|list|build|finish|octet|fresh|" +
-  "digits|byHalf|byOctet|byWord|twoSided|tail|draw|report|low|high|bad|keep|flip|number|text|holes|point|settings|hour";
+  "digits|byHalf|byOctet|byWord|twoSided|tail|draw|report|low|high|bad|keep|flip|number|text|holes|point|settings|distances|optional|accept|locate|caption|content|numbers|again|bits|split|all|box|states";
 const { code } = await minify(bundle.outputFiles[0].text, {
   module: true,
   ecma: 2022,
-  compress: { passes: 4, unsafe: true, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, keep_fargs: false },
-  mangle: { properties: { regex: new RegExp(`^(${INTERNAL})$`) } },
+  compress: { passes: 4, unsafe: true, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, keep_fargs: false, lhs_constants: false, hoist_funs: true },
+  mangle: { properties: { builtins: true, regex: new RegExp(`^(${INTERNAL})$`) } },
 });
 writeFileSync(`${shipped}/confide.js`, `${code}\n`);
 // A file to keep things in, for Node: one small module that imports nothing of the other.

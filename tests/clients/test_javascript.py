@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import gzip
 import json
 import os
 import shutil
@@ -66,6 +67,10 @@ def test_the_build_is_the_one_that_is_shipped(tmp_path: Path) -> None:
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == sorted(path.name for path in SHIPPED.iterdir() if path.suffix in (".js", ".ts"))
     assert filecmp.cmpfiles(tmp_path, SHIPPED, names, shallow=False)[0] == names, "make client writes it anew"
+
+
+def test_it_is_small() -> None:
+    assert len(gzip.compress((SHIPPED / "confide.js").read_bytes(), 9)) <= 15_000
 
 
 def test_the_lockfile_names_no_host() -> None:

@@ -12,7 +12,8 @@ FAULTS = read_faults()
 def test_a_fault_can_be_planted_and_its_tests_are_there(fault: Fault) -> None:
     sound = (ROOT / fault.file).read_text(encoding="utf-8")
     assert fault.plant(sound) != sound
-    compile(fault.plant(sound), fault.file, "exec")
+    if fault.file.endswith(".py"):
+        compile(fault.plant(sound), fault.file, "exec")
     for test in fault.tests:
         assert (ROOT / test.partition("::")[0]).exists(), test
 

@@ -1,7 +1,8 @@
 /** The values that a survey knows, and how what people have becomes one of them. */
-import { EVERY, hourIn, labelOf, stepIn, stepNamed, WEEKDAYS, weekdayIn, type Every } from "./dates.js";
-import { compare, fraction, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
-import type { Json, Table } from "./json.js";
+import { EVERY, hourIn, labelOf, padded, stepIn, stepNamed, WEEKDAYS, weekdayIn, type Every } from "./dates.js";
+import { compare, fraction, listOf, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
+import { isNumber, isText } from "./errors.js";
+import type { Table } from "./json.js";
 import { decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, spelling, whole } from "./words.js";
 
 /** A value of a survey as it stands in JSON: a text, a number, a pair, or a list of several attributes' parts. */
@@ -19,15 +20,15 @@ export interface Alphabet {
   readonly spacing: number;
   /** How many parts of a list a value takes. */
   readonly parts: number;
-  /** Whether distances follow from what people have; else they are what the survey says they are. */
-  readonly isTrue?: boolean;
+  /** Whether distances follow from what people have, or from the ground; else they are what the survey says they are. */
+  readonly distances?: "true" | "ground";
   /** Turns what a person has into a value, or says why it cannot. */
-  take(raw: unknown): Value;
+  accept(raw: unknown): Value;
   /** The number of a value; -1 where it is none. */
-  find(value: unknown): number;
+  locate(value: unknown): number;
   at(index: number): Value;
   /** What a value is called, to a person; absent where that is the value itself. */
-  readonly label?: (value: Value) => string;
+  readonly caption?: (value: Value) => string;
 }
 
 /** Whole numbers on a line, and what is counted by them: dates, bins, words of a scale. */
@@ -61,31 +62,27 @@ export interface Attributes extends Alphabet {
 
 /** The number of a value that must be one. */
 export function indexOf(alphabet: Alphabet, value: unknown): number {
-  const index = alphabet.find(value);
+  const index = alphabet.locate(value);
   return index >= 0 ? index : noValue("outside the alphabet", value);
 }
 
-/** `take` that refuses what lies outside. */
+/** `accept` that refuses what lies outside. */
 function taking<Made extends Alphabet>(alphabet: Made): Made {
   return {
     ...alphabet,
-    take: (raw) => {
+    accept: (raw) => {
       if (isMissing(raw)) return noValue("missing", raw);
-      const value = alphabet.take(raw);
-      return alphabet.find(value) < 0 ? noValue("outside the alphabet", raw) : value;
+      const value = alphabet.accept(raw);
+      return alphabet.locate(value) < 0 ? noValue("outside the alphabet", raw) : value;
     },
   };
 }
 
-function number(found: number | string, raw: unknown): number {
-  return typeof found === "number" ? found : noValue(found, raw);
-}
-
 function categories(table: Table): Alphabet {
-  const values = table.list<string | number>("values", (one) => typeof one === "string" || Number.isInteger(one));
+  const values = table.list<string | number>("values", (one) => isText(one) || Number.isInteger(one));
   const numbers = new Map<unknown, number>(values.map((value, index) => [value, index]));
-  const isNumber = typeof values[0] === "number";
-  if (!values.every((one) => (typeof one === "number") === isNumber && !String(one).endsWith("\0"))) table.bad("values");
+  const areNumbers = typeof values[0] === "number";
+  if (!values.every((one) => isNumber(one) === areNumbers && !String(one).endsWith("\0"))) table.bad("values");
   const read = spelling(values, table);
   return taking({
     shape: "words",
@@ -93,13 +90,13 @@ function categories(table: Table): Alphabet {
     unit: "",
     spacing: 1,
     parts: 1,
-    take: (raw) => {
+    accept: (raw) => {
       // A whole number as it is written most simply; other texts may be names.
-      const text = isNumber && (typeof raw !== "string" || isInteger(raw)) ? String(integerOf(raw)) : raw;
-      const word = typeof text === "string" ? read(text) : undefined;
-      return isNumber ? (word === undefined ? integerOf(raw) : Number(word)) : (word ?? NaN);
+      const text = areNumbers && (!isText(raw) || isInteger(raw)) ? String(integerOf(raw)) : raw;
+      const word = isText(text) ? read(text) : undefined;
+      return areNumbers ? (word === undefined ? integerOf(raw) : Number(word)) : (word ?? NaN);
     },
-    find: (value) => numbers.get(value) ?? -1,
+    locate: (value) => numbers.get(value) ?? -1,
     at: (index) => values[index],
   });
 }
@@ -116,8 +113,8 @@ export function lineOf(settings: Partial<Line>): Line {
     unit: "",
     spacing: 1,
     parts: 1,
-    take: integerOf,
-    find: (value) => {
+    accept: integerOf,
+    locate: (value) => {
       if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) return -1;
       return size < Infinity ? (value as number) - low : 0;
     },
@@ -128,7 +125,7 @@ export function lineOf(settings: Partial<Line>): Line {
 
 function integers(table: Table): Line {
   const settings = { spacing: table.positive("spacing", 1), unit: table.text("unit", "") };
-  if ((table.get("low") ?? table.get("high")) === undefined) return lineOf(settings);
+  if (!table.states("low") && !table.states("high")) return lineOf(settings);
   const low = table.whole("low", -Infinity);
   return lineOf({ ...settings, low, high: table.whole("high", low) });
 }
@@ -137,7 +134,7 @@ function scale(table: Table): Line {
   const words = table.list<string>("values", isWord);
   const read = spelling(words, table);
   let places: Partial<Line> = { spacing: table.positive("spacing", 1) };
-  if (table.get("positions") !== undefined) {
+  if (table.states("positions")) {
     if (places.spacing !== 1) table.bad("positions");
     places = evenly(rising(table, "positions", words.length));
   }
@@ -146,14 +143,14 @@ function scale(table: Table): Line {
     high: words.length - 1,
     unit: table.text("unit", ""),
     ...places,
-    take: (raw) => (typeof raw === "string" ? words.indexOf(read(raw) ?? "") : -1),
-    label: (value) => words[value as number],
+    accept: (raw) => (isText(raw) ? words.indexOf(read(raw) ?? "") : -1),
+    caption: (value) => words[value as number],
   });
 }
 
 /** Numbers of a list as the decimals that they are written as, each above the one before. */
 function rising(table: Table, key: string, length?: number): Fraction[] {
-  const numbers = table.list<number>(key, (one) => typeof one === "number", length).map(ofShortest);
+  const numbers = table.list<number>(key, isNumber, length).map(ofShortest);
   if (numbers.some((one, index) => index > 0 && compare(numbers[index - 1], one) >= 0)) table.bad(key);
   return numbers;
 }
@@ -168,8 +165,8 @@ function evenly(positions: Fraction[]): Partial<Line> {
 const MOST_BINS = 2 ** 16;
 
 function bins(table: Table): Line {
-  const edges = table.get("edges") === undefined ? equalEdges(table) : rising(table, "edges");
-  if (edges.length < 2 || edges.length > MOST_BINS + 1 || (table.get("edges") ?? table.get("low")) === undefined) {
+  const edges = !table.states("edges") ? equalEdges(table) : rising(table, "edges");
+  if (edges.length < 2 || edges.length > MOST_BINS + 1 || !(table.states("edges") || table.states("low"))) {
     table.bad("edges");
   }
   const below = Number(table.flag("below"));
@@ -185,16 +182,16 @@ function bins(table: Table): Line {
     high: middles.length - 1,
     unit,
     ...(middles.length > 1 ? evenly(middles) : only),
-    isTrue: true,
-    take: (raw) => {
-      const text = typeof raw === "number" ? String(raw) : raw;
-      const digits = typeof text === "string" ? decimalIn(text) : null;
-      if (digits === null) return noValue(typeof text === "string" ? fault(text) : "not a number", raw);
-      const amount = ofDecimal(digits)!;
+    distances: "true",
+    accept: (raw) => {
+      const text = isNumber(raw) ? String(raw) : raw;
+      const digits = isText(text) ? decimalIn(text) : null;
+      if (digits === null) return noValue(isText(text) ? fault(text) : "not a number", raw);
+      const amount = ofDecimal(digits);
       const place = edges.filter((edge) => compare(edge, amount) <= 0).length;
       return place === edges.length && !above ? NaN : place - 1 + below;
     },
-    label: (value) => binLabel(edges.map(toDouble), (value as number) - below, unit && ` ${unit}`),
+    caption: (value) => binLabel(edges.map(toDouble), (value as number) - below, unit && ` ${unit}`),
   });
 }
 
@@ -203,12 +200,12 @@ function equalEdges(table: Table): Fraction[] {
   const reach = minus(high, low);
   const count = width.n > 0n ? fraction(reach.n * width.d, reach.d * width.n) : width;
   if (count.d !== 1n || count.n < 1n || count.n > MOST_BINS) table.bad("width");
-  return Array.from({ length: Number(count.n) + 1 }, (_, index) => plus(low, times(width, fraction(BigInt(index)))));
+  return listOf(Number(count.n) + 1, (index) => plus(low, times(width, fraction(BigInt(index)))));
 }
 
 const NOT_FINITE = whole("[+-]?(?:nan|inf|infinity)", "i");
 const SEPARATED = whole("[+-]?\\d+(?:[,'\\u2019_\\s.]\\d+)+");
-const WITH_SIGN = whole("(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)");
+const WITH_SIGN = whole("(?:[^\\d.,+-]*[+-]?\\d[\\d.,]*[^\\d.,]*)");
 
 function fault(text: string): string {
   if (NOT_FINITE.test(text)) return "not a finite number";
@@ -225,17 +222,21 @@ function dates(table: Table): Line {
   const every = table.text("every", "day") as Every;
   if (!EVERY.includes(every)) table.bad("every");
   const [first, last] = ["first", "last"].map((key) => {
-    const step = stepNamed(table.text(key), every);
-    return typeof step === "number" ? step : table.bad(key);
+    const text = table.text(key);
+    try {
+      return stepNamed(text, every);
+    } catch {
+      return table.bad(key); // of the survey, and no value
+    }
   });
   if (first > last) table.bad("last");
   return lineOf({
     low: 0,
     high: last - first,
     unit: every,
-    isTrue: true,
-    take: (raw) => number(stepIn(raw, every), raw) - first,
-    label: (step) => labelOf(first + (step as number), every),
+    distances: "true",
+    accept: (raw) => stepIn(raw, every) - first,
+    caption: (step) => labelOf(first + (step as number), every),
   });
 }
 
@@ -253,18 +254,18 @@ function circle(table: Table): Alphabet {
 function hours(): Alphabet {
   return circleOf(24, {
     unit: "hour",
-    isTrue: true,
-    take: (raw) => (typeof raw === "number" || isInteger(raw) ? integerOf(raw) : number(hourIn(raw), raw)),
-    label: (hour) => `${String(hour).padStart(2, "0")}:00`,
+    distances: "true",
+    accept: (raw) => (isNumber(raw) || isInteger(raw) ? integerOf(raw) : hourIn(raw)),
+    caption: (hour) => `${padded(hour as number, 2)}:00`,
   });
 }
 
 function weekdays(): Alphabet {
   return circleOf(7, {
     unit: "day",
-    isTrue: true,
-    take: (raw) => number(weekdayIn(raw), raw),
-    label: (day) => WEEKDAYS[day as number].slice(0, 3),
+    distances: "true",
+    accept: weekdayIn,
+    caption: (day) => WEEKDAYS[day as number].slice(0, 3),
   });
 }
 
@@ -292,8 +293,8 @@ function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
     unit: "",
     spacing: 1,
     parts: 2,
-    take: (raw) => pair(raw, "row", "column").map(integerOf),
-    find: (value) => {
+    accept: (raw) => pair(raw, "row", "column").map(integerOf),
+    locate: (value) => {
       if (!Array.isArray(value) || value.length !== 2 || !value.every(Number.isSafeInteger)) return -1;
       const [row, column] = value.map((part, axis) => part - first[axis]);
       if (size === Infinity) return Math.max(Math.abs(row), Math.abs(column)) < 2 ** 30 ? 0 : -1;
@@ -321,12 +322,9 @@ function pair(raw: unknown, ...names: [string, string]): unknown[] {
 function cellsOf(table: Table, first: Cell): Partial<Plane> {
   const [rows, columns] = ["rows", "columns"].map((key) => table.whole(key, 1));
   if (!Number.isSafeInteger(rows * columns)) table.bad("rows");
-  const inside = (part: Json, axis: number, size: number): boolean =>
-    Number.isInteger(part) && (part as number) >= first[axis] && (part as number) < first[axis] + size;
-  const isCell = (one: Json): boolean =>
-    Array.isArray(one) && one.length === 2 && inside(one[0], 0, rows) && inside(one[1], 1, columns);
-  const cells = table.get("holes") === undefined ? [] : table.list<number[]>("holes", isCell);
-  const holes = new Set(cells.map(([row, column]) => (row - first[0]) * columns + column - first[1]));
+  const box = planeOf({ rows, columns, first });
+  const cells = table.states("holes") ? table.list<number[]>("holes", (one) => box.locate(one) >= 0) : [];
+  const holes = new Set(cells.map(box.locate));
   if (holes.size === rows * columns) table.bad("holes");
   return { rows, columns, first, holes: [...holes].sort((a, b) => a - b) } as Partial<Plane>;
 }
@@ -349,8 +347,8 @@ function boxOf(table: Table): { box: number[]; settings: Partial<Plane>; point: 
     return Math.abs(degrees) <= (index % 2 ? 180 : 90) ? degrees : table.bad(key);
   });
   const [south, west, north, east] = box;
-  const settings = { spacing: table.positive("spacing"), unit: table.text("unit", "km") };
-  if (!["km", "m"].includes(settings.unit)) table.bad("unit");
+  const settings: Partial<Plane> = { distances: "ground", spacing: table.positive("spacing"), unit: table.text("unit", "km") };
+  if (!["km", "m"].includes(settings.unit!)) table.bad("unit");
   if (south >= north || west >= east) table.bad("north");
   const holds = (x: number, y: number): boolean => south <= x && x <= north && west <= y && y <= east;
   const point = (raw: unknown): number[] => {
@@ -373,7 +371,7 @@ function places(table: Table): Plane {
     ...settings,
     ...cells,
     // The operations and their order are docs/values.md's.
-    take: (raw) =>
+    accept: (raw) =>
       point(raw).map((degree, axis) =>
         Math.min(Math.floor(((degree - low[axis]) / spans[axis]) * shape[axis]), shape[axis] - 1),
       ),
@@ -387,7 +385,7 @@ function coordinates(table: Table): Plane {
   return planeOf({
     ...settings,
     steps,
-    take: (raw) => point(raw).map((degree, axis) => Math.floor(degree * steps[axis] + 0.5)),
+    accept: (raw) => point(raw).map((degree, axis) => Math.floor(degree * steps[axis] + 0.5)),
   });
 }
 
@@ -395,7 +393,7 @@ function coordinates(table: Table): Plane {
 export function attributesOf(names: readonly string[], alphabets: readonly Alphabet[]): Attributes {
   const parts = alphabets.reduce((sum, one) => sum + one.parts, 0);
   const split = (value: unknown): Value[] => {
-    if (!Array.isArray(value) || value.length !== parts) return noValue("outside the alphabet", value);
+    if (!Array.isArray(value) || value.length !== parts) return noValue(`no list or object of ${names}`, value);
     let start = 0;
     return alphabets.map((one) => (one.parts === 1 ? value[start++] : value.slice(start, (start += one.parts))));
   };
@@ -408,17 +406,14 @@ export function attributesOf(names: readonly string[], alphabets: readonly Alpha
     size: alphabets.reduce((product, one) => product * one.size, 1),
     unit: "",
     spacing: 1,
-    take: (raw) => {
-      const isOther = Array.isArray(raw) && raw.length !== names.length;
-      if (typeof raw !== "object" || raw === null || isOther) return noValue(`no list or object of ${names}`, raw);
-      return alphabets.flatMap((one, index) => {
-        const key = Array.isArray(raw) ? String(index) : names[index];
-        const own = Object.hasOwn(raw, key) ? (raw as Record<string, unknown>)[key] : undefined;
-        return one.take(own) as string;
-      });
+    accept: (raw) => {
+      const named = raw as Record<string, unknown>;
+      const isNamed = raw !== null && typeof raw === "object" && !Array.isArray(raw);
+      const own = isNamed ? names.map((name) => (Object.hasOwn(named, name) ? named[name] : undefined)) : split(raw);
+      return alphabets.flatMap((one, index) => one.accept(own[index]) as string);
     },
-    find: (value) => {
-      const own = split(value).map((part, index) => alphabets[index].find(part));
+    locate: (value) => {
+      const own = split(value).map((part, index) => alphabets[index].locate(part));
       return own.includes(-1) ? -1 : own.reduce((sum, one, index) => sum * alphabets[index].size + one, 0);
     },
     at: (index) => {
@@ -433,7 +428,7 @@ export function attributesOf(names: readonly string[], alphabets: readonly Alpha
 }
 
 function attributes(table: Table): Attributes {
-  const names = table.list<string>("names", (one) => typeof one === "string" && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(one));
+  const names = table.list<string>("names", (one) => isText(one) && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(one));
   const inner = table.list("alphabets", () => true, names.length).map((one, index) => table.table(names[index], one).build(SINGLE));
   if (names.length < 2 || new Set(names.map((name) => name.toLowerCase())).size < names.length) {
     table.bad("names");

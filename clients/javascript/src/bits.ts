@@ -1,6 +1,6 @@
 /** Random bytes, and exact coins, whole numbers and outcomes made of them, as docs/device.md specifies. */
 import { refuse } from "./errors.js";
-import type { Digits } from "./exact.js";
+import { bitLength, type Digits } from "./exact.js";
 import { canonical, type Json } from "./json.js";
 import { hex, hmac, utf8 } from "./sha256.js";
 
@@ -84,17 +84,20 @@ export class PermanentBits implements Bits {
   }
 }
 
-/** Four bytes, the lowest first. */
-function half(bits: Bits): number {
-  const low = bits.octet() | (bits.octet() << 8);
-  return (low | (bits.octet() << 16) | (bits.octet() << 24)) >>> 0;
+/** So many bytes as a number, the lowest first. */
+function octets(count: number, bits: Bits): bigint {
+  let drawn = 0;
+  let high = 0;
+  // In two numbers of four bytes each, for BigInt is slow.
+  for (let place = 0; place < count; place++) {
+    if (place < 4) drawn += bits.octet() * 2 ** (8 * place);
+    else high += bits.octet() * 2 ** (8 * place - 32);
+  }
+  return (BigInt(high) << 32n) | BigInt(drawn);
 }
 
-/** A word: eight bytes, the lowest first. */
-export function word(bits: Bits): bigint {
-  const low = half(bits);
-  return (BigInt(half(bits)) << 32n) | BigInt(low);
-}
+/** A word: eight bytes. */
+export const word = (bits: Bits): bigint => octets(8, bits);
 
 /** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
 export type Coin = (drawn: bigint | number, width: number, seen: number) => number;
@@ -126,66 +129,46 @@ export function toss(coins: readonly Coin[], bits: Bits): boolean[] {
 /** A whole number below n, each as likely, by the upper bits of 1, 2, 4 or 8 bytes; n is at most 2^53. */
 export function below(n: number, bits: Bits): number {
   if (n === 1) return 0;
-  const width = (n - 1).toString(2).length;
-  const octets = width > 32 ? 8 : width > 16 ? 4 : width > 8 ? 2 : 1;
+  const width = bitLength(n - 1);
+  const count = width > 32 ? 8 : width > 16 ? 4 : width > 8 ? 2 : 1;
   for (;;) {
-    let drawn = 0n;
-    for (let octet = 0; octet < octets; octet++) drawn |= BigInt(bits.octet()) << BigInt(8 * octet);
-    const number = Number(drawn >> BigInt(8 * octets - width));
+    const number = Number(octets(count, bits) >> BigInt(8 * count - width));
     if (number < n) return number;
   }
 }
 
-/** Integer weights, ready to be drawn from. */
-export class Weights {
-  readonly #make: () => bigint[];
-  /** Upper and lower half of the leading 64 bits of each bound C_j / W but the last. */
-  readonly #upper: Uint32Array;
-  readonly #lower: Uint32Array;
-
-  /** Weights are made again in the rare case of a tie, so that thousands of long integers need not be kept. */
-  constructor(make: () => bigint[]) {
-    this.#make = make;
-    const bounds = sums(make());
-    const total = bounds[bounds.length - 1];
-    this.#upper = new Uint32Array(bounds.length - 1);
-    this.#lower = new Uint32Array(bounds.length - 1);
-    for (let j = 0; j < bounds.length - 1; j++) {
-      const leading = (bounds[j] << 64n) / total; // 2^64 where all that follows weighs nothing
-      const held = leading >> 64n ? (1n << 64n) - 1n : leading;
-      this.#upper[j] = Number(held >> 32n);
-      this.#lower[j] = Number(held & 0xffffffffn);
-    }
-  }
-
-  draw(bits: Bits): number {
-    const count = this.#upper.length;
-    if (count === 0) return 0;
-    const low = half(bits);
-    const high = half(bits);
+/**
+ * Draws one of several outcomes by integer weights. These are made again in the rare case of a tie, so that thousands
+ * of long integers need not be kept.
+ */
+export function drawingFrom(make: () => bigint[]): (bits: Bits) => number {
+  const bounds = sums(make());
+  const total = bounds.pop()!;
+  // The leading 64 bits of each bound C_j / W but the last; all ones where all that follows weighs nothing.
+  const leading = BigUint64Array.from(bounds, (bound) => (bound < total ? (bound << 64n) / total : (1n << 64n) - 1n));
+  return (bits) => {
     let first = 0;
-    let last = count;
+    let last = leading.length;
+    if (!last) return 0;
+    const u = word(bits);
     while (first < last) {
-      // The number of bounds whose leading bits lie below those of u.
+      // The number of bounds whose leading bits lie below u.
       const middle = (first + last) >>> 1;
-      const upper = this.#upper[middle];
-      if (upper < high || (upper === high && this.#lower[middle] < low)) first = middle + 1;
+      if (leading[middle] < u) first = middle + 1;
       else last = middle;
     }
-    const isTie = first < count && this.#upper[first] === high && this.#lower[first] === low;
-    return isTie ? this.#settle((BigInt(high) << 32n) | BigInt(low), bits) : first;
-  }
+    return leading[first] === u ? settle(sums(make()), u, bits) : first;
+  };
+}
 
-  /** Adds words to u until no bound lies strictly inside [u, u + 1) / 2^precision. */
-  #settle(u: bigint, bits: Bits): number {
-    const bounds = sums(this.#make());
-    const total = bounds[bounds.length - 1];
-    for (let precision = 64n; ; precision += 64n) {
-      const atMost = bounds.filter((bound) => bound << precision <= u * total).length;
-      const under = bounds.filter((bound) => bound << precision < (u + 1n) * total).length;
-      if (atMost === under) return atMost;
-      u = (u << 64n) | word(bits);
-    }
+/** Adds words to u until no bound lies strictly inside [u, u + 1) / 2^precision. */
+function settle(bounds: bigint[], u: bigint, bits: Bits): number {
+  const total = bounds.at(-1)!;
+  for (let precision = 64n; ; precision += 64n) {
+    const atMost = bounds.filter((bound) => bound << precision <= u * total).length;
+    const under = bounds.filter((bound) => bound << precision < (u + 1n) * total).length;
+    if (atMost === under) return atMost;
+    u = (u << 64n) | word(bits);
   }
 }
 

@@ -1,39 +1,37 @@
 /** Dates and times by ISO 8601, in the calendar of Python's `date`: years 1 to 9999, days counted from 1. */
-import { whole, trimmed } from "./words.js";
+import { isText } from "./errors.js";
+import { noValue, trimmed, whole } from "./words.js";
 
 export const EVERY = ["day", "week", "month", "quarter", "year"] as const;
 export type Every = (typeof EVERY)[number];
 
 export const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-const TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?";
-const OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?";
-const MOMENT = whole(`([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]${TIME}${OFFSET})?`);
+const TIME = "(\\d\\d):(\\d\\d)(?::(\\d\\d)(?:[.,]\\d+)?)?";
+const OFFSET = "(?:Z|[+-](?:0\\d|1[0-4])(?::?[0-5]\\d)?)?";
+const MOMENT = whole(`(\\d{4})-(\\d\\d)-(\\d\\d)(?:[T ]${TIME}${OFFSET})?`);
 const CLOCK = whole(`T?${TIME}${OFFSET}`);
-const STEP = whole("([0-9]{4})(?:-(?:W([0-9]{2})|Q([0-9])|([0-9]{2})))?");
+const STEP = whole("(\\d{4})(?:-(?:W(\\d\\d)|Q(\\d)|(\\d\\d)))?");
 
 /** Day, counted from 1 on 0001-01-01, and hour; null for what a text does not say. */
-export interface Moment {
-  day: number | null;
-  hour: number | null;
+type Moment = [day: number | null, hour: number | null];
+
+/** What a text says, by the clock that it shows; refused as `otherwise` where it says nothing. */
+function momentIn(raw: unknown, otherwise: string): Moment {
+  const text = isText(raw) ? raw : "";
+  const found = MOMENT.exec(text);
+  const clock = found ? found.slice(4) : CLOCK.exec(text)?.slice(1);
+  if (!clock) return noValue(otherwise, raw);
+  const [year, month, date] = (found ?? []).slice(1).map(Number);
+  const day = found && (ordinal(year, month, date) ?? noValue("no such date", raw));
+  const [hour, minute, second] = clock.map((part) => Number(part ?? 0));
+  if (hour > 23 || minute > 59 || second > 59) return noValue("no such time", raw);
+  return [day, clock[0] ? hour : null];
 }
 
-/** What a text says, by the clock that it shows; or why it says nothing. */
-export function readMoment(raw: unknown): Moment | string {
-  if (typeof raw !== "string") return "not a date";
-  const found = MOMENT.exec(raw);
-  if (found) {
-    const day = ordinal(Number(found[1]), Number(found[2]), Number(found[3]));
-    if (day === null) return "no such date";
-    return found[4] === undefined ? { day, hour: null } : withHour(day, found.slice(4));
-  }
-  const clock = CLOCK.exec(raw);
-  return clock ? withHour(null, clock.slice(1)) : "not a date";
-}
-
-function withHour(day: number | null, texts: (string | undefined)[]): Moment | string {
-  const [hour, minute, second] = texts.map((text) => Number(text ?? "0"));
-  return hour < 24 && minute < 60 && second < 60 ? { day, hour } : "no such time";
+/** The day or the hour of a text that must say it. */
+function partIn(raw: unknown, part: 0 | 1, otherwise: string): number {
+  return momentIn(raw, otherwise)[part] ?? noValue(otherwise, raw);
 }
 
 /** Days from 0001-01-01, which is day 1, to 1970-01-01. */
@@ -44,7 +42,7 @@ const DAY = 864e5;
 export function ordinal(year: number, month: number, day: number): number | null {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  const isThere = year >= 1 && year <= 9999 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  const isThere = year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   return isThere ? date.getTime() / DAY + EPOCH : null;
 }
 
@@ -63,15 +61,15 @@ export function stepOf(day: number, every: Every): number {
   return Math.floor((year * 12 + month - 1) / MONTHS[every]);
 }
 
-/** The first day of a step; past the last year there is none, but an end. */
+/** The first day of a step. */
 function startOf(step: number, every: Every): number {
   if (every === "day") return step;
   if (every === "week") return 7 * step + 1;
   const months = step * MONTHS[every];
-  return ordinal(Math.floor(months / 12), (months % 12) + 1, 1) ?? 3652060; // the day after 9999-12-31
+  return ordinal(Math.floor(months / 12), (months % 12) + 1, 1)!;
 }
 
-const padded = (number: number, width: number): string => String(number).padStart(width, "0");
+export const padded = (number: number, width: number): string => String(number).padStart(width, "0");
 
 /** A step as people write it. */
 export function labelOf(step: number, every: Every): string {
@@ -87,60 +85,47 @@ export function labelOf(step: number, every: Every): string {
   return parts.slice(0, every === "year" ? 1 : every === "month" ? 2 : 3).join("-");
 }
 
-/** First and last day of what a text such as 2026-W09 names, or why it names none. */
-function daysIn(text: string): [number, number] | string {
+const NO_DATE = "not a date";
+
+/** First and last day of what a text such as 2026-W09 names. */
+function daysIn(text: string): [number, number] {
   const found = STEP.exec(text);
   if (!found) {
-    const moment = readMoment(text);
-    if (typeof moment === "string") return moment;
-    return moment.day === null || moment.hour !== null ? "not a date" : [moment.day, moment.day];
+    const [day, hour] = momentIn(text, NO_DATE);
+    return day === null || hour !== null ? noValue(NO_DATE, text) : [day, day];
   }
-  const year = Number(found[1]);
-  const [week, quarter, month] = found.slice(2).map((part) => (part === undefined ? null : Number(part)));
-  if (week !== null) {
-    const fourth = ordinal(year, 1, 4); // always in week 1
-    if (fourth === null) return "no such date";
+  const none = (): never => noValue("no such date", text);
+  const [year, week, quarter, month] = found.slice(1).map(Number);
+  if (found[2]) {
+    const fourth = ordinal(year, 1, 4) ?? none(); // always in week 1
     const start = startOf(stepOf(fourth, "week") + week - 1, "week");
-    const isThere = week >= 1 && labelOf(stepOf(start, "week"), "week") === `${found[1]}-W${found[2]}`;
-    return isThere ? [start, start + 6] : "no such date";
+    const isThere = week && labelOf(stepOf(start, "week"), "week") === `${found[1]}-W${found[2]}`;
+    return isThere ? [start, start + 6] : none();
   }
-  const every: Every = quarter !== null ? "quarter" : month !== null ? "month" : "year";
-  const start = ordinal(year, month ?? (quarter !== null ? 3 * quarter - 2 : 1), 1);
-  return start === null ? "no such date" : [start, startOf(stepOf(start, every) + 1, every) - 1];
+  const every: Every = found[3] ? "quarter" : found[4] ? "month" : "year";
+  const start = ordinal(year, found[3] ? 3 * quarter - 2 : month || (found[4] ? 0 : 1), 1) ?? none();
+  return [start, startOf(stepOf(start, every) + 1, every) - 1];
 }
 
-/** The step that holds all that a text names, such as the week of a day; or why there is none. */
-export function stepNamed(text: string, every: Every): number | string {
-  const found = daysIn(text);
-  if (typeof found === "string") return found;
-  const [start, end] = found.map((day) => stepOf(day, every));
-  return start === end ? start : `longer than a ${every}`;
+/** The step that holds all that a text names, such as the week of a day. */
+export function stepNamed(text: string, every: Every): number {
+  const [start, end] = daysIn(text).map((day) => stepOf(day, every));
+  return start === end ? start : noValue(`longer than a ${every}`, text);
 }
 
 /** The step of a person's date. */
-export function stepIn(raw: unknown, every: Every): number | string {
-  if (every !== "day" && typeof raw === "string" && STEP.test(raw)) {
-    const found = daysIn(raw);
-    if (typeof found === "string") return found;
-    const step = stepOf(found[0], every);
-    const isWhole = startOf(step, every) === found[0] && startOf(step + 1, every) - 1 === found[1];
-    return isWhole ? step : "not a date";
-  }
-  const moment = readMoment(raw);
-  if (typeof moment === "string") return moment;
-  return moment.day === null ? "not a date" : stepOf(moment.day, every);
+export function stepIn(raw: unknown, every: Every): number {
+  if (every === "day" || !isText(raw) || !STEP.test(raw)) return stepOf(partIn(raw, 0, NO_DATE), every);
+  const [start, end] = daysIn(raw);
+  const step = stepOf(start, every);
+  return startOf(step, every) === start && startOf(step + 1, every) - 1 === end ? step : noValue(NO_DATE, raw);
 }
 
-export function hourIn(raw: unknown): number | string {
-  const moment = readMoment(raw);
-  if (typeof moment === "string") return moment === "not a date" ? "not a time" : moment;
-  return moment.hour ?? "not a time";
+export function hourIn(raw: unknown): number {
+  return partIn(raw, 1, "not a time");
 }
 
-export function weekdayIn(raw: unknown): number | string {
-  const named = typeof raw === "string" ? WEEKDAYS.findIndex((day) => [day, day.slice(0, 3)].includes(trimmed(raw))) : -1;
-  if (named >= 0) return named;
-  const moment = readMoment(raw);
-  if (typeof moment === "string" && moment !== "not a date") return moment;
-  return typeof moment === "string" || moment.day === null ? "not a weekday" : (moment.day + 6) % 7;
+export function weekdayIn(raw: unknown): number {
+  const named = WEEKDAYS.findIndex((day) => isText(raw) && [day, day.slice(0, 3)].includes(trimmed(raw)));
+  return named < 0 ? (partIn(raw, 0, "not a weekday") + 6) % 7 : named;
 }

@@ -26,6 +26,9 @@ export function refuse(code: Code, message: string): never {
   throw new ConfideError(code, message);
 }
 
+export const isText = (value: unknown): value is string => typeof value === "string";
+export const isNumber = (value: unknown): value is number => typeof value === "number";
+
 const SHOWN = 60;
 
 /** A value as it stands in a message: short, and with nothing that would break a line. */

@@ -11,6 +11,12 @@ export function fraction(n: bigint, d = 1n): Fraction {
   return { n: n / common, d: d / common };
 }
 
+/** What is made of 0, 1, 2, ... */
+export const listOf = <Made>(length: number, make: (index: number) => Made): Made[] => Array.from({ length }, (_, index) => make(index));
+
+/** How many binary digits a number has. */
+export const bitLength = (x: bigint | number): number => x.toString(2).length;
+
 export function gcd(a: bigint, b: bigint): bigint {
   while (b) [a, b] = [b, a % b];
   return a;
@@ -31,23 +37,18 @@ export function ofDouble(x: number): Fraction {
 /** Past it, up or down, a decimal number is farther out, or nearer to nothing, than any edge. */
 const FARTHEST = 500;
 
-/** A decimal number as it is written; null where the text is none. */
-export function ofDecimal(text: string): Fraction | null {
-  const found = /^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$/.exec(text);
-  if (!found || !(found[2] + found[3])) return null;
-  const digits = (found[2] + found[3]).replace(/^0+/, "");
-  if (!digits) return fraction(0n);
-  const power = Number(found[4] ?? "0") - found[3].length;
-  const sign = found[1] === "-" ? -1n : 1n;
-  if (digits.length + power > FARTHEST) return fraction(sign * 10n ** BigInt(FARTHEST));
-  if (digits.length + power < -FARTHEST) return fraction(sign, 10n ** BigInt(FARTHEST));
-  const number = sign * BigInt(digits);
+/** A decimal number as it is written. */
+export function ofDecimal(text: string): Fraction {
+  const [, sign, ahead, behind, exponent] = /([+-]?)(\d*)\.?(\d*)(?:e(.*))?/i.exec(text)!;
+  const digits = ahead + behind;
+  const number = BigInt(digits) * (sign === "-" ? -1n : 1n);
+  const power = Math.max(Math.min(Number(exponent ?? 0) - behind.length, FARTHEST), -FARTHEST - digits.length);
   return power < 0 ? fraction(number, 10n ** BigInt(-power)) : fraction(number * 10n ** BigInt(power));
 }
 
 /** A float64 number as the shortest decimal that it prints as. */
 export function ofShortest(x: number): Fraction {
-  return ofDecimal(String(x))!;
+  return ofDecimal(String(x));
 }
 
 export const times = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.n, a.d * b.d);
@@ -55,17 +56,14 @@ export const plus = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.d +
 export const minus = (a: Fraction, b: Fraction): Fraction => fraction(a.n * b.d - b.n * a.d, a.d * b.d);
 export const over = (a: Fraction, by: bigint): Fraction => fraction(a.n, a.d * by);
 
-/** Negative where a < b, 0 where they are equal. */
-export function compare(a: Fraction, b: Fraction): number {
-  const difference = a.n * b.d - b.n * a.d;
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-}
+/** Negative where a < b, 0 where they are equal: Number() keeps signs, and makes nothing of nothing else. */
+export const compare = (a: Fraction, b: Fraction): number => Number(a.n * b.d - b.n * a.d);
 
 /** The nearest float64 of a fraction, ties to even: for what people are shown, and for spacings, never for noise. */
 export function toDouble(x: Fraction): number {
   if (x.n === 0n) return 0;
   const size = x.n < 0n ? -x.n : x.n;
-  const shift = BigInt(64 - size.toString(2).length + x.d.toString(2).length);
+  const shift = BigInt(64 - bitLength(size) + bitLength(x.d));
   const scaled = shift >= 0n ? size << shift : size >> -shift;
   // 64 digits or 65, the last of which says whether anything follows: Number() then rounds once, and correctly.
   const isCut = scaled % x.d || (shift < 0n && size & ((1n << -shift) - 1n));
@@ -77,7 +75,7 @@ export function toDouble(x: Fraction): number {
 /** The whole part of a square root. */
 export function root(square: bigint): bigint {
   if (square < 2n) return square;
-  let x = 1n << BigInt((square.toString(2).length + 1) >> 1);
+  let x = 1n << BigInt((bitLength(square) + 1) >> 1);
   for (;;) {
     const next = (x + square / x) >> 1n;
     if (next >= x) return x;
@@ -89,7 +87,7 @@ export function root(square: bigint): bigint {
 export function exponentialBounds(x: Fraction, precision: number): [bigint, bigint] {
   // e^-x = (e^-t)^(2^halvings) with t = x / 2^halvings below 2^-8; each squaring doubles the relative error.
   const whole = x.n / x.d;
-  const halvings = 9 + (whole ? whole.toString(2).length : 0);
+  const halvings = 9 + (whole ? bitLength(whole) : 0);
   const guard = halvings + 24;
   const scale = BigInt(precision + guard);
   const t = ((x.n << scale) / x.d) >> BigInt(halvings);

@@ -1,5 +1,5 @@
 /** JSON that is understood: plain data, read with suspicion, and written in one canonical form (RFC 8785). */
-import { refuse, shown } from "./errors.js";
+import { isNumber, isText, refuse, shown } from "./errors.js";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Entries = { [key: string]: Json };
@@ -12,51 +12,31 @@ const bad = (why: string): never => refuse("survey", why);
 /** A document as plain data of its own, refusing numbers that JavaScript cannot hold. */
 export function readJson(given: unknown): Json {
   let found: Json = null;
-  let again: string | undefined;
+  let text = "";
   try {
-    const text = typeof given === "string" ? given : JSON.stringify(given);
+    text = isText(given) ? given : JSON.stringify(given);
     found = JSON.parse(text);
-    again = repeatedKey(text);
   } catch (error) {
-    bad(`No valid JSON: ${error}`);
+    bad(`No JSON: ${error}`);
   }
-  if (again !== undefined) bad(`${shown(again)} stands twice in one object.`);
-  inspect(found, 0);
+  // The parser takes the last of two in silence: then it has fewer keys than the text.
+  const keys = text.match(/"(?:[^"\\]|\\.)*"(?:\s*:)?/g)?.filter((one) => one.endsWith(":")).length ?? 0;
+  if (keysIn(found, 0) < keys) bad("A key stands twice in one object.");
   return found;
 }
 
-/** A key that stands twice in one object of a text that is valid JSON; the parser would take the last in silence. */
-function repeatedKey(text: string): string | undefined {
-  const open: (Set<string> | null)[] = []; // null for a list
-  let isKey = false;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],]/g)) {
-    const keys = open.at(-1);
-    if (token === "{" || token === "[") open.push(token === "{" ? new Set() : null);
-    else if (token === "}" || token === "]") open.pop();
-    else if (token !== "," && isKey && keys) {
-      const key = JSON.parse(token);
-      if (keys.has(key)) return key;
-      keys.add(key);
-    }
-    isKey = token === "{" || token === ","; // of an object; in a list nothing is a key
-  }
-  return;
-}
+const SURROGATES = /\p{Cs}/u; // that stand alone: pairs are characters
 
-const SURROGATES = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-
-function inspect(value: Json, depth: number): void {
-  if (depth > DEEPEST) bad("It is nested too deep.");
-  if (typeof value === "number" && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
-    bad(`${value} lies beyond 2^53 - 1, too large for JavaScript.`);
-  }
-  if (typeof value === "string" && SURROGATES.test(value)) bad(`${shown(value)} has half a character.`);
-  if (value !== null && typeof value === "object") {
-    for (const [key, one] of Object.entries(value)) {
-      inspect(key, depth);
-      inspect(one, depth + 1);
-    }
-  }
+/** Inspects everything, and counts keys. */
+function keysIn(value: Json, depth: number): number {
+  if (depth > DEEPEST) bad("Nested too deep.");
+  if (isNumber(value) && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) bad(`${value} lies beyond 2^53 - 1.`);
+  if (isText(value) && SURROGATES.test(value)) bad(`${shown(value)} has half a character.`);
+  if (value === null || typeof value !== "object") return 0;
+  return Object.entries(value).reduce(
+    (sum, [key, one]) => sum + keysIn(key, depth) + keysIn(one, depth + 1),
+    Array.isArray(value) ? 0 : Object.keys(value).length,
+  );
 }
 
 /** The one form of a document that its fingerprint is taken of: RFC 8785. */
@@ -73,19 +53,19 @@ export function canonical(value: Json): string {
 /** A table of a survey: its own entries, never inherited ones, each read as what it must be. */
 export class Table {
   readonly place: string;
-  readonly entries: Entries;
+  readonly content: Entries;
   readonly #read = new Set<string>();
   readonly #inner = new Map<string, Table>();
 
   constructor(value: Json | undefined, place: string) {
     this.place = place;
-    this.entries = value as Entries;
+    this.content = value as Entries;
     if (value === null || typeof value !== "object" || Array.isArray(value)) bad(`${place} is no table.`);
   }
 
   /** Refuses what was not read: whoever wrote it meant something. */
   finish(): void {
-    const other = Object.keys(this.entries).find((key) => !this.#read.has(key));
+    const other = Object.keys(this.content).find((key) => !this.#read.has(key));
     if (other !== undefined) this.bad("the key", other);
     for (const table of this.#inner.values()) table.finish();
   }
@@ -96,15 +76,27 @@ export class Table {
     return bad(`${this.place ? `${this.place}: ` : ""}${key}${got} is not understood.`);
   }
 
+  states(key: string): boolean {
+    return this.get(key) !== undefined;
+  }
+
   get(key: string): Json | undefined {
     this.#read.add(key);
-    return Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
+    const value = Object.hasOwn(this.content, key) ? this.content[key] : undefined;
+    return value === null ? this.bad(key, value) : value; // what is not there is left out
   }
 
   table(key: string, value = this.get(key)): Table {
     let table = this.#inner.get(key);
     if (!table) this.#inner.set(key, (table = new Table(value, this.place ? `${this.place}.${key}` : key)));
     return table;
+  }
+
+  /** A table that may be left out; where it stands it says something. */
+  optional(key: string): Table {
+    const value = this.get(key);
+    const table = this.table(key, value ?? {});
+    return value && !Object.keys(value).length ? this.bad(key) : table;
   }
 
   /** An entry, or what stands for it where there is none, that passes a test. */
@@ -114,7 +106,7 @@ export class Table {
   }
 
   number(key: string, fallback?: number, least = -Infinity): number {
-    return this.#passing(key, fallback, (value) => typeof value === "number" && value >= least) as number;
+    return this.#passing(key, fallback, (value) => isNumber(value) && value >= least) as number;
   }
 
   whole(key: string, least: number, fallback?: number): number {
@@ -126,7 +118,7 @@ export class Table {
   }
 
   text(key: string, fallback?: string): string {
-    return this.#passing(key, fallback, (value) => typeof value === "string") as string;
+    return this.#passing(key, fallback, isText) as string;
   }
 
   flag(key: string): boolean {

@@ -1,9 +1,10 @@
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
 import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
-import { below, coinOf, toss, Weights, type Bits, type Coin } from "./bits.js";
-import { asIntegers, compare, digitsOf, fraction, gcd, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.js";
+import { asIntegers, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import { isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
-import { Geometric, LaplaceCells, Planar, TableMoves, type Move } from "./noise.js";
+import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Moves, type Steps } from "./noise.js";
 
 /** What is promised of a report. */
 export type Guarantee =
@@ -28,7 +29,7 @@ export interface Mechanism {
 interface Encoding {
   readonly keep: Fraction;
   readonly flip: Fraction;
-  readonly blur: (set: readonly boolean[], bits: Bits) => string;
+  readonly again: (set: readonly boolean[], bits: Bits) => string;
 }
 
 type Finite = Mechanism & { draw: (index: number, bits: Bits) => number; reports: Alphabet };
@@ -37,7 +38,7 @@ type Finite = Mechanism & { draw: (index: number, bits: Bits) => number; reports
 interface Parts {
   readonly table: Table;
   readonly alphabet: Alphabet;
-  readonly tables: Table;
+  readonly numbers: Table;
 }
 
 /** Values up to which a row of weights per value is drawn from. */
@@ -49,20 +50,17 @@ function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, 
 
 /** Draws from a row of weights for each value, made when it is first needed. */
 function drawing(row: (index: number) => bigint[]): (index: number, bits: Bits) => number {
-  const made = new Map<number, Weights>();
-  return (index, bits) => {
-    let weights = made.get(index);
-    if (!weights) made.set(index, (weights = new Weights(() => row(index))));
-    return weights.draw(bits);
-  };
+  const made: ((bits: Bits) => number)[] = [];
+  return (index, bits) => (made[index] ??= drawingFrom(() => row(index)))(bits);
 }
 
 /** Epsilon, refused where it is no promise between values `step` apart. */
 function epsilonIn({ table }: Parts, step = 1): number {
   const epsilon = table.positive("epsilon");
-  const ratio = epsilon * step;
-  return ratio >= 1e-9 && ratio <= 100 ? epsilon : table.bad("epsilon");
+  return isPromise(epsilon * step) ? epsilon : table.bad("epsilon");
 }
+
+const isPromise = (ratio: number): boolean => ratio >= 1e-9 && ratio <= 100;
 
 function requireFinite({ table, alphabet }: Parts): void {
   if (!(alphabet.size >= 2) || !Number.isSafeInteger(alphabet.size)) table.bad("alphabet");
@@ -77,9 +75,9 @@ function randomizedResponse(parts: Parts): Mechanism {
   const epsilon = epsilonIn(parts);
   const { n, d } = ratioAbove(ofDouble(epsilon));
   const others = parts.alphabet.size - 1;
-  const replaces = new Weights(() => [d, BigInt(others) * n]);
+  const replaces = drawingFrom(() => [d, BigInt(others) * n]);
   return finite(parts.alphabet, { kind: "local", epsilon }, (index, bits) => {
-    const isReplaced = replaces.draw(bits);
+    const isReplaced = replaces(bits);
     const other = below(others, bits); // in any case, so that time does not tell who was replaced
     return isReplaced ? other + Number(other >= index) : index;
   });
@@ -98,7 +96,7 @@ function unary(parts: Parts): Mechanism {
   const [keep, flip] = ["keep", "flip"].map((key) => ofDouble(table.positive(key)));
   if (compare(flip, keep) >= 0 || keep.n >= keep.d) table.bad("keep");
   const epsilon = encodingEpsilon(keep, flip);
-  return epsilon >= 1e-9 && epsilon <= 100 ? encoding(alphabet, epsilon, keep, flip) : table.bad("keep");
+  return isPromise(epsilon) ? encoding(alphabet, epsilon, keep, flip) : table.bad("keep");
 }
 
 /** The log of keep (1 - flip) / (flip (1 - keep)), rounded up past the error of the logarithm. */
@@ -118,10 +116,10 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
   return {
     alphabet,
     guarantee: { kind: "local", epsilon },
-    bits: { keep, flip, blur },
+    bits: { keep, flip, again: blur },
     report: (value, bits) => {
       const own = indexOf(alphabet, value);
-      return blur(Array.from({ length: alphabet.size }, (_, place) => place === own), bits);
+      return blur(listOf(alphabet.size, (place) => place === own), bits);
     },
   };
 }
@@ -134,7 +132,7 @@ function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
 }
 
 function matrix({ table, alphabet }: Parts): Mechanism {
-  const isRow = (row: Json): boolean => Array.isArray(row) && row.every((one) => typeof one === "number" && one >= 0);
+  const isRow = (row: Json): boolean => Array.isArray(row) && row.every((one) => isNumber(one) && one >= 0);
   const rows = table.list<number[]>("matrix", isRow, alphabet.size).map((row) => {
     // Divided by their sum, which is rounded once, as Python does.
     const [one, ...numbers] = asIntegers([1, ...row]);
@@ -143,7 +141,7 @@ function matrix({ table, alphabet }: Parts): Mechanism {
   });
   const width = rows[0].length;
   let reports = width === alphabet.size ? alphabet : lineOf({ low: 0, high: width - 1 });
-  if (table.get("outputs") !== undefined) reports = alphabetIn(table.table("outputs"));
+  if (table.states("outputs")) reports = alphabetIn(table.table("outputs"));
   if (reports.size !== width || rows.some((row) => row.length !== width)) table.bad("outputs");
   let epsilon = 0;
   for (let column = 0; column < width; column++) {
@@ -179,46 +177,44 @@ function unboundedLine(parts: Parts, resolution: number): Mechanism {
     parts.table.bad("alphabet");
   }
   const epsilon = epsilonIn(parts, alphabet.spacing);
-  const noise = new Geometric(ratioAbove(over(rateOf(epsilon, alphabet), BigInt(resolution))));
+  const draw = twoSided(ratioAbove(over(rateOf(epsilon, alphabet), BigInt(resolution))));
   return {
     alphabet,
     guarantee: metric(alphabet, epsilon),
     report: (value, bits) => {
       indexOf(alphabet, Math.abs(value as number) > farthest ? null : value);
-      return (value as number) + Number(noise.twoSided(bits)) / resolution;
+      return (value as number) + Number(draw(bits)) / resolution;
     },
   };
 }
 
 /** Noise on whole numbers: a sampler, and the weight of noise of at least so many steps, n and d to the power of `size`. */
 interface LineNoise {
-  draw(bits: Bits): bigint;
+  steps: Steps;
   tail(steps: bigint, size: bigint): bigint;
   /** The weight of all noise. */
   all(size: bigint): bigint;
 }
 
 const powers = ({ n, d }: Fraction, size: number): bigint[] =>
-  Array.from({ length: size }, (_, power) => n ** BigInt(power) * d ** BigInt(size - 1 - power));
+  listOf(size, (power) => n ** BigInt(power) * d ** BigInt(size - 1 - power));
 
 /** P(noise >= m) is ratio^m / (1 + ratio) for m >= 0. */
 function geometricNoise(ratio: Fraction): LineNoise {
   const { n, d } = ratio;
-  const noise = new Geometric(ratio);
   const all = (size: bigint): bigint => (d + n) * d ** size;
   const tail = (steps: bigint, size: bigint): bigint =>
     steps >= 0n ? n ** steps * d ** (size + 1n - steps) : all(size) - tail(1n - steps, size);
-  return { draw: (bits) => noise.twoSided(bits), all, tail };
+  return { steps: twoSided(ratio), all, tail };
 }
 
 /** P(noise >= m) is b^(2m - 1) / 2 for m >= 1, b = e^(-rate / 2). */
 function laplaceNoise(b: Fraction): LineNoise {
   const { n, d } = b;
-  const noise = new LaplaceCells(b);
   const all = (size: bigint): bigint => 2n * d ** (2n * size + 1n);
   const tail = (steps: bigint, size: bigint): bigint =>
     steps >= 1n ? n ** (2n * steps - 1n) * d ** (2n * (size - steps) + 2n) : all(size) - tail(1n - steps, size);
-  return { draw: (bits) => noise.draw(bits), all, tail };
+  return { steps: laplaceSteps(b), all, tail };
 }
 
 /** Draws from the weights of noise on a lattice, around `places` and reported by the cells at which outputs start. */
@@ -229,7 +225,7 @@ function byTails(noise: LineNoise, places: bigint[], starts: bigint[], size: big
   });
 }
 
-const counting = (length: number, from = 0): bigint[] => Array.from({ length }, (_, index) => BigInt(index + from));
+const counting = (length: number, from = 0): bigint[] => listOf(length, (index) => BigInt(index + from));
 
 function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const { table } = parts;
@@ -245,7 +241,7 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const rate = times(ofDouble(epsilon), step);
   const noise = isLaplace ? laplaceNoise(ratioAbove(over(rate, 2n))) : geometricNoise(ratioAbove(rate));
   const guarantee = metric(alphabet, epsilon);
-  const outputs = table.get("outputs") !== undefined && (alphabetIn(table.table("outputs")) as Line);
+  const outputs = table.states("outputs") && (alphabetIn(table.table("outputs")) as Line);
   const reports = outputs || alphabet;
   const isFit = reports.shape === "line" && reports.spacing === alphabet.spacing && reports.high >= alphabet.low;
   if (outputs && (lattice || !isFit || reports.positions || reports.low > alphabet.high)) table.bad("outputs");
@@ -255,7 +251,7 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
     const size = places.at(-1)! + 1n;
     if (size <= LARGEST_TABLE) return finite(alphabet, guarantee, byTails(noise, places, starts, size));
     return finite(alphabet, guarantee, (index, bits) => {
-      const cell = places[index] + noise.draw(bits);
+      const cell = places[index] + noise.steps(bits);
       return starts.filter((start) => start <= cell).length;
     });
   }
@@ -263,7 +259,7 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const size = Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
   const draw =
     size > LARGEST_TABLE
-      ? (index: number, bits: Bits) => clamp(BigInt(index + shift) + noise.draw(bits), reports.size)
+      ? (index: number, bits: Bits) => clamp(BigInt(index + shift) + noise.steps(bits), reports.size)
       : byTails(noise, counting(alphabet.size, shift), counting(reports.size - 1, 1), BigInt(size));
   return finite(alphabet, guarantee, draw, reports);
 }
@@ -278,14 +274,14 @@ function wrappedGeometric(parts: Parts): Mechanism {
   const epsilon = epsilonIn(parts);
   const ratio = ratioAbove(ofDouble(epsilon));
   const { size } = alphabet;
-  const noise = new Geometric(ratio);
+  const noise = twoSided(ratio);
   const around = BigInt(size);
   const draw =
     size > LARGEST_TABLE
-      ? (index: number, bits: Bits) => Number((((BigInt(index) + noise.twoSided(bits)) % around) + around) % around)
+      ? (index: number, bits: Bits) => Number((((BigInt(index) + noise(bits)) % around) + around) % around)
       : drawing((index) => {
           const each = powers(ratio, size + 1);
-          return Array.from({ length: size }, (_, z) => {
+          return listOf(size, (z) => {
             const steps = (z - index + size) % size;
             return each[steps] + each[size - steps];
           });
@@ -299,11 +295,6 @@ function planeIn({ table, alphabet }: Parts): Plane {
   return alphabet.shape === "plane" && alphabet.size >= 2 ? (alphabet as Plane) : table.bad("alphabet");
 }
 
-function taxicabMoves(ratio: Fraction): (bits: Bits) => Move {
-  const noise = new Geometric(ratio);
-  return (bits) => [noise.twoSided(bits), noise.twoSided(bits)];
-}
-
 const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction => ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
 
 function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace"): Mechanism {
@@ -312,8 +303,10 @@ function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace")
   const farthest = alphabet.size < Infinity ? Math.max(alphabet.rows, alphabet.columns) : 0;
   if ((alphabet.steps && kind !== "laplace") || farthest > 2 ** 38) parts.table.bad("alphabet");
   const fine = kind === "laplace" && !alphabet.steps ? 4096 : 1;
-  const planar = new Planar(over(rateOf(epsilon, alphabet), BigInt(fine)));
-  const moves = kind === "taxicab" ? taxicabMoves(taxicabRatio(epsilon, alphabet)) : (bits: Bits) => planar.draw(bits);
+  const moves =
+    kind === "taxicab"
+      ? taxicabMoves(taxicabRatio(epsilon, alphabet))
+      : planarMoves(over(rateOf(epsilon, alphabet), BigInt(fine)));
   const degrees = alphabet.steps ?? [1, 1];
   return {
     alphabet,
@@ -335,13 +328,13 @@ function outputsIn(table: Table, key: string, length: number, size: number): num
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
   const isRow = (row: Json): boolean =>
     Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
-  return parts.tables.table(parts.table.place).list<number[]>(key, isRow, rows);
+  return parts.numbers.table(parts.table.place).list<number[]>(key, isRow, rows);
 }
 
 function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const { table } = parts;
   const alphabet = planeIn(parts);
-  const outputs = table.get("outputs") !== undefined && (alphabetIn(table.table("outputs")) as Plane);
+  const outputs = table.states("outputs") && (alphabetIn(table.table("outputs")) as Plane);
   const reports = outputs || alphabet;
   const isFit = reports.shape === "plane" && reports.spacing === alphabet.spacing && reports.size + alphabet.size < Infinity;
   if (!isFit || Math.min(alphabet.rows, alphabet.columns) < 2) table.bad("outputs");
@@ -351,18 +344,15 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const ends = (plane: Plane): number[] => [plane.first[0] + plane.rows, plane.first[1] + plane.columns];
   const box = ends(alphabet).map((end, axis) => Math.max(end, ends(reports)[axis]) - first[axis]);
   const isPlain = !outputs && !alphabet.hasHoles;
-  const nearest = isPlain ? null : outputsIn(parts.tables.table(table.place), "nearest", box[0] * box[1], reports.size);
+  const nearest = isPlain ? null : outputsIn(parts.numbers.table(table.place), "nearest", box[0] * box[1], reports.size);
   let move: (place: number, axis: number, bits: Bits) => number;
-  let noise: (bits: Bits) => Move = () => [0n, 0n];
+  let noise: Moves = () => [0n, 0n];
   if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
     const noise = geometricNoise(taxicabRatio(epsilon, alphabet));
     const axes = box.map((size) => byTails(noise, counting(size), counting(size - 1, 1), BigInt(size)));
     move = (place, axis, bits) => axes[axis](place, bits);
   } else if (isTaxicab) noise = taxicabMoves(taxicabRatio(epsilon, alphabet));
-  else {
-    const table = new TableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
-    noise = (bits) => table.draw(bits);
-  }
+  else noise = tableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
   const draw = (index: number, bits: Bits): number => {
     const moved = move! ? [] : noise(bits);
     const [row, column] = alphabet.at(index).map((part, axis) => {
@@ -393,26 +383,26 @@ function exponential(parts: Parts): Mechanism {
   };
   let draw: (index: number, bits: Bits) => number;
   if (isLine && !isSmall) {
-    const noise = new Geometric(ratio);
-    draw = until((index, bits) => alphabet.find(Number(BigInt(alphabet.at(index) as number) + noise.twoSided(bits))));
+    const noise = twoSided(ratio);
+    draw = until((index, bits) => alphabet.locate(Number(BigInt(alphabet.at(index) as number) + noise(bits))));
   } else if (isLine || shape === "words" || (shape === "circle" && isSmall)) {
     // Powers of one ratio, where distances are whole numbers of steps.
     const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
     draw = drawing((index) => {
       const row = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
-      return Array.from({ length: size }, (_, z) => row[steps(Math.abs(z - index))]);
+      return listOf(size, (z) => row[steps(Math.abs(z - index))]);
     });
   } else if (shape === "plane") {
     const quadrant = weightsIn(parts, "quadrant", plane.rows, plane.columns);
-    const noise = isSmall ? null : new TableMoves(quadrant);
+    const noise = isSmall ? null : tableMoves(quadrant);
     draw = noise
       ? until((index, bits) => {
-          const move = noise.draw(bits).map(Number);
-          return plane.find(plane.at(index).map((part, axis) => part + move[axis]));
+          const move = noise(bits).map(Number);
+          return plane.locate(plane.at(index).map((part, axis) => part + move[axis]));
         })
       : drawing((index) => {
           const [row, column] = plane.at(index);
-          const cells = Array.from({ length: size }, (_, z) => plane.at(z));
+          const cells = listOf(size, (z) => plane.at(z));
           return asIntegers(cells.map((cell) => quadrant[Math.abs(cell[0] - row)][Math.abs(cell[1] - column)]));
         });
   } else {
@@ -428,8 +418,8 @@ function isFinitely(mechanism: Mechanism): mechanism is Finite {
   return mechanism.draw !== undefined;
 }
 
-function inner({ table, tables }: Parts, key: string, alphabet: Alphabet): Finite {
-  const mechanism = mechanismIn(table.table(key), alphabet, tables);
+function inner({ table, numbers }: Parts, key: string, alphabet: Alphabet): Finite {
+  const mechanism = mechanismIn(table.table(key), alphabet, numbers);
   return isFinitely(mechanism) ? mechanism : table.bad(key);
 }
 
@@ -448,7 +438,7 @@ function product(parts: Parts): Mechanism {
     reports,
     guarantee: { kind: "product", names: alphabet.names, parts: each.map((one) => one.guarantee) },
     report: (value, bits) => blurred(value, bits) as Json,
-    draw: (index, bits) => reports.find(blurred(alphabet.at(index), bits)),
+    draw: (index, bits) => reports.locate(blurred(alphabet.at(index), bits)),
   };
 }
 
@@ -457,28 +447,28 @@ function remapped(parts: Parts): Mechanism {
   const { guarantee, draw, reports } = inner(parts, "mechanism", alphabet);
   const outputs = alphabetIn(table.table("outputs"));
   let mapping: number[];
-  if (table.get("mapping") !== undefined) mapping = outputsIn(table, "mapping", reports.size, outputs.size);
+  if (table.states("mapping")) mapping = outputsIn(table, "mapping", reports.size, outputs.size);
   else if (reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing) {
     const shift = (reports as Line).low - (outputs as Line).low;
     return finite(alphabet, guarantee, (index, bits) => clamp(BigInt(draw(index, bits) + shift), outputs.size), outputs);
-  } else mapping = outputsIn(parts.tables.table(table.place), "nearest", reports.size, outputs.size);
+  } else mapping = outputsIn(parts.numbers.table(table.place), "nearest", reports.size, outputs.size);
   return finite(alphabet, guarantee, (index, bits) => mapping[draw(index, bits)], outputs);
 }
 
 /** A permanent round, and a fresh one of what it reports. */
 function twoRounds(parts: Parts): Mechanism {
-  const { table, alphabet, tables } = parts;
-  const first = mechanismIn(table.table("permanent"), alphabet, tables);
-  const second = mechanismIn(table.table("fresh"), first.reports ?? alphabet, tables);
+  const { table, alphabet, numbers } = parts;
+  const first = mechanismIn(table.table("permanent"), alphabet, numbers);
+  const second = mechanismIn(table.table("fresh"), first.reports ?? alphabet, numbers);
   if (first.lasting || second.lasting) table.bad("fresh");
   const lasting = first.guarantee;
   if (first.bits && second.bits) {
-    const { keep, flip, blur } = second.bits;
+    const { keep, flip, again } = second.bits;
     const reach = minus(keep, flip);
     const [own, other] = [first.bits.keep, first.bits.flip].map((p) => plus(flip, times(reach, p)));
     const guarantee: Guarantee = { kind: "local", epsilon: encodingEpsilon(own, other) };
     const report = (value: Value, bits: Bits): Json =>
-      blur(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
+      again(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
     return { alphabet, lasting, guarantee, report };
   }
   if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
@@ -508,6 +498,6 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "two-rounds": twoRounds,
 };
 
-export function mechanismIn(table: Table, alphabet: Alphabet, tables: Table): Mechanism {
-  return table.build(KINDS, { table, alphabet, tables });
+export function mechanismIn(table: Table, alphabet: Alphabet, numbers: Table): Mechanism {
+  return table.build(KINDS, { table, alphabet, numbers });
 }

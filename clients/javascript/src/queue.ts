@@ -1,6 +1,6 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
-import { refuse } from "./errors.js";
+import { refuse, shown } from "./errors.js";
 import { compare, fraction, ofShortest, plus, times, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
 import { epsilonsOf } from "./promise.js";
@@ -75,13 +75,19 @@ export class Queue {
   }
 
   /** Counts a report in the ledger and keeps it for sending, in one step. Refused where the survey's limits are used up. */
-  add(report: Report, groups?: Record<string, string>): Promise<void> {
-    const { fingerprint } = this.#survey;
+  add(report: Report, groups: Record<string, string> = {}): Promise<void> {
+    const { fingerprint, groups: known } = this.#survey;
     if (!made.has(report) || report.survey !== fingerprint) refuse("report", "This is no report of survey.blur.");
+    const names = Object.keys(known);
+    const own = names.filter((name) => Object.hasOwn(groups, name) && known[name].includes(groups[name]));
+    if (own.length < names.length || Object.keys(groups).length > names.length) {
+      refuse("report", `The survey's groups are ${shown(known)}; got ${shown(groups)}.`);
+    }
+    const beside = own.length ? { groups: { ...groups } } : {};
     return this.#change((kept) => {
       if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait already.`);
       this.#spend(kept, report.tag);
-      kept.queue.push({ survey: fingerprint, batch: randomHex(16), day: null, reports: [report.data], groups });
+      kept.queue.push({ survey: fingerprint, batch: randomHex(16), day: null, reports: [report.data], ...beside });
     });
   }
 

@@ -54,7 +54,7 @@ export async function changed<Kept, Result>(storage: Storage, empty: Kept, chang
     });
   } catch (error) {
     if (error instanceof ConfideError) throw error;
-    refuse("storage", `What is kept cannot be read or written: ${error}`);
+    refuse("storage", `The storage fails: ${error}`);
   }
   return result!;
 }

@@ -1,11 +1,13 @@
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 import { alphabetIn, indexOf, type Alphabet, type Line, type Value } from "./alphabets.js";
 import { device, PermanentBits, randomHex, type Bits } from "./bits.js";
-import { refuse, shown } from "./errors.js";
+import { isText, refuse, shown } from "./errors.js";
+import { listOf } from "./exact.js";
 import { canonical, readJson, Table, type Json } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
 import { promiseOf, terms, together } from "./promise.js";
 import { digest, hex, hmac, utf8 } from "./sha256.js";
+import { isMissing } from "./words.js";
 
 /** What an application was reviewed with: one survey by its fingerprint, or the most that it will give away. */
 export type Pin =
@@ -58,6 +60,8 @@ export class Survey {
   /** Of two rounds, what any number of reports of one value promises. */
   readonly lasting: Guarantee | null;
   readonly limits: Limits;
+  /** What stands beside a report, not blurred: names, and the values that each may have. */
+  readonly groups: Record<string, readonly string[]>;
   /** Whether noise must be permanent, so that blurring needs a secret. */
   readonly isPermanent: boolean;
   readonly pin: Pin | null;
@@ -71,30 +75,29 @@ export class Survey {
     const stated = document.text("fingerprint");
     this.fingerprint = checkFingerprint(document, stated);
     if (pin && "fingerprint" in pin && pin.fingerprint !== stated) {
-      refuse("pin", `The application was reviewed with ${shown(pin.fingerprint)}; this survey is ${stated}.`);
+      refuse("pin", `This application is for ${shown(pin.fingerprint)}; the survey is ${stated}.`);
     }
     this.name = document.text("name", "value");
     this.title = document.text("title", "Untitled survey");
     this.#alphabet = alphabetIn(document.table("alphabet"));
-    const tables = document.table("tables", document.get("tables") ?? {});
+    const tables = document.optional("tables");
     this.#mechanism = mechanismIn(document.table("mechanism"), this.#alphabet, tables);
     this.guarantee = this.#mechanism.guarantee;
     this.lasting = this.#mechanism.lasting ?? null;
-    const limits = document.table("limits", document.get("limits") ?? {});
+    const limits = document.optional("limits");
     this.limits = {
-      reports: limits.get("reports") === undefined ? null : limits.whole("reports", 1),
-      epsilon: limits.get("epsilon") === undefined ? null : limits.positive("epsilon"),
+      reports: !limits.states("reports") ? null : limits.whole("reports", 1),
+      epsilon: !limits.states("epsilon") ? null : limits.positive("epsilon"),
     };
-    const noise = limits.text("noise", "fresh");
-    if (!["permanent", "fresh"].includes(noise)) limits.bad("noise");
-    this.isPermanent = noise === "permanent" || this.lasting !== null;
+    this.#checkTotal(limits);
+    const noise = limits.text("noise", "");
+    if (noise !== "permanent" && limits.states("noise")) limits.bad("noise");
+    this.isPermanent = !!noise || this.lasting !== null;
+    this.groups = groupsIn(document.optional("groups"));
     document.get("shape"); // the curator's, not the device's
-    document.get("groups");
     document.finish();
-    const hasTables = document.get("tables") !== undefined;
-    if (hasTables && canonical(tables.entries) === "{}") document.bad("tables");
     this.pin = pin;
-    if (pin && "epsilon" in pin) this.#checkPin(pin, hasTables);
+    if (pin && "epsilon" in pin) this.#checkPin(pin, document.states("tables"));
     this.#bits = bits;
   }
 
@@ -105,7 +108,7 @@ export class Survey {
 
   /** Turns what a person has (a word, a number, a date, a place) into a value, or throws with the reason. */
   take(raw: unknown): Value {
-    return this.#alphabet.take(raw);
+    return this.#alphabet.accept(raw);
   }
 
   /** Blurs a value. Where this throws there is no report. */
@@ -127,29 +130,46 @@ export class Survey {
 
   /** Every value as a person may be shown it, where there are few enough to choose from. */
   choices(most = 1000): { value: Value; label: string }[] {
-    const { size, at, label = String } = this.#alphabet;
-    return Array.from({ length: size > most ? 0 : size }, (_, index) => ({ value: at(index), label: label(at(index)) }));
+    const { size, at, caption = String } = this.#alphabet;
+    return listOf(size > most ? 0 : size, (index) => ({ value: at(index), label: caption(at(index)) }));
   }
 
   #checkPin({ epsilon: most, per, spacing: farthest = 1 }: Exclude<Pin, { fingerprint: string }>, hasTables: boolean): void {
     const guarantee = this.lasting ?? this.guarantee;
-    const { isTrue, spacing, positions } = this.#alphabet as Line;
+    const { distances, spacing, positions } = this.#alphabet as Line;
     const no = (why: string): never =>
       refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
-    if (hasTables) no("its tables tell no promise; pin its whole fingerprint");
     const isLocal = per === undefined;
+    // No promise can be read off a table, and no distance off the ground.
+    if (hasTables || (!isLocal && distances === "ground")) no("that cannot be proven here; pin its whole fingerprint");
     const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
     if (epsilon === null) return no("epsilon is pinned in another unit");
     if (!(epsilon <= most)) no(`at most ${most} is pinned`);
     // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
-    if (!isLocal && !isTrue && (positions || spacing > farthest)) no("it says itself how far apart values lie; pin spacing");
+    if (!isLocal && !distances && (positions || !(spacing <= farthest))) no("it says itself how far apart values lie; pin spacing");
   }
+
+  /** A total epsilon needs a promise with one epsilon, and allows one report at least. */
+  #checkTotal(limits: Table): void {
+    const { guarantee, lasting } = this;
+    const most = this.limits.epsilon;
+    // What one report of two rounds promises is known here for bits alone; of others the ledger takes what lasts.
+    if (most !== null && (guarantee.kind === "product" || (guarantee !== lasting && guarantee.epsilon > most))) limits.bad("epsilon");
+  }
+}
+
+function groupsIn(table: Table): Record<string, string[]> {
+  const named = Object.keys(table.content).map((name): [string, string[]] => {
+    const values = table.list<string>(name, (one) => isText(one) && one !== "");
+    const isOne = !isMissing(name) && !["day", "count"].includes(name) && values.length > 1;
+    return isOne && new Set(values).size === values.length ? [name, values] : table.bad(name);
+  });
+  return Object.fromEntries(named);
 }
 
 /** Recomputes a survey's fingerprint, without knowing what its keys mean. */
 function checkFingerprint(document: Table, stated: string): string {
-  const { tables, ...rest } = document.entries;
-  for (const key of ["name", "title", "fingerprint"]) delete rest[key];
+  const { tables, name, title, fingerprint, ...rest } = document.content;
   const own = digest(canonical(rest));
   const found = tables === undefined ? own : `${own}-${digest(canonical(tables))}`;
   if (stated !== found) refuse("fingerprint", `The survey says that it is ${shown(stated)}, and is ${found}.`);
@@ -159,12 +179,11 @@ function checkFingerprint(document: Table, stated: string): string {
 const LEAST_SECRET = 16;
 
 function secretOf(secret: Uint8Array | string): Uint8Array {
-  const isHex = typeof secret === "string" && /^([0-9a-f]{2})+$/i.test(secret);
-  const octets = isHex ? Uint8Array.from(secret.match(/../g)!, (pair) => parseInt(pair, 16)) : utf8(secret as string);
-  const found = secret instanceof Uint8Array ? secret : octets;
-  const isOdd = typeof secret !== "object" && !isHex && /^[0-9a-f]*$/i.test(secret);
-  if (found.length < LEAST_SECRET || isOdd) return refuse("secret", `A secret has ${LEAST_SECRET} bytes or more.`);
-  return found;
+  const pairs = isText(secret) && /^[0-9a-f]*$/i.test(secret) && (secret.match(/..?/g) ?? []);
+  const found = pairs ? Uint8Array.from(pairs, (pair) => parseInt(pair, 16)) : isText(secret) ? utf8(secret) : secret;
+  const isWhole = !pairs || pairs.at(-1)?.length === 2;
+  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && isWhole) return found;
+  return refuse("secret", `A secret has ${LEAST_SECRET} bytes or more.`);
 }
 
 /** A new secret for permanent noise: 32 random bytes in hexadecimal digits. Keep it on the device. */

@@ -1,5 +1,5 @@
 /** Texts as people write them: words, whole numbers and decimal numbers, by the rules of docs/values.md. */
-import { refuse, shown } from "./errors.js";
+import { isNumber, isText, refuse, shown } from "./errors.js";
 import type { Table } from "./json.js";
 
 const BLANK = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
@@ -10,8 +10,8 @@ export function whole(pattern: string, flags = ""): RegExp {
   return new RegExp(`^[${BLANK}]*${pattern}[${BLANK}]*$`, flags);
 }
 
-const INTEGER = whole("([+-]?[0-9]+)(?:[.]0*)?");
-const REAL = whole("([+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)");
+const INTEGER = whole("([+-]?\\d+)(?:[.]0*)?");
+const REAL = whole("([+-]?(?:\\d+[.]?\\d*|[.]\\d+)(?:[eE][+-]?\\d+)?)");
 
 /** A text without the blanks around it. */
 export function trimmed(text: string): string {
@@ -19,7 +19,7 @@ export function trimmed(text: string): string {
 }
 
 export function isMissing(raw: unknown): boolean {
-  return raw === null || raw === undefined || (typeof raw === "string" && trimmed(raw) === "");
+  return raw === null || raw === undefined || (isText(raw) && trimmed(raw) === "");
 }
 
 /** The value of a person cannot be used; the reason is that of Python's account of rows. */
@@ -34,21 +34,21 @@ export function decimalIn(text: string): string | null {
 
 /** A finite number, given as one or as a text. */
 export function realOf(raw: unknown, reason: string): number {
-  const number = typeof raw === "number" ? raw : typeof raw === "string" ? Number(decimalIn(raw) ?? NaN) : NaN;
+  const number = isNumber(raw) ? raw : isText(raw) ? Number(decimalIn(raw) ?? NaN) : NaN;
   return Number.isFinite(number) ? number : noValue(isMissing(raw) ? "missing" : reason, raw);
 }
 
 /** Whether a text is a whole number. */
-export const isInteger = (text: unknown): boolean => typeof text === "string" && INTEGER.test(text);
+export const isInteger = (text: unknown): boolean => isText(text) && INTEGER.test(text);
 
 /** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
 export function integerOf(raw: unknown): number {
   if (isMissing(raw)) return noValue("missing", raw);
-  const digits = typeof raw === "string" ? INTEGER.exec(raw)?.[1] : undefined;
-  const number = typeof raw === "number" ? raw : digits === undefined ? NaN : Number(digits);
+  const digits = isText(raw) ? INTEGER.exec(raw)?.[1] : undefined;
+  const number = isNumber(raw) ? raw : digits === undefined ? NaN : Number(digits);
   if (Number.isSafeInteger(number)) return number + 0; // and no minus zero
   if (digits !== undefined || Number.isInteger(number)) return NaN;
-  const isReal = typeof raw === "number" ? Number.isFinite(raw) : typeof raw === "string" && decimalIn(raw.replaceAll("_", "")) !== null;
+  const isReal = isNumber(raw) ? Number.isFinite(raw) : isText(raw) && decimalIn(raw.replaceAll("_", "")) !== null;
   return noValue(isReal ? "not a whole number" : "not a number", raw);
 }
 
@@ -75,7 +75,7 @@ export function spelling(values: readonly (string | number)[], table: Table): (t
     if (isFolded) learn(folded, fold(name), word);
   };
   for (const word of words) know(word, word);
-  if (table.get("aliases") !== undefined) {
+  if (table.states("aliases")) {
     const aliases = table.table("aliases");
     for (const word of words) if (aliases.get(word)) for (const name of aliases.list<string>(word, isWord)) know(name, word);
   }
@@ -84,5 +84,5 @@ export function spelling(values: readonly (string | number)[], table: Table): (t
 
 /** Whether this is a text that is not empty; a NUL at its end would be lost in numpy. */
 export function isWord(value: unknown): boolean {
-  return typeof value === "string" && !isMissing(value) && !value.endsWith("\0");
+  return isText(value) && !isMissing(value) && !value.endsWith("\0");
 }

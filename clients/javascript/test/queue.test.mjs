@@ -141,6 +141,20 @@ test("a queue holds no more than it may, and nothing but reports", async () => {
   assert.deepEqual(await queue.status(), { waiting: 2, reports: 2, epsilon: 2 });
 });
 
+test("groups are those of the survey, all of them and no others", async () => {
+  const server = await collector();
+  const towns = loadSurvey(await signed({ ...AGES, groups: { town: ["Oslo", "Bern"], sex: ["f", "m"] } }));
+  const queue = new Queue(towns, { storage: fresh() });
+  const wrong = [undefined, {}, { town: "Oslo" }, { town: "Oslo", sex: "x" }, { town: "Oslo", sex: "f", age: "3" }, { town: ["Oslo"], sex: "f" }, { town: "Oslo", toString: "f" }];
+  for (const groups of wrong) assert.throws(() => queue.add(towns.blur(7), groups), { code: "report" });
+  assert.throws(() => new Queue(survey, { storage: fresh() }).add(survey.blur(7), { town: "Oslo" }), { code: "report" });
+  await queue.add(towns.blur(7), { sex: "f", town: "Bern" });
+  assert.equal((await queue.send(server.url)).sent, 1);
+  assert.deepEqual(server.seen[0].message.groups, { sex: "f", town: "Bern" });
+  assert.deepEqual((await queue.status()).reports, 1); // what was refused costs nothing
+  server.close();
+});
+
 test("the ledger enforces limits, and is not reset by sending or a restart", async () => {
   const server = await collector();
   const storage = fresh();

@@ -12,15 +12,15 @@ interface Alphabet {
     readonly spacing: number;
     /** How many parts of a list a value takes. */
     readonly parts: number;
-    /** Whether distances follow from what people have; else they are what the survey says they are. */
-    readonly isTrue?: boolean;
+    /** Whether distances follow from what people have, or from the ground; else they are what the survey says they are. */
+    readonly distances?: "true" | "ground";
     /** Turns what a person has into a value, or says why it cannot. */
-    take(raw: unknown): Value;
+    accept(raw: unknown): Value;
     /** The number of a value; -1 where it is none. */
-    find(value: unknown): number;
+    locate(value: unknown): number;
     at(index: number): Value;
     /** What a value is called, to a person; absent where that is the value itself. */
-    readonly label?: (value: Value) => string;
+    readonly caption?: (value: Value) => string;
 }
 /** Whole numbers on a line, and what is counted by them: dates, bins, words of a scale. */
 interface Line extends Alphabet {
@@ -72,8 +72,8 @@ declare class PermanentBits implements Bits {
     constructor(secret: Uint8Array, fingerprint: string, value: Json, fresh: Bits);
     octet(): number;
 }
-/** A word: eight bytes, the lowest first. */
-declare function word(bits: Bits): bigint;
+/** A word: eight bytes. */
+declare const word: (bits: Bits) => bigint;
 /** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
 type Coin = (drawn: bigint | number, width: number, seen: number) => number;
 /** A coin given by the leading bits of its probability: 1 is heads, -1 tails, and 0 open. */
@@ -82,35 +82,27 @@ declare function coinOf(digits: Digits): Coin;
 declare function toss(coins: readonly Coin[], bits: Bits): boolean[];
 /** A whole number below n, each as likely, by the upper bits of 1, 2, 4 or 8 bytes; n is at most 2^53. */
 declare function below(n: number, bits: Bits): number;
-/** Integer weights, ready to be drawn from. */
-declare class Weights {
-    #private;
-    /** Weights are made again in the rare case of a tie, so that thousands of long integers need not be kept. */
-    constructor(make: () => bigint[]);
-    draw(bits: Bits): number;
-}
+/**
+ * Draws one of several outcomes by integer weights. These are made again in the rare case of a tie, so that thousands
+ * of long integers need not be kept.
+ */
+declare function drawingFrom(make: () => bigint[]): (bits: Bits) => number;
 declare const EVERY: readonly ["day", "week", "month", "quarter", "year"];
 type Every = (typeof EVERY)[number];
 declare const WEEKDAYS: string[];
-/** Day, counted from 1 on 0001-01-01, and hour; null for what a text does not say. */
-interface Moment {
-    day: number | null;
-    hour: number | null;
-}
-/** What a text says, by the clock that it shows; or why it says nothing. */
-declare function readMoment(raw: unknown): Moment | string;
 /** The number of a day, by the browser's own calendar in UTC, which knows no offsets; null where there is none. */
 declare function ordinal(year: number, month: number, day: number): number | null;
 /** The number of the step that holds a day. */
 declare function stepOf(day: number, every: Every): number;
+declare const padded: (number: number, width: number) => string;
 /** A step as people write it. */
 declare function labelOf(step: number, every: Every): string;
-/** The step that holds all that a text names, such as the week of a day; or why there is none. */
-declare function stepNamed(text: string, every: Every): number | string;
+/** The step that holds all that a text names, such as the week of a day. */
+declare function stepNamed(text: string, every: Every): number;
 /** The step of a person's date. */
-declare function stepIn(raw: unknown, every: Every): number | string;
-declare function hourIn(raw: unknown): number | string;
-declare function weekdayIn(raw: unknown): number | string;
+declare function stepIn(raw: unknown, every: Every): number;
+declare function hourIn(raw: unknown): number;
+declare function weekdayIn(raw: unknown): number;
 /** Why something was refused. `code` is for programs, `message` for people. */
 type Code = "survey" | "fingerprint" | "pin" | "value" | "secret" | "entropy" | "limit" | "storage" | "full" | "report";
 /** An error of this client. Where one is thrown there is no report. */
@@ -120,6 +112,8 @@ declare class ConfideError extends Error {
 }
 /** Throws; an expression, so that it can stand where a value is expected. */
 declare function refuse(code: Code, message: string): never;
+declare const isText: (value: unknown) => value is string;
+declare const isNumber: (value: unknown) => value is number;
 /** A value as it stands in a message: short, and with nothing that would break a line. */
 declare function shown(value: unknown): string;
 /** Exact arithmetic: fractions, and as many binary digits of e^-x as are asked for. No float is computed with. */
@@ -128,19 +122,23 @@ interface Fraction {
     readonly d: bigint;
 }
 declare function fraction(n: bigint, d?: bigint): Fraction;
+/** What is made of 0, 1, 2, ... */
+declare const listOf: <Made>(length: number, make: (index: number) => Made) => Made[];
+/** How many binary digits a number has. */
+declare const bitLength: (x: bigint | number) => number;
 declare function gcd(a: bigint, b: bigint): bigint;
 /** The exact value of a float64 number: its 52 bits over a power of two. */
 declare function ofDouble(x: number): Fraction;
-/** A decimal number as it is written; null where the text is none. */
-declare function ofDecimal(text: string): Fraction | null;
+/** A decimal number as it is written. */
+declare function ofDecimal(text: string): Fraction;
 /** A float64 number as the shortest decimal that it prints as. */
 declare function ofShortest(x: number): Fraction;
 declare const times: (a: Fraction, b: Fraction) => Fraction;
 declare const plus: (a: Fraction, b: Fraction) => Fraction;
 declare const minus: (a: Fraction, b: Fraction) => Fraction;
 declare const over: (a: Fraction, by: bigint) => Fraction;
-/** Negative where a < b, 0 where they are equal. */
-declare function compare(a: Fraction, b: Fraction): number;
+/** Negative where a < b, 0 where they are equal: Number() keeps signs, and makes nothing of nothing else. */
+declare const compare: (a: Fraction, b: Fraction) => number;
 /** The nearest float64 of a fraction, ties to even: for what people are shown, and for spacings, never for noise. */
 declare function toDouble(x: Fraction): number;
 /** The whole part of a square root. */
@@ -179,14 +177,17 @@ declare function canonical(value: Json): string;
 declare class Table {
     #private;
     readonly place: string;
-    readonly entries: Entries;
+    readonly content: Entries;
     constructor(value: Json | undefined, place: string);
     /** Refuses what was not read: whoever wrote it meant something. */
     finish(): void;
     /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
     bad(key: string, value?: unknown): never;
+    states(key: string): boolean;
     get(key: string): Json | undefined;
     table(key: string, value?: Json | undefined): Table;
+    /** A table that may be left out; where it stands it says something. */
+    optional(key: string): Table;
     number(key: string, fallback?: number, least?: number): number;
     whole(key: string, least: number, fallback?: number): number;
     positive(key: string, fallback?: number): number;
@@ -226,38 +227,25 @@ interface Mechanism {
 interface Encoding {
     readonly keep: Fraction;
     readonly flip: Fraction;
-    readonly blur: (set: readonly boolean[], bits: Bits) => string;
+    readonly again: (set: readonly boolean[], bits: Bits) => string;
 }
-declare function mechanismIn(table: Table, alphabet: Alphabet, tables: Table): Mechanism;
+declare function mechanismIn(table: Table, alphabet: Alphabet, numbers: Table): Mechanism;
 /** Exact noise on whole numbers and on the plane. */
-/** Geometric numbers of a ratio: P(G = g) proportional to ratio^g. */
-declare class Geometric {
-    #private;
-    constructor(ratio: Fraction);
-    /** One geometric number. */
-    draw(bits: Bits): bigint;
-    /** One such number less another. */
-    twoSided(bits: Bits): bigint;
-}
+/** Draws whole numbers. */
+type Steps = (bits: Bits) => bigint;
+/** One such number less another. */
+declare function twoSided(ratio: Fraction): Steps;
 /** The number of cells that Laplace noise moves the middle of a cell by; b = e^(-rate / 2). */
-declare class LaplaceCells {
-    #private;
-    constructor(b: Fraction);
-    draw(bits: Bits): bigint;
-}
+declare function laplaceSteps(b: Fraction): Steps;
 type Move = [bigint, bigint];
+/** Draws displacements. */
+type Moves = (bits: Bits) => Move;
+/** Rows and columns apart from each other. */
+declare function taxicabMoves(ratio: Fraction): Moves;
 /** Displacements over the unbounded lattice, proportional to e^(-rate hypot). */
-declare class Planar {
-    #private;
-    constructor(rate: Fraction);
-    draw(bits: Bits): Move;
-}
+declare function planarMoves(rate: Fraction): Moves;
 /** Displacements with the probabilities of a table over one quadrant, alike in all four. */
-declare class TableMoves {
-    #private;
-    constructor(quadrant: readonly (readonly number[])[]);
-    draw(bits: Bits): Move;
-}
+declare function tableMoves(quadrant: readonly (readonly number[])[]): Moves;
 /** A survey's promise in plain words, with odds: Python's sentences, for distances in place of pairs of values. */
 /** The epsilon of all attributes together, where each has one that knows no distance. */
 declare function together(guarantee: Guarantee): number | null;
@@ -377,6 +365,8 @@ declare class Survey {
     /** Of two rounds, what any number of reports of one value promises. */
     readonly lasting: Guarantee | null;
     readonly limits: Limits;
+    /** What stands beside a report, not blurred: names, and the values that each may have. */
+    readonly groups: Record<string, readonly string[]>;
     /** Whether noise must be permanent, so that blurring needs a secret. */
     readonly isPermanent: boolean;
     readonly pin: Pin | null;
