@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -146,7 +147,7 @@ def _serve(
     def ready() -> None:
         pairs = [("Devices send to", f"{address}/v1/reports")]
         pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
-        pairs += [("Store", "one that goes when you stop" if people is not None else url)]
+        pairs += [("Store", "one that goes when you stop" if people is not None else _without_password(url))]
         pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]
         show_pairs(pairs)
         say_exactly(f"Then: CONFIDE_TOKEN=... confide pull {address} -o counts.parquet")
@@ -160,6 +161,16 @@ def _serve(
 
     run(url, listening, settings, ready)
     say("Ended; all that was accepted is counted.")
+
+
+def _without_password(url: str) -> str:
+    """Return a store's address as it may be shown.
+
+    >>> _without_password("postgresql://me:secret@host/db?password=secret&x=1")
+    'postgresql://me:***@host/db?password=***&x=1'
+    """
+    shown = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", url)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", shown)
 
 
 def send(  # noqa: PLR0913 - one argument an option
@@ -193,6 +204,11 @@ def send(  # noqa: PLR0913 - one argument an option
     from confide.collector.outbox import Outbox, receipts_of, require_unsent
 
     contract = load_survey(survey)
+    if contract.needs_secret:
+        raise InvalidParameterError(
+            "Permanent noise comes from each person's own secret, which confide send does not take. Let devices send "
+            "(docs/client.md), or blur with confide privatize and its secrets, and count the reports there."
+        )
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
     with Client(to, _token(token_file)) as client:
