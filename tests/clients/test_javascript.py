@@ -194,7 +194,7 @@ class _Handler(SimpleHTTPRequestHandler):
         if self.path == "/said":
             type(self).said = body
             type(self).heard.set()
-        self._answer({"accepted": 1, "rejected": []})
+        self._answer({"survey": body.get("survey"), "batch": body.get("batch"), "accepted": 1, "rejected": []})
 
     def _answer(self, content: object) -> None:
         text = json.dumps(content).encode()
