@@ -121,7 +121,7 @@ def test_a_truth_beyond_all_reports_is_refused(call: Call, folder: Path, name: s
     assert call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--seed", "1").code == 0
     is_plane = "row" in header(folder)
     with (folder / "v.csv").open("a") as stream:
-        stream.write("5000,5000\n" if is_plane else "5000\n")
+        stream.write(f"{'5000,5000' if is_plane else '5000'},{5000:032x}\n")
     ending = call("estimate", "s.toml", "r.csv", "--truth", "v.csv", "-o", "e.csv")
     assert_refused(ending, 5, "1 of the distinct true values", "rows and columns" if is_plane else "low and high")
     assert not (folder / "e.csv").exists()

@@ -71,7 +71,7 @@ def test_the_tape_is_what_is_specified(value: Any, text: str) -> None:
     assert b"".join(taken) == whole[:74]  # no byte is skipped, across blocks
 
 
-@pytest.mark.parametrize("mechanism", ALL_EXAMPLES[::5], ids=label)
+@pytest.mark.parametrize("mechanism", [one for one in ALL_EXAMPLES if one.lasting is None][::5], ids=label)
 def test_the_same_value_gives_the_same_report_every_day(mechanism: cf.Mechanism) -> None:
     survey = cf.Survey(mechanism)
     numbers = np.random.default_rng(0).integers(0, mechanism.alphabet.size, 6)
@@ -143,6 +143,21 @@ def test_short_secrets_are_refused(secret: Any) -> None:
 def test_what_is_no_secret_is_refused(secret: Any) -> None:
     with pytest.raises(InvalidParameterError, match=r"must be (bytes|valid text)"):
         cf.Permanent(secret)
+
+
+@pytest.mark.parametrize("secret", [bytes(16), bytes(64), "0" * 32, "\0" * 20])
+def test_zeros_are_no_secret(secret: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="never filled"):
+        cf.Permanent(secret)
+
+
+@pytest.mark.parametrize("text", ["00112233445566778899aabbccddeeff", "sixteen letters and more"])
+def test_one_line_end_does_not_belong_to_a_text(text: str) -> None:
+    """A secret is the same from its file as from its text, in every language (docs/device.md)."""
+    plain = cf.Permanent(text)
+    assert cf.Permanent(f"{text}\n") == cf.Permanent(f"{text}\r\n") == plain
+    assert cf.Permanent("sixteen letters.\n\n").secret == b"sixteen letters.\n"
+    assert cf.Permanent(b"sixteen letters.\n").secret == b"sixteen letters.\n"  # bytes are taken as they are
 
 
 def test_hexadecimal_digits_stand_for_their_bytes() -> None:

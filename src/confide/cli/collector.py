@@ -8,6 +8,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from confide.checks import check_choice
 from confide.cli.numbers import as_count
 from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
 from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
+from confide.counting import ReportInput
 from confide.errors import InvalidParameterError, MissingExtraError
 from confide.files import CountsFile, whole_file
 from confide.files.counts_files import write_counts_file
@@ -255,16 +257,34 @@ def pull_counts(
 
 def local_counts(reports: Path, survey: Path) -> Path:
     """Return a file of counts in place of a collector's URL, for as long as the command runs; else the file itself."""
-    text = str(reports)
-    if not text.startswith(("http:/", "https:/")):
+    url = name_reports(reports)
+    if "://" not in url:
         return reports
-    scheme, _, rest = text.partition(":/")
-    counts = pull_counts(f"{scheme}://{rest.lstrip('/')}", load_survey(survey))
+    counts = pull_counts(url, load_survey(survey))
     folder = tempfile.TemporaryDirectory(prefix="confide-")
     atexit.register(folder.cleanup)
     path = Path(folder.name) / "counts.parquet"
     write_counts_file(path, counts)
     return path
+
+
+def name_reports(reports: Path) -> str:
+    """Return what a message calls reports: a file, or a collector by its URL, of which a path leaves out a slash.
+
+    >>> name_reports(Path("http://127.0.0.1:8000")), name_reports(Path("reports.csv"))
+    ('http://127.0.0.1:8000', 'reports.csv')
+    """
+    scheme, mark, rest = str(reports).partition(":/")
+    return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
+
+
+def as_named(found: ReportInput, path: Path, given: Path) -> ReportInput:
+    """Return reports under the name that they were asked for by: the URL, and not the file that it was pulled into."""
+    if given == path:
+        return found
+    name = name_reports(given)
+    account = replace(found.account, source=name)
+    return replace(found, account=account, description=found.description.replace(str(path), name))
 
 
 def _token(path: Path | None) -> str | None:

@@ -128,7 +128,7 @@ class FewValues:
     def of(cls, evidence: Evidence, best: FloatArray, highest: float) -> FewValues:
         """Merge and move values, from those of the best explanation and its log-likelihood."""
         values = np.flatnonzero(best > NOTHING)
-        return cls(tuple(_Search(evidence, highest, values.size).run(values, best[values])))
+        return cls(tuple(_SupportSearch(evidence, highest, values.size).run(values, best[values])))
 
     def lowest(self, weights: FloatArray, errors: float, people: float = 1.0) -> float:
         """Return the lowest answer to a query, at the level of so many standard errors; infinity where there is none.
@@ -149,7 +149,7 @@ class FewValues:
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _SupportSearch:
     """A search for supports, from the highest likelihood and the number of values of the best explanation."""
 
     evidence: Evidence
