@@ -180,11 +180,13 @@ function checkFingerprint(document: Table, stated: string): string {
 
 const LEAST_SECRET = 16;
 
-function secretOf(secret: Uint8Array | string): Uint8Array {
+function secretOf(given: Uint8Array | string): Uint8Array {
+  const secret = isText(given) ? given.replace(/\r?\n?$/, "") : given; // a line end, as files have it
   const pairs = isText(secret) && /^[0-9a-f]*$/i.test(secret) && (secret.match(/..?/g) ?? []);
   const found = pairs ? Uint8Array.from(pairs, (pair) => parseInt(pair, 16)) : isText(secret) ? utf8(secret) : secret;
-  const isWhole = pairs ? pairs.at(-1)?.length === 2 : isText(secret) ? !HALVES.test(secret) : new Set(secret).size > 1;
-  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && isWhole) return found;
+  const isWhole = pairs ? pairs.at(-1)?.length === 2 : !isText(secret) || !HALVES.test(secret);
+  // Zeros are a secret that was never filled.
+  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean) && isWhole) return found;
   return refuse("secret", `A secret is a text or a Uint8Array of ${LEAST_SECRET} random bytes or more.`);
 }
 

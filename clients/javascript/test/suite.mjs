@@ -342,6 +342,8 @@ export const CHECKS = {
     const own = globalThis.crypto;
     const survey = confide.loadSurvey(await signed(AGES));
     let stuck;
+    let turn = 0;
+    const tape = [];
     for (const broken of [
       undefined,
       {},
@@ -352,6 +354,7 @@ export const CHECKS = {
       { getRandomValues: (block) => block.map((_, place) => (block[place] = (place * place) % 251)) },
       { getRandomValues: (block) => own.getRandomValues(block.subarray(500)) },
       { getRandomValues: (block) => own.getRandomValues(block.subarray(0, 400)) },
+      { getRandomValues: (block) => block.set((tape[turn++ % 2] ??= own.getRandomValues(block).slice())) }, // again after two calls
       { getRandomValues: (block) => (stuck = stuck ? (block.set(stuck), stuck) : own.getRandomValues(block).slice()) },
     ]) {
       Object.defineProperty(globalThis, "crypto", { value: broken, configurable: true, writable: true });
@@ -418,6 +421,8 @@ export const CHECKS = {
     for (const permanent of wrong) refused(confide, "secret", () => survey.blur(7, { permanent }));
     survey.blur(7, { permanent: globalThis.crypto.getRandomValues(new Uint8Array(32)) });
     for (const permanent of ["", "short", "abc", new Uint8Array(15), 7, "0".repeat(30)]) refused(confide, "secret", () => survey.blur(7, { permanent }));
+    const own = "a secret of a person";
+    for (const end of ["\n", "\r\n"]) same(survey.blur(7, { permanent: own + end }).tag, survey.blur(7, { permanent: own }).tag, "a line end");
     const secret = confide.newSecret();
     assert(/^[0-9a-f]{64}$/.test(secret), secret);
     const reports = Array.from({ length: 365 }, () => survey.blur(7, { permanent: secret }));
