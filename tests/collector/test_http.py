@@ -78,7 +78,7 @@ def test_a_day_that_was_forgotten_never_comes_back(served: Served) -> None:
         assert served.store.run(connection, "SELECT COUNT(*) FROM batches")[0][0] == 0
     served.app.collector.refresh()
     served.app.collector.days._looked = -1.0
-    assert served.post(served.message([3], day="2026-11-10")).code == "day"
+    assert served.post(served.message([3], day="2026-11-10")).code == "clock"  # this one was
     served.store.forget(TODAY - timedelta(6))  # a clock that goes back
     assert served.store.horizon() == (TODAY - timedelta(5)).toordinal()
 

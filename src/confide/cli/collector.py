@@ -133,6 +133,7 @@ def _serve(
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
         raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
+    listening = bind(*place)  # first: a token that is made and never shown would be lost for good
     opened = open_store(url)
     for contract in contracts:
         opened.add_survey(contract, upload, is_simulated=people is not None)
@@ -140,7 +141,6 @@ def _serve(
     is_new = not any(token.role == "administer" for token in opened.tokens())
     token = make_token(opened, "administer", "curator")[1] if is_new else None
     opened.close()
-    listening = bind(*place)
     address = address_of(listening)
 
     def ready() -> None:
@@ -169,6 +169,9 @@ def send(  # noqa: PLR0913 - one argument an option
     to: Annotated[str, typer.Option("--to", metavar="URL", help="The collector.")],
     column: Columns = None,
     rejects: Rejects = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Send values that were sent before: everybody in them counts twice then.")
+    ] = False,
     outbox: Annotated[
         Path | None,
         typer.Option(
@@ -183,25 +186,28 @@ def send(  # noqa: PLR0913 - one argument an option
     """Blur values here, and send the reports to a collector in batches.
 
     Values are blurred once. If sending is interrupted, the same command goes on where it stopped; a batch that arrived
-    twice is counted once. Columns that the survey declares as groups are sent along, not blurred.
+    twice is counted once. What was sent is written down in VALUES.sent, and is not sent again. Columns that the survey
+    declares as groups are sent along, not blurred.
     """
     from confide.collector.client import Client
-    from confide.collector.outbox import Outbox
+    from confide.collector.outbox import Outbox, receipts_of, require_unsent
 
     contract = load_survey(survey)
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
     with Client(to, _token(token_file)) as client:
         client.survey(contract.fingerprint)  # refused before anything is blurred
-        waiting = Outbox.open(place, contract)
+        waiting = Outbox.open(place, contract, to)
         if waiting is not None:
             already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
             say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
         else:
-            waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
+            if not again:
+                require_unsent(values, contract)
+            waiting, done = Outbox.fill(place, contract, values, column or (), to=to, rejects=rejects)
             say(f"Blurred {done.account.description}.", stderr=True)
         with progress_bar("Sending batches", waiting.messages) as tell:
-            found = waiting.send(client, tell)
+            found = waiting.send(client, tell, receipts_of(values))
     if as_json:
         show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
         return

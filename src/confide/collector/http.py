@@ -66,6 +66,7 @@ class Application:
         self.readings = readings or Readings(collector)
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
+        self._failures: set[str] = set()
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,7 +169,11 @@ class Application:
 
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
             raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-        form = parse_qs((await self._body(headers, receive)).decode("utf-8", "replace"), max_num_fields=4)
+        body = await self._body(headers, receive)
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=4)
+        except ValueError:
+            raise Refusal(400, "malformed", "A form has one field, token.") from None
         return form.get("token", [None])[0]
 
     async def _health(self) -> Reply:
@@ -179,7 +184,8 @@ class Application:
                 self.collector.commits.fault = fault = ""
         if fault:
             raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
-        return 200, b'{"status":"ok"}', JSON
+        strange = sorted(self.collector.unreadable)
+        return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
 
     async def _metrics(self) -> Reply:
         return 200, self.readings.metrics().encode(), TEXT
@@ -290,12 +296,22 @@ class Application:
         """Look at what changed, every second, and forget what is past."""
         looks = 0
         while True:
-            with contextlib.suppress(StoreError):
-                if looks % FORGET_EVERY == 0:
-                    await asyncio.to_thread(self.collector.forget)
-                await asyncio.to_thread(self.collector.refresh)
+            # Whatever fails, go on: a keeper that ends would leave revoked tokens good for ever.
+            await self._try(self.collector.refresh)
+            if looks % FORGET_EVERY == 0:
+                await self._try(self.collector.forget)
             looks += 1
             await asyncio.sleep(REFRESH)
+
+    async def _try(self, work: Callable[[], None]) -> None:
+        try:
+            with contextlib.suppress(StoreError):  # busy or gone for now, as whoever sends is told
+                await asyncio.to_thread(work)
+        except Exception as error:
+            said = f"{work.__name__}: {type(error).__name__}"
+            if said not in self._failures:
+                self._failures.add(said)
+                LOG.error("The collector's keeper failed, and goes on: %s", said)  # noqa: TRY400 - as above
 
     async def _watch(self) -> None:
         while True:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from confide.collector.stores import Batch, Store, StoreError, explained
+from confide.collector.stores import Batch, Store, StoreError, UnavailableError, explained
 
 FAILURES = (sqlite3.Error, OSError)
 
@@ -43,6 +43,22 @@ class SqliteStore(Store):
         self._counting: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._refuse_strangers()
+        self._identity = self._look()
+
+    def _look(self) -> tuple[int, int] | None:
+        """Return which file lies at the path; None where there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _require_file(self) -> None:
+        """Refuse where the file is gone, or another in its place: what is written to it then is lost."""
+        if self._identity is not None and self._look() != self._identity:
+            raise UnavailableError(
+                f"The store {self.path} was removed or replaced. Put the same file back, or start the collector anew."
+            )
 
     def _refuse_strangers(self) -> None:
         """Refuse a file that is no database, and a folder that is not there, before anybody waits for them."""
@@ -57,7 +73,9 @@ class SqliteStore(Store):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, PATIENCE, isolation_level=None, check_same_thread=False)
+        self._require_file()
+        place = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file: an empty one would pass for a store
+        connection = sqlite3.connect(place, PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
         try:
             for setting in SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
@@ -71,6 +89,7 @@ class SqliteStore(Store):
     def reading(self) -> Iterator[sqlite3.Connection]:
         """See :meth:`Store.reading`."""
         with explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            connection.execute("BEGIN")
             yield connection
 
     @contextlib.contextmanager
@@ -104,6 +123,7 @@ class SqliteStore(Store):
         try:
             yield
             connection.execute("COMMIT")
+            self._require_file()  # after it: whatever was said to be counted is in the file that is there
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")

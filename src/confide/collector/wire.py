@@ -103,11 +103,13 @@ class Wire:
                 return Judged(found, [])
         keys: list[Any] = reports if _PLAIN.issuperset(map(type, reports)) else list(map(_dumps, reports))
         seen, known = Counter(keys), self._known
-        strange = [key for key in seen if key not in known]
+        # Looked up once: while strange ones are read, another thread may empty what is remembered.
+        texts = {key: known.get(key) for key in seen}
+        strange = [key for key, text in texts.items() if text is None]
         accepted, rejected = self._read(strange) if strange else (_NOTHING, _NOTHING)
         counts: dict[str, int] = {}
         for key, number in seen.items():
-            text = known.get(key) or accepted.get(key)
+            text = texts[key] or accepted.get(key)
             if text is not None:  # two spellings of one report, as 7 and "7", are one
                 counts[text] = counts.get(text, 0) + number
         self._remember(accepted)
