@@ -332,7 +332,10 @@ PINS: list[tuple[cf.Survey, list[tuple[Json, bool, str]]]] = [
             ({"epsilon": 0.2, "per": "year", "spacing": 2}, True, "as far apart as is pinned"),
         ],
     ),
-    (SALARIES, [({"epsilon": 0.05, "per": SALARIES.alphabet.unit}, True, "distances follow from the edges")]),
+    (
+        SALARIES,
+        [({"epsilon": 0.05, "per": SALARIES.alphabet.unit}, False, "two people beside an edge count as a bin apart")],
+    ),
     (
         HOMES,
         [
