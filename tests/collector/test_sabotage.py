@@ -20,14 +20,15 @@ from tests.collector.killing import SURVEY
 from typer.testing import CliRunner
 
 import confide as cf
+from confide.cli.collector import _without_password, pull_counts
 from confide.cli.main import app
 from confide.collector.client import Client, CollectorError, Receipt
 from confide.collector.computing import _ANSWERS, compute
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, open_store
-from confide.collector.tokens import make_invitations
+from confide.collector.stores import Store, StoredToken, open_store
+from confide.collector.tokens import first_token, make_invitations
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 
@@ -347,3 +348,31 @@ def test_sending_permanent_noise_is_refused_with_the_cure(tmp_path: Path) -> Non
     command = ["send", str(tmp_path / "s.json"), str(tmp_path / "v.csv"), "--to", "http://127.0.0.1:9"]
     refused = CliRunner().invoke(app, command)
     assert (refused.exit_code, "confide privatize" in " ".join(refused.output.split())) == (2, True)
+
+
+def test_of_two_first_starts_one_makes_the_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, looks = store.tokens, []
+
+    def late() -> list[StoredToken]:
+        looks.append(1)
+        return [] if len(looks) <= 2 else tokens()
+
+    assert first_token(store) is not None
+    monkeypatch.setattr(store, "tokens", late)  # as the second saw it, before the first was done
+    assert first_token(store) is None
+    assert len(looks) == 3
+
+
+def test_a_token_for_one_survey_is_told_to_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Client) -> None:
+        raise CollectorError("This token is unknown.", 403, "bad-token")
+
+    monkeypatch.setattr(Client, "surveys", refuse)
+    with pytest.raises(CollectorError, match="--survey"):
+        pull_counts("http://127.0.0.1:9", None)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert _without_password("postgresql://me:a@b:c@host/db") == "postgresql://me:***@host/db"
+    assert _without_password("postgresql://host/db?password=x&a=1") == "postgresql://host/db?password=***&a=1"
+    assert _without_password("confide.db") == "confide.db"

@@ -129,7 +129,7 @@ def _serve(
     from confide.collector.serving import address_of, bind, run
     from confide.collector.simulation import simulate, simulated_survey
     from confide.collector.stores import open_store
-    from confide.collector.tokens import make_token
+    from confide.collector.tokens import first_token
 
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
@@ -139,8 +139,7 @@ def _serve(
     for contract in contracts:
         opened.add_survey(contract, upload, is_simulated=people is not None)
     contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
-    is_new = not any(token.role == "administer" for token in opened.tokens())
-    token = make_token(opened, "administer", "curator")[1] if is_new else None
+    token = first_token(opened)
     opened.close()
     address = address_of(listening)
 
@@ -265,12 +264,18 @@ def pull_counts(
     url: str, survey: Survey | None, by: tuple[str, ...] = (), token_file: Path | None = None
 ) -> CountsFile:
     """Return the counts of a collector's survey, or of its only one."""
-    from confide.collector.client import Client
+    from confide.collector.client import Client, CollectorError
 
     with Client(url, _token(token_file)) as client:
         if survey is not None:
             return client.counts(survey.fingerprint, by)
-        known = client.surveys()
+        try:
+            known = client.surveys()
+        except CollectorError as error:
+            if error.code != "bad-token":
+                raise
+            said = f"{error} If the token is for one survey alone, name it: --survey."
+            raise CollectorError(said, error.status, error.code) from None
         if len(known) == 1:
             return client.counts(known[0]["survey"], by)
     titles = ", ".join(repr(one["title"]) for one in known[:5])
