@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import random
 import secrets
 import socket
+import sqlite3
+import threading
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,12 +20,15 @@ from tests.collector.killing import SURVEY
 from typer.testing import CliRunner
 
 import confide as cf
+from confide.cli.collector import _without_password, pull_counts
 from confide.cli.main import app
 from confide.collector.client import Client, CollectorError, Receipt
 from confide.collector.computing import _ANSWERS, compute
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
 from confide.collector.service import Collector, Settings
-from confide.collector.stores import Store, open_store
+from confide.collector.sqlite import SqliteStore
+from confide.collector.stores import Store, StoredToken, open_store
+from confide.collector.tokens import first_token, make_invitations
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 
@@ -219,3 +226,153 @@ def test_closing_is_seen_in_the_counts_at_once(served: Served) -> None:
     path = f"/v1/surveys/{served.survey.fingerprint}/close"
     served.ask("POST", path, authorization=f"Bearer {served.tokens['administer']}")
     assert served.read("counts").json["is_closed"] is True
+
+
+def test_a_file_is_the_same_in_whatever_order_reports_came(tmp_path: Path) -> None:
+    contents = []
+    choose = random.Random(7)  # noqa: S311
+    messages: list[dict[str, Any]] = [
+        {"reports": [choose.randrange(12)], "batch": choose.randbytes(16).hex()} for _ in range(30)
+    ]
+    for turn in (1, -1):
+        store = open_store(str(tmp_path / f"store{turn}.db"))
+        with serving(store) as served:
+            for message in messages[::turn]:
+                assert served.post(served.message([]) | message).status == 200
+            served.app.collector.forget()
+        with store.writing() as connection:
+            store.run(connection, "DELETE FROM tokens")
+        store.close()
+        contents.append((tmp_path / f"store{turn}.db").read_bytes()[100:])  # a header counts the transactions
+    assert contents[0] == contents[1]
+
+
+def test_many_texts_are_judged_outside_the_loop(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+    judge = Wire.judge
+
+    def watched(self: Wire, *given: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return judge(self, *given)
+
+    monkeypatch.setattr(Wire, "judge", watched)
+    assert served.post(served.message([f" {number}" for number in range(600)])).status == 200
+    assert threads == [False]
+
+
+def test_large_gzip_is_unpacked_outside_the_loop(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.collector.http.LARGE", 1)
+    assert served.post(gzip.compress(json.dumps(served.message([3])).encode()), content_encoding="gzip").status == 200
+    assert served.post(b"xxx", content_encoding="gzip").status == 400
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("evil.example", 403), ("127.0.0.1:8000", 200), ("localhost:8000", 200), ("[::1]:8000", 200), ("[x", 403)],
+)
+def test_a_name_that_points_here_for_a_moment_is_foreign(served: Served, host: str, status: int) -> None:
+    assert served.post(served.message([3]), host=host, origin=f"http://{host}").status == status
+
+
+def test_health_is_good_again_when_there_is_room(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = SqliteStore._connect
+
+    def full(self: SqliteStore) -> sqlite3.Connection:
+        connection = connect(self)
+        connection.execute("PRAGMA max_page_count = 1")
+        return connection
+
+    served.app.collector.commits.fault = "The disk was full."
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteStore, "_connect", full)
+        assert served.ask("GET", "/healthz").status == 503
+    assert served.ask("GET", "/healthz").status == 200
+
+
+def test_an_invitation_is_not_spent_by_a_report_that_is_rejected(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store, admission="invited") as served:
+        code = make_invitations(store, 1, 1)[0]
+        assert served.post(served.message([70]), confide_invitation=code).code == "rejected"
+        assert served.post(served.message([3]), confide_invitation=code).status == 200
+    store.close()
+
+
+def test_metrics_are_whole_numbers(served: Served) -> None:
+    served.app.collector.commits.tallies.accepted = 1_068_741
+    assert b'confide_reports_total{outcome="accepted"} 1068741\n' in served.ask("GET", "/metrics").body
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>",
+        b"HTTP/1.1 308 Permanent Redirect\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
+    ],
+)
+def test_whatever_is_no_collector_is_one_plain_error(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def speak() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=speak)
+        thread.start()
+        with (
+            pytest.raises(CollectorError, match="Is it one"),
+            Client(f"http://127.0.0.1:{server.getsockname()[1]}") as one,
+        ):
+            one.surveys()
+        thread.join()
+
+
+def test_an_outbox_that_waited_too_long_says_what_to_do(tmp_path: Path) -> None:
+    class Late(Deaf):
+        def post(self, message: bytes, invitation: str | None = None) -> Receipt:
+            raise CollectorError(f"Too late: {len(message)} {invitation}.", 422, "day")
+
+    (tmp_path / "v.csv").write_text("age\n3\n")
+    box, _ = Outbox.fill(tmp_path / "box", ages(), tmp_path / "v.csv")
+    with pytest.raises(CollectorError, match=r"0 of 1 batches were.*remove"):
+        box.send(Late())
+
+
+def test_sending_permanent_noise_is_refused_with_the_cure(tmp_path: Path) -> None:
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 2.0), is_permanent=True)
+    (tmp_path / "s.json").write_text(survey.to_json())
+    (tmp_path / "v.csv").write_text("answer\nyes\n")
+    command = ["send", str(tmp_path / "s.json"), str(tmp_path / "v.csv"), "--to", "http://127.0.0.1:9"]
+    refused = CliRunner().invoke(app, command)
+    assert (refused.exit_code, "confide privatize" in " ".join(refused.output.split())) == (2, True)
+
+
+def test_of_two_first_starts_one_makes_the_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, looks = store.tokens, []
+
+    def late() -> list[StoredToken]:
+        looks.append(1)
+        return [] if len(looks) <= 2 else tokens()
+
+    assert first_token(store) is not None
+    monkeypatch.setattr(store, "tokens", late)  # as the second saw it, before the first was done
+    assert first_token(store) is None
+    assert len(looks) == 3
+
+
+def test_a_token_for_one_survey_is_told_to_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Client) -> None:
+        raise CollectorError("This token is unknown.", 403, "bad-token")
+
+    monkeypatch.setattr(Client, "surveys", refuse)
+    with pytest.raises(CollectorError, match="--survey"):
+        pull_counts("http://127.0.0.1:9", None)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert _without_password("postgresql://me:a@b:c@host/db") == "postgresql://me:***@host/db"
+    assert _without_password("postgresql://host/db?password=x&a=1") == "postgresql://host/db?password=***&a=1"
+    assert _without_password("confide.db") == "confide.db"

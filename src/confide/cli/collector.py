@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -128,7 +129,7 @@ def _serve(
     from confide.collector.serving import address_of, bind, run
     from confide.collector.simulation import simulate, simulated_survey
     from confide.collector.stores import open_store
-    from confide.collector.tokens import make_token
+    from confide.collector.tokens import first_token
 
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
@@ -138,15 +139,14 @@ def _serve(
     for contract in contracts:
         opened.add_survey(contract, upload, is_simulated=people is not None)
     contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
-    is_new = not any(token.role == "administer" for token in opened.tokens())
-    token = make_token(opened, "administer", "curator")[1] if is_new else None
+    token = first_token(opened)
     opened.close()
     address = address_of(listening)
 
     def ready() -> None:
         pairs = [("Devices send to", f"{address}/v1/reports")]
         pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
-        pairs += [("Store", "one that goes when you stop" if people is not None else url)]
+        pairs += [("Store", "one that goes when you stop" if people is not None else _without_password(url))]
         pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]
         show_pairs(pairs)
         say_exactly(f"Then: CONFIDE_TOKEN=... confide pull {address} -o counts.parquet")
@@ -160,6 +160,16 @@ def _serve(
 
     run(url, listening, settings, ready)
     say("Ended; all that was accepted is counted.")
+
+
+def _without_password(url: str) -> str:
+    """Return a store's address as it may be shown.
+
+    >>> _without_password("postgresql://me:secret@host/db?password=secret&x=1")
+    'postgresql://me:***@host/db?password=***&x=1'
+    """
+    shown = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", url)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", shown)
 
 
 def send(  # noqa: PLR0913 - one argument an option
@@ -193,6 +203,11 @@ def send(  # noqa: PLR0913 - one argument an option
     from confide.collector.outbox import Outbox, receipts_of, require_unsent
 
     contract = load_survey(survey)
+    if contract.needs_secret:
+        raise InvalidParameterError(
+            "Permanent noise comes from each person's own secret, which confide send does not take. Let devices send "
+            "(docs/client.md), or blur with confide privatize and its secrets, and count the reports there."
+        )
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
     with Client(to, _token(token_file)) as client:
@@ -249,12 +264,18 @@ def pull_counts(
     url: str, survey: Survey | None, by: tuple[str, ...] = (), token_file: Path | None = None
 ) -> CountsFile:
     """Return the counts of a collector's survey, or of its only one."""
-    from confide.collector.client import Client
+    from confide.collector.client import Client, CollectorError
 
     with Client(url, _token(token_file)) as client:
         if survey is not None:
             return client.counts(survey.fingerprint, by)
-        known = client.surveys()
+        try:
+            known = client.surveys()
+        except CollectorError as error:
+            if error.code != "bad-token":
+                raise
+            said = f"{error} If the token is for one survey alone, name it: --survey."
+            raise CollectorError(said, error.status, error.code) from None
         if len(known) == 1:
             return client.counts(known[0]["survey"], by)
     titles = ", ".join(repr(one["title"]) for one in known[:5])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import time
 import weakref
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
@@ -53,6 +55,9 @@ UNAVAILABLE = "The store cannot be used now; nothing of this was counted. Send i
 
 REFRESH = 1.0
 """Seconds between two looks at what other processes changed."""
+
+LARGE = 2**15
+"""Bytes past which a message is unpacked in a thread."""
 
 FORGET_EVERY = 600
 """Looks between two rounds of forgetting marks that are past."""
@@ -165,8 +170,6 @@ class Application:
         return 200, body, sent
 
     async def _form_token(self, headers: Headers, receive: Receive) -> str | None:
-        from urllib.parse import parse_qs
-
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
             raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
         body = await self._body(headers, receive)
@@ -232,7 +235,7 @@ class Application:
             return body
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
-        return _unpack(body, most)
+        return await asyncio.to_thread(_unpack, body, most) if len(body) > LARGE else _unpack(body, most)
 
     async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
         """Receive what comes in several parts."""
@@ -257,11 +260,14 @@ class Application:
                 task.cancel()
 
     def _is_allowed(self, origin: bytes, headers: Headers) -> bool:
-        """Whether a page of this origin may ask: its web site was named, or it is our own."""
-        text = origin.decode("latin-1")
-        return text in self.collector.settings.origins or text.partition("://")[2] == headers.get(b"host", b"").decode(
-            "latin-1"
-        )
+        """Whether a page of this origin may ask: its web site was named, or it is our own.
+
+        Our own is at an address or at localhost. A name says nothing: its owner may let it point here for a moment.
+        """
+        text, host = origin.decode("latin-1"), headers.get(b"host", b"").decode("latin-1")
+        if text in self.collector.settings.origins:
+            return True
+        return text.partition("://")[2] == host and _is_address(host)
 
     def _cross(self, origin: bytes) -> list[tuple[bytes, bytes]]:
         if origin.decode("latin-1") not in self.collector.settings.origins:
@@ -338,6 +344,14 @@ def _refuse(refusal: Refusal) -> Reply:
     # What is left of a message that nobody reads would be taken for the next request.
     extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
     return refusal.status, body, [*JSON, *extra]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
 
 
 def _too_large(most: int) -> Refusal:

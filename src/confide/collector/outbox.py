@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from confide.collector.client import Client, Receipt, write_message
+from confide.collector.client import Client, CollectorError, Receipt, write_message
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 from confide.files import Privatized, privatize_file, whole_file
@@ -115,7 +115,7 @@ class Outbox:
             stream.readline()
             for number, message in enumerate(stream):
                 if number >= sent:
-                    found += client.post(message.rstrip(b"\n"))
+                    found += self._post(client, message.rstrip(b"\n"))
                     self._mark.write_text(f"{self.name} {number + 1}")
                 if tell is not None:
                     tell(number + 1)
@@ -127,6 +127,20 @@ class Outbox:
         with contextlib.suppress(FileNotFoundError):
             self._mark.unlink()
         return found
+
+    def _post(self, client: Client, message: bytes) -> Receipt:
+        try:
+            return client.post(message)
+        except CollectorError as error:
+            if error.code != "day":
+                raise
+            raise CollectorError(
+                f"{error} These reports waited in {self.path} for too long. Ask the curator to serve with a longer "
+                f"--window for a while; or, if nothing was sent ({self.sent} of {self.messages} batches were), remove "
+                f"the outbox and send the values anew.",
+                error.status,
+                error.code,
+            ) from None
 
 
 def receipts_of(values: Path) -> Path:

@@ -29,7 +29,7 @@ BATCH = re.compile("[0-9a-f]{32}").fullmatch
 DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
 MANY = 500
-"""Reports past which a batch is judged in a thread where they are not whole numbers."""
+"""Reports past which a batch is judged in a thread, unless it is all of whole numbers that are good."""
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, and no failure
@@ -214,12 +214,16 @@ class Collector:
             packed = orjson.dumps(reports)
         except TypeError:  # what could be read, and is nested too deeply to be written
             raise Refusal(400, "malformed", "A report is nested too deeply.") from None
-        if len(reports) > MANY and entry.wire.span is None:
-            judged = await asyncio.to_thread(entry.wire.judge, reports)
-        else:
+        if len(reports) <= MANY:
             judged = entry.wire.judge(reports, packed)
+        else:  # 10,000 texts in place of whole numbers take a quarter of a second: others need not wait for them
+            quick = entry.wire.judge_at_once(reports, packed)
+            judged = await asyncio.to_thread(entry.wire.judge, reports, packed) if quick is None else quick
         day, cell = self.days.number(message["day"]), self._cell(entry, message.get("groups"))
         accepted = len(reports) - len(judged.rejected)
+        if invited is not None and not accepted:
+            said = f"The report is {judged.rejected[0][1]}. The invitation is not spent."
+            raise Refusal(422, "rejected", said)
         reasons = dict(Counter(str(reason) for _, reason in judged.rejected)) if judged.rejected else {}
         mark, content = digest_batch(message, packed)
         fate = await self.commits.hand_over(

@@ -145,7 +145,8 @@ class SqliteStore(Store):
             "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))", [marks]
         ).fetchone()
         old = set(orjson.loads(known[0]))
-        rows = [[one.mark, one.content, one.day] for one in batches if one.mark not in old]
+        # In order: on a page, rows lie in the order in which they were written.
+        rows = sorted([one.mark, one.content, one.day] for one in batches if one.mark not in old)
         _insert(connection, "batches (mark, content, day)", rows)
         return {one.mark for one in batches if one.mark not in old}
 
@@ -158,14 +159,32 @@ class SqliteStore(Store):
     def tidy(self) -> None:
         """See :meth:`Store.tidy`: pages in the log tell which came after which."""
         with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            _empty_log(connection)
+
+    def sort(self) -> None:
+        """See :meth:`Store.sort`: pages are written anew, for within one of them rows lie as they came."""
+        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            _rewrite(connection)
 
     def close(self) -> None:
-        """See :meth:`Store.close`."""
+        """See :meth:`Store.close`; after it, nothing in the file tells in which order anything came."""
         with self._lock:
             if self._counting is not None:
+                with contextlib.suppress(sqlite3.Error, StoreError):
+                    self._require_file()
+                    _rewrite(self._counting)
                 self._counting.close()
                 self._counting = None
+
+
+def _rewrite(connection: sqlite3.Connection) -> None:
+    """Write all rows anew in the order of their keys, and empty the log."""
+    connection.execute("VACUUM")
+    _empty_log(connection)
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _insert(connection: sqlite3.Connection, place: str, rows: list[list[Any]], more: str = "") -> None:

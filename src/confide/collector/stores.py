@@ -373,9 +373,12 @@ class Store(ABC):
         self.sort()
 
     def check(self) -> None:
-        """Raise `UnavailableError` where nothing could be counted now."""
-        with self.writing() as connection:
-            self.run(connection, "UPDATE facts SET value = value WHERE name = 'version'")
+        """Raise `UnavailableError` where nothing could be counted now: something is written, and more than has room."""
+        for values in (["." * 2**16], []):
+            with self.writing() as connection:
+                self.run(connection, "DELETE FROM facts WHERE name = 'check'")
+                if values:
+                    self.run(connection, "INSERT INTO facts (name, value) VALUES ('check', ?)", values)
 
 
 def _sums(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:
