@@ -39,6 +39,51 @@ WITHOUT = {
 }
 
 
+@pytest.mark.parametrize("inside", [lambda one: one, lambda one: cf.TwoRounds(one, one)])
+def test_a_survey_with_more_bits_than_a_device_makes_is_not_written(inside: Any) -> None:
+    most, more = (inside(cf.Unary(cf.Integers(1, size), keep=0.75, flip=0.25)) for size in (2**20, 2**20 + 1))
+    assert cf.Survey.from_json(cf.Survey(most).to_json()) == cf.Survey(most)
+    with pytest.raises(TooLargeError, match="a bit for each of 1,048,577 values, and a device makes at most 1,048,576"):
+        cf.Survey(more).to_json()
+    content = cf.Survey(more).record()
+    with pytest.raises(ConfideError, match="at most 1,048,576"):
+        cf.Survey.from_json(canonical_json(content))
+
+
+BROKEN = [
+    (("alphabet",), {"kind": "bins", "edges": 3}),
+    (("alphabet",), {"kind": "bins", "edges": True}),
+    (("alphabet",), {"kind": "bins", "edges": 1.5}),
+    (("alphabet",), {"kind": "scale", "values": [None, "o", "p"]}),
+    (("alphabet",), {"kind": "integers", "low": 0, "high": 2**53 - 1}),
+    (("alphabet",), {"kind": "grid", "rows": 4, "columns": 2**53 - 1}),
+    (("mechanism", "mapping"), [[], 1, 2]),
+    (("mechanism", "mapping"), [0, ["a"], 2]),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), BROKEN)
+def test_whatever_a_document_holds_is_refused_in_words(place: tuple[str, ...], value: Any) -> None:
+    line = {"kind": "integers", "low": 0, "high": 2}
+    inner = {"kind": "truncated-geometric", "epsilon": 1}
+    document: dict[str, Any] = {
+        "alphabet": dict(line),
+        "mechanism": {"kind": "remapped", "mechanism": inner, "outputs": dict(line), "mapping": [0, 1, 2]},
+    }
+    target = document
+    for name in place[:-1]:
+        target = target[name]
+    target[place[-1]] = value
+    with pytest.raises(ConfideError):
+        cf.Survey.from_json(canonical_json(document | {"fingerprint": fingerprint_of(document)}))
+
+
+@pytest.mark.parametrize("high", [2**53 - 2, 2**40])
+def test_more_reports_than_can_be_listed_are_not_remapped(high: int) -> None:
+    with pytest.raises(TooLargeError, match="too many for an array"):
+        cf.Remapped(cf.TruncatedGeometric(cf.Integers(0, high), 0.5), cf.Integers(2, 5))
+
+
 @pytest.mark.parametrize("name", TABLED)
 def test_tables_stand_where_numerical_work_made_them(name: str) -> None:
     contract = cf.Survey(TABLED[name])

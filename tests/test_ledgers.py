@@ -90,6 +90,39 @@ def test_a_damaged_ledger_lets_nothing_out(ledger: cf.Ledger, content: str) -> N
         ledger.privatize(cf.Survey(YES), "yes")
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"version": 1, "pages": []}, "a table of pages"),
+        ({"pages": {}}, "a version"),
+        ({"version": 1, "pages": {}, "more": 1}, "nothing else"),
+        ({"version": True, "pages": {}}, "its version is True"),
+        ({"version": "1", "pages": {}}, "its version is '1'"),
+        ({"version": 1, "pages": {"a": []}}, "the page of survey a"),
+        ({"version": 1, "pages": {"a": {"reports": 1}}}, "the page of survey a"),
+        ({"version": 1, "pages": {"a": {"reports": 1, "values": []}}}, "the page of survey a"),
+        ({"version": 1, "pages": {"a": {"reports": [], "values": {}}}}, r"a count of survey a is \[\]"),
+        ({"version": 1, "pages": {"a": {"reports": "3", "values": {}}}}, "a count of survey a is '3'"),
+        ({"version": 1, "pages": {"a": {"reports": -1, "values": {}}}}, "a count of survey a is -1"),
+        ({"version": 1, "pages": {"a": {"reports": 1.5, "values": {}}}}, "a count of survey a is 1.5"),
+        ({"version": 1, "pages": {"a": {"reports": 0, "values": {"x": "b"}}}}, "a count of survey a is 'b'"),
+        ({"version": 1, "pages": {"a": {"reports": 0, "values": {"x": -2}}}}, "a count of survey a is -2"),
+    ],
+)
+def test_what_is_no_ledger_is_never_an_empty_one(ledger: cf.Ledger, content: Any, words: str) -> None:
+    Path(ledger.path).write_text(json.dumps(content))
+    for act in (ledger.page, lambda survey: ledger.privatize(survey, "yes")):
+        with pytest.raises(cf.LimitError, match=words):
+            act(cf.Survey(YES))
+    assert json.loads(Path(ledger.path).read_text()) == content
+
+
+def test_a_ledger_is_its_owners_alone(ledger: cf.Ledger) -> None:
+    for _ in range(2):
+        ledger.privatize(cf.Survey(YES), "yes")
+        assert Path(ledger.path).stat().st_mode & 0o777 == 0o600
+
+
 def test_a_ledger_that_cannot_be_written_lets_nothing_out(tmp_path: Path) -> None:
     with pytest.raises(cf.LimitError, match="cannot be opened"):
         cf.Ledger(tmp_path / "none" / "ledger.json").privatize(cf.Survey(YES), "yes")

@@ -249,9 +249,9 @@ def test_pins_are_what_the_promises_say() -> None:
 def _holds_per(mechanism: cf.Mechanism, pin: dict[str, Any]) -> bool:
     """Whether a promise by distance is one that a device can prove to be no more than is pinned."""
     alphabet: Any = mechanism.alphabet
-    if isinstance(alphabet, cf.Places | cf.Coordinates) or tables_of(mechanism):
+    if isinstance(alphabet, cf.Places | cf.Coordinates | cf.Bins) or tables_of(mechanism):
         return False
-    is_stated = not isinstance(alphabet, cf.Bins | cf.Dates | cf.Hours | cf.Weekdays)
+    is_stated = not isinstance(alphabet, cf.Dates | cf.Hours | cf.Weekdays)
     is_near = not is_stated or alphabet.spacing <= pin.get("spacing", 1)
     promise: Any = mechanism.guarantee
     return bool(promise.unit == pin["per"] and promise.epsilon <= pin["epsilon"] and is_near)

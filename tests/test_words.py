@@ -254,3 +254,9 @@ def test_the_terminal_and_json_tell(call: Call, folder: Path) -> None:  # noqa: 
         4,
         "'paris' (outside the alphabet; it is \"Paris\" under fold = true)",
     )
+
+
+def test_an_empty_text_is_no_category() -> None:
+    """Whoever has it could not say so: it is read as a missing value, and no client takes such a survey."""
+    with pytest.raises(cf.ConfideError, match="must not be empty"):
+        cf.Categories(["a", ""])

@@ -48,9 +48,11 @@ def groups() -> Iterator[tuple[Json, list[Json]]]:
         told = {"what": "pin", "survey": json.loads(survey.to_json())}
         yield told, [{"pin": pin, "refused": None if is_kept else "pin", "why": why} for pin, is_kept, why in pins]
     short = [
-        {"secret": "00" * size, "refused": "secret", "why": f"{size} bytes, of 16 at least"} for size in (0, 8, 15)
+        {"secret": "5a" * size, "refused": "secret", "why": f"{size} bytes, of 16 at least"} for size in (0, 8, 15)
     ]
-    yield {"what": "secret"}, [*short, {"secret": "00" * 16, "refused": None, "why": "16 bytes are enough"}]
+    zeros = [{"secret": "00" * size, "refused": "secret", "why": "zeros: it was never filled"} for size in (16, 32)]
+    enough = {"secret": "00" * 15 + "01", "refused": None, "why": "16 bytes are enough"}
+    yield {"what": "secret"}, [*short, *zeros, enough]
 
 
 def case(document: str, code: str, why: str) -> Json:
@@ -154,6 +156,7 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (LINE, put(A, "low", to=68), "an alphabet that ends before it begins"),
     (LINE, put(A, "low", to=17.5), "an end that is not whole"),
     (LINE, put(A, "high", to=9007199254740994), "an end past 2^53"),
+    (LINE, put(A, to={"kind": "integers", "low": 0, "high": 2**53 - 1}), "2^53 values, one too many"),
     (LINE, put(A, "spacing", to=0), "no distance between neighbours"),
     (LINE, put(A, "spacing", to=-1), "a negative distance"),
     (LINE, put(A, "unit", to=3), "a unit that is no text"),
@@ -191,6 +194,7 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (LINE, put("groups", to={" ": ["a", "b"]}), "a group without a name"),
     (WORDS, put(A, "values", to=[]), "no values"),
     (WORDS, put(A, "values", to=["Paris", "Paris", "elsewhere"]), "a value that stands twice"),
+    (WORDS, put(A, "values", to=["Paris", "", "elsewhere"]), "a value that is empty"),
     (WORDS, put(A, "values", to=["Paris", 3, "elsewhere"]), "texts and numbers"),
     (WORDS, put(A, "other", to="Nice"), "other is none of the values"),
     (WORDS, put(A, "fold", to=1), "fold is neither true nor false"),
@@ -199,7 +203,9 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (WORDS, put(M, "kind", to="geometric"), "noise on words"),
     (BINS, put(A, "edges", to=[0, 10, 10, 50]), "edges that do not rise"),
     (BINS, put(A, "edges", to=[0]), "one edge"),
+    (BINS, put(A, "edges", to=3), "edges that are no list"),
     (BINS, put(A, "edges", to=["0", "10"]), "edges that are texts"),
+    (BITS, put(A, to={"kind": "integers", "low": 0, "high": 2**20}), "reports of more than 2^20 bits"),
     (CELLS, put(A, "rows", to=0), "no rows"),
     (CELLS, put(A, "holes", to=[[9, 9]]), "a hole outside"),
     (CELLS, put("tables", "mechanism", "quadrant"), "a table is missing"),
@@ -326,7 +332,10 @@ PINS: list[tuple[cf.Survey, list[tuple[Json, bool, str]]]] = [
             ({"epsilon": 0.2, "per": "year", "spacing": 2}, True, "as far apart as is pinned"),
         ],
     ),
-    (SALARIES, [({"epsilon": 0.05, "per": SALARIES.alphabet.unit}, True, "distances follow from the edges")]),
+    (
+        SALARIES,
+        [({"epsilon": 0.05, "per": SALARIES.alphabet.unit}, False, "two people beside an edge count as a bin apart")],
+    ),
     (
         HOMES,
         [

@@ -109,6 +109,15 @@ class Counts:
             object.__setattr__(found, name, value)
         return found
 
+    @property
+    def dependence(self) -> str:
+        """Sentence on reports that are not independent, and how many people they stand for at least; empty if none.
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).dependence[:68]
+        'One person may have made 2 of these reports with permanent noise, wh'
+        """
+        return describe_dependence(self.repeats, self.independent.total)
+
     def __add__(self, other: Counts) -> Counts:
         return merge([self, other])
 
@@ -147,6 +156,17 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     # How often a report was seen elsewhere nobody vouches for.
     origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
     return Counts(*_sum_repeated(array, weights), origin)
+
+
+def describe_dependence(repeats: int, people: float) -> str:
+    """Return a sentence on so many reports of one person, which are worth so many people; empty where one has one."""
+    if repeats == 1:
+        return ""
+    return (
+        f"One person may have made {repeats:,} of these reports with permanent noise, which tell no more than one: "
+        f"intervals and tests are those of {people:,.10g} people, as many as there are at least. Where the files are "
+        f"of different people, counts.with_repeats(1) or --different-people says so."
+    )
 
 
 def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:

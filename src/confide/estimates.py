@@ -14,7 +14,7 @@ from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.blocks import Blocks
 from confide.checks import read_only
-from confide.counts import Counts
+from confide.counts import Counts, describe_dependence
 from confide.errors import InvalidParameterError, TooLargeError
 from confide.evidence import Evidence
 from confide.intervals import (
@@ -160,14 +160,7 @@ class Estimate:
     @property
     def dependence(self) -> str:
         """Sentence on reports that are not independent, and how many people they stand for at least; empty if none."""
-        if self.repeats == 1:
-            return ""
-        people = sum(one.total for one in self.groups.values())
-        return (
-            f"One person may have made {self.repeats:,} of these reports with permanent noise, which tell no more than "
-            f"one: intervals and tests are those of {people:,.10g} people, as many as there are at least. Where the "
-            f"files are of different people, counts.with_repeats(1) or --different-people says so."
-        )
+        return describe_dependence(self.repeats, sum(one.total for one in self.groups.values()))
 
     @property
     def is_told(self) -> bool:

@@ -22,7 +22,7 @@ from confide.sampling import Permanent
 from confide.surveys import Survey
 from confide.wording import counted
 
-DOMAIN = b"confide ledger 1"
+VALUE_DOMAIN = b"confide ledger 1"
 """First part of what a value is remembered by, so that it is no noise of any report."""
 
 VERSION = 1
@@ -118,22 +118,20 @@ class Ledger:
         if not path.exists():
             return {}
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            pages = {name: Page(int(one["reports"]), dict(one["values"])) for name, one in record["pages"].items()}
-            {VERSION: None}[record["version"]]  # another version may mean something else
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return _pages_of(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, RecursionError) as error:
             raise LimitError(
                 f"The ledger {path} cannot be read ({error}), so that nobody knows what was reported: nothing is. "
                 f"Restore it."
             ) from None
-        return pages
 
     def _write(self, pages: dict[str, Page]) -> None:
         path = Path(self.path)
         record = {name: {"reports": page.reports, "values": page.values} for name, page in pages.items()}
         aside = path.with_name(f"{path.name}.new")
         try:
-            with aside.open("w", encoding="utf-8") as stream:
+            # Its owner's alone: how often a person reported is nobody else's business.
+            with open(aside, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
                 json.dump({"version": VERSION, "pages": record}, stream)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -157,6 +155,21 @@ class Ledger:
             yield
 
 
+def _pages_of(record: Any) -> dict[str, Page]:
+    """Return the pages of a ledger's file; a part that is missing or no count is a ValueError, never an empty page."""
+    if not isinstance(record, dict) or set(record) != {"version", "pages"} or not isinstance(record["pages"], dict):
+        raise ValueError("it should have a version and a table of pages, and nothing else")
+    if type(record["version"]) is not int or record["version"] != VERSION:  # another may mean something else
+        raise ValueError(f"its version is {record['version']!r}, and this confide reads version {VERSION}")
+    for name, page in record["pages"].items():
+        if not isinstance(page, dict) or set(page) != {"reports", "values"} or not isinstance(page["values"], dict):
+            raise ValueError(f"the page of survey {name} should have reports and a table of values")
+        for count in (page["reports"], *page["values"].values()):
+            if type(count) is not int or count < 0:
+                raise ValueError(f"a count of survey {name} is {count!r}, which is no number of reports")
+    return {name: Page(page["reports"], page["values"]) for name, page in record["pages"].items()}
+
+
 def _refuse_beyond(survey: Survey, page: Page) -> None:
     most, total = survey.most_reports, survey.most_epsilon
     if most is not None and page.total(survey) > most:
@@ -174,7 +187,7 @@ def _refuse_beyond(survey: Survey, page: Page) -> None:
 
 def _tag(survey: Survey, noise: Permanent, value: Any) -> str:
     """Return what a value is remembered by, which says nothing of it to whoever has the ledger and not the secret."""
-    message = b"\0".join((DOMAIN, survey.fingerprint.encode(), canonical_json(value).encode()))
+    message = b"\0".join((VALUE_DOMAIN, survey.fingerprint.encode(), canonical_json(value).encode()))
     return hmac.digest(noise.secret, message, "sha256").hex()[:32]
 
 

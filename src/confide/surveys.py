@@ -38,7 +38,7 @@ from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRoun
 from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
-from confide.tables import check_size, check_tables, tables_of
+from confide.tables import check_bits, check_size, check_tables, tables_of
 from confide.wording import counted
 
 Builder = TypeVar("Builder")
@@ -213,6 +213,7 @@ class Survey:
         {"alphabet":{"kind":"categories", "values":["yes", "no"]}, "fingerprint":"8fce5e0af4331921df5f4da142c0db7b",
          "mechanism":{"epsilon":1, "kind":"randomized-response"}, "name":"answer", "title":"A question"}
         """
+        check_bits(self.mechanism)
         tables = tables_of(self.mechanism)
         text = canonical_json(self.record() | ({"tables": tables, "fingerprint": self.pin} if tables else {}))
         check_size(text, self.mechanism)
@@ -247,6 +248,7 @@ class Survey:
         stated, has_tables, tables = document.pop("fingerprint", None), "tables" in document, document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
         survey = _build_survey(document)
+        check_bits(survey.mechanism)
         check_tables(tables, survey.mechanism)
         if has_tables and not tables:
             raise SurveyError("The tables are empty. A survey without tables leaves them out.")

@@ -12,8 +12,10 @@ import numpy as np
 
 from confide.declarations import inner_mechanisms
 from confide.errors import SurveyError, TooLargeError
+from confide.limits import MOST_BITS_SENT
 from confide.mechanisms import Mechanism
 from confide.mechanisms.base import WITHOUT_TABLES
+from confide.mechanisms.unary import UnaryEncoding
 
 LARGEST_DOCUMENT = 5_000_000
 """Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
@@ -45,6 +47,17 @@ def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
         _require_same_keys(f"tables of {place}", given[place], tables)
         for name, table in tables.items():
             _require_same_numbers(f"{name} of {place}", given[place][name], table)
+
+
+def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
+    """Refuse reports with more bits than a device makes."""
+    if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > MOST_BITS_SENT:
+        raise TooLargeError(
+            f"A report of [{place}] has a bit for each of {mechanism.alphabet.size:,} values, and a device makes at "
+            f"most {MOST_BITS_SENT:,}. Use fewer or coarser values, or a mechanism that reports one of them."
+        )
+    for name, inner in inner_mechanisms(mechanism).items():
+        check_bits(inner, f"{place}.{name}")
 
 
 def check_size(text: str, mechanism: Mechanism) -> None:

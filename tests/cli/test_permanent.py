@@ -135,6 +135,20 @@ def test_rejected_rows_show_no_secret(call: Call, folder: Path) -> None:
     assert SECRET not in refused.err + refused.out + done.out + done.err + (folder / "bad.csv").read_text()
 
 
+def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path) -> None:
+    noise = 'kind = "truncated-geometric"\nepsilon = 0.05\n'
+    rounds = f"[mechanism.permanent]\n{noise}[mechanism.fresh]\n{noise}"
+    head = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9999\n[mechanism]\nkind = "two-rounds"\n'
+    (folder / "many.toml").write_text(head + rounds)
+    shown = " ".join(call("audit", "many.toml").out.split())
+    assert "Log-ratio at most as promised, by the theorem: 0.05" in shown
+    assert "Told apart by" not in shown
+    assert "Promise used" not in shown
+    record = call("audit", "many.toml", "--json").record
+    assert (record["holds"], record["is_measured"]) == (True, False)
+    assert [record[name] for name in ("left", "right", "output", "log_ratio", "used")] == [None] * 5
+
+
 def test_an_audit_of_two_rounds_tells_both_promises(call: Call, folder: Path) -> None:
     assert call("init", "rounds.toml", "--mechanism", "two-rounds").code == 0
     shown = " ".join(call("audit", "rounds.toml").out.split())

@@ -13,6 +13,7 @@ from tests.cli.conftest import Call
 
 import confide as cf
 from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.files import read_counts
 
 COLOURS = cf.Survey(cf.RandomizedResponse(cf.Categories(["red", "green", "blue"]), 2.0), "colour")
 PEOPLE = [cf.Permanent(hashlib.sha256(str(number).encode()).digest()) for number in range(600)]
@@ -105,7 +106,7 @@ noise = "permanent"
 def week(call: Call, folder: Path) -> Path:
     """Write three days of reports of the same people."""
     (folder / "s.toml").write_text(SURVEY)
-    rows = "".join(f"{value},{number:032x}\n" for number, value in enumerate(VALUES))
+    rows = "".join(f"{value},{number + 1:032x}\n" for number, value in enumerate(VALUES))
     (folder / "v.csv").write_text(f"colour,own\n{rows}")
     for name in "abc":
         call("privatize", "s.toml", "v.csv", "--secret-column", "own", "-o", f"{name}.csv")
@@ -130,6 +131,18 @@ def test_files_of_several_days_are_widened_and_it_is_said(call: Call, week: Path
     shown = call("estimate", "s.toml", "all.parquet", "-o", "page.html")
     assert "One person may have made 3 of these reports" in " ".join(shown.out.split())
     assert "Not all of these reports are independent" in (week / "page.html").read_text()
+    told, apart = (call("diagnose", "s.toml", "all.parquet", *more) for more in ((), ("--different-people",)))
+    assert "One person may have made 3 of these reports" in " ".join(told.out.split())
+    assert "One person may have made" not in apart.out
+
+
+def test_a_diagnosis_says_that_days_are_not_people() -> None:
+    from confide.diagnosis.words import told_in_words
+
+    told = told_in_words(cf.diagnose(day() + day(), COLOURS.mechanism))
+    assert told[1].startswith("One person may have made 2 of these reports with permanent noise")
+    assert "600 people" in told[1]
+    assert not [one for one in told_in_words(cf.diagnose(day(), COLOURS.mechanism)) if one.startswith("One person")]
 
 
 def test_a_survey_that_asks_for_permanent_noise_gets_it(call: Call, folder: Path) -> None:
@@ -156,6 +169,9 @@ def test_a_ledger_on_the_command_line(call: Call, folder: Path) -> None:
         assert call("privatize", "s.toml", "v.csv", "--ledger", "ledger.json", "-o", "r.csv").code == 0
     third = call("privatize", "s.toml", "v.csv", "--ledger", "ledger.json", "-o", "third.csv")
     assert third.code == 5
+    alone = call("privatize", "s.toml", "v.csv", "-o", "alone.csv")
+    assert "nothing counted it here: on a person's device, --ledger FILE does" in " ".join(alone.err.split())
+    assert "nothing counted it" not in call("privatize", "s.toml", "v.csv", "--seed", "1", "-o", "seeded.csv").err
     assert "2 reports of one person" in third.err
     assert not (folder / "third.csv").exists()
     (folder / "many.csv").write_text("colour\nred\nblue\n")
@@ -186,3 +202,24 @@ def test_what_repetition_costs_in_words(survey: cf.Survey, words: str) -> None:
     from confide.explanations import describe_repetition
 
     assert words in describe_repetition(survey)
+
+
+def test_counts_of_a_collector_are_named_by_its_url(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call("count", "survey.toml", "reports.csv", "-o", "c.parquet")
+    monkeypatch.setattr("confide.cli.collector.pull_counts", lambda *_: read_counts(folder / "c.parquet"))
+    for command in ("estimate", "diagnose"):
+        ending = call(command, "survey.toml", "http://127.0.0.1:8000/")
+        shown = " ".join((ending.out + ending.err).split())
+        assert ending.code == 0
+        assert "http://127.0.0.1:8000" in shown
+        assert "counts.parquet" not in shown
+    assert call("estimate", "survey.toml", "http://127.0.0.1:8000", "--json").record["rows"]["source"] == (
+        "http://127.0.0.1:8000"
+    )
+    call("count", "survey.toml", "values.csv", "--column", "age", "--by", "name", "-o", "c.parquet")
+    other = (folder / "survey.toml").read_text().replace("epsilon = 1.0", "epsilon = 0.5")
+    (folder / "other.toml").write_text(other)
+    for command in ("estimate", "diagnose"):
+        assert "http://127.0.0.1:8000 was counted under another" in " ".join(
+            call(command, "other.toml", "http://127.0.0.1:8000").err.split()
+        )

@@ -70,7 +70,7 @@ def test_the_build_is_the_one_that_is_shipped(tmp_path: Path) -> None:
 
 
 def test_it_is_small() -> None:
-    assert len(gzip.compress((SHIPPED / "confide.js").read_bytes(), 9)) <= 15_000
+    assert len(gzip.compress((SHIPPED / "confide.js").read_bytes(), 9)) <= 16_000
 
 
 def test_the_lockfile_names_no_host() -> None:
@@ -194,7 +194,7 @@ class _Handler(SimpleHTTPRequestHandler):
         if self.path == "/said":
             type(self).said = body
             type(self).heard.set()
-        self._answer({"accepted": 1, "rejected": []})
+        self._answer({"survey": body.get("survey"), "batch": body.get("batch"), "accepted": 1, "rejected": []})
 
     def _answer(self, content: object) -> None:
         text = json.dumps(content).encode()

@@ -135,6 +135,8 @@ def test_serve_prints_its_token_once_simulates_and_ends_with_all_counted(tmp_pat
     assert said.count("confide-") >= 1
     assert "50 simulated reports counted" in said
     assert "Traceback" not in said
+    assert "Ended; all that was accepted is counted." in said
+    assert process.returncode == 0
     assert not (tmp_path / "confide.db").exists()
 
 

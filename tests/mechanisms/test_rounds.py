@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from tests.laws.exact import assert_promise_kept, exp_bounds
 from tests.laws.examples import FAMILIES, label
 
 import confide as cf
+from confide import audits
 from confide.audits import Extent
 from confide.channels import Composed
 from confide.errors import InvalidParameterError
 from confide.mechanisms.promises import epsilon_above
-from confide.mechanisms.rounds import one_report
+from confide.mechanisms.rounds import one_report, rounded_rows
 from confide.sampling import SecureBits
 from confide.theory.verdicts import Verdict
 
@@ -85,6 +87,46 @@ def test_a_large_one_never_makes_its_matrix(monkeypatch: pytest.MonkeyPatch) -> 
     found = cf.audit(large, reports=100)
     assert (found.holds, found.extent) == (True, Extent.STRUCTURE)
     assert "follows from what both rounds promise" in found.compared
+    assert not found.worst.is_measured
+    assert str(found).startswith("The promise holds, by a theorem. What one report promises follows")
+
+
+def test_an_audit_of_two_rounds_states_what_it_computed() -> None:
+    """The permanent round bounds a report by 0.02 a year, and of 30 ages all weights, multiplied, say less."""
+    ages = cf.Integers(0, 29, unit="year")
+    twice = cf.TwoRounds(cf.TruncatedGeometric(ages, 0.05), cf.TruncatedGeometric(ages, 0.02))
+    exact = [[Fraction(one, sum(row)) for one in row] for row in map(twice.weights, range(30))]
+    ratios = [a / b for left, right in pairwise(exact) for a, b in zip(left, right, strict=True)]
+    log_ratio = max(abs(math.log(ratio)) for ratio in ratios)
+    for limit in (2**28, 0):  # the products of all bits, and rounded ones
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(audits, "LARGEST_MULTIPLIED", limit)
+            found = cf.audit(twice, reports=100)
+        assert found.extent is (Extent.ALL_PAIRS if limit else Extent.DIGITS)
+        assert found.worst.log_ratio == pytest.approx(log_ratio, rel=1e-12)
+        assert abs(found.worst.left - found.worst.right) == 1
+        worst = exact[found.worst.left][found.worst.output] / exact[found.worst.right][found.worst.output]
+        assert math.log(worst) == pytest.approx(log_ratio, rel=1e-12)
+        assert found.holds
+    assert log_ratio < 0.02
+
+
+def test_rounded_weights_keep_70_digits() -> None:
+    ages = cf.Integers(0, 9, unit="year")
+    twice = cf.TwoRounds(cf.TruncatedGeometric(ages, 3.0), cf.FromMatrix(ages, np.eye(10)[::-1]))
+    for number, row in enumerate(rounded_rows(twice.permanent, twice.fresh)):
+        for one, exact in zip(row, twice.weights(number), strict=True):
+            assert abs(Fraction(one, sum(row)) * sum(twice.weights(number)) / exact - 1) < Fraction(1, 10**70)
+
+
+def test_a_broken_promise_is_found_in_rounded_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audits, "LARGEST_MULTIPLIED", 0)
+    ages = cf.Integers(0, 29, unit="year")
+    twice = cf.TwoRounds(cf.TruncatedGeometric(ages, 0.05), cf.TruncatedGeometric(ages, 0.02))
+    measured, metric = cf.audit(twice, reports=100).worst.log_ratio, twice.guarantee.metric  # type: ignore[attr-defined]
+    for share, is_broken in ((1 - 1e-9, True), (1 + 1e-9, False)):
+        vars(twice)["guarantee"] = cf.MetricPrivacy(share * measured, metric)
+        assert cf.audit(twice, reports=100).worst.exceeds is is_broken
 
 
 @pytest.mark.parametrize(

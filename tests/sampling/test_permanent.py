@@ -145,6 +145,21 @@ def test_what_is_no_secret_is_refused(secret: Any) -> None:
         cf.Permanent(secret)
 
 
+@pytest.mark.parametrize("secret", [bytes(16), bytes(64), "0" * 32, "\0" * 20])
+def test_zeros_are_no_secret(secret: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="never filled"):
+        cf.Permanent(secret)
+
+
+@pytest.mark.parametrize("text", ["00112233445566778899aabbccddeeff", "sixteen letters and more"])
+def test_one_line_end_does_not_belong_to_a_text(text: str) -> None:
+    """A secret is the same from its file as from its text, in every language (docs/device.md)."""
+    plain = cf.Permanent(text)
+    assert cf.Permanent(f"{text}\n") == cf.Permanent(f"{text}\r\n") == plain
+    assert cf.Permanent("sixteen letters.\n\n").secret == b"sixteen letters.\n"
+    assert cf.Permanent(b"sixteen letters.\n").secret == b"sixteen letters.\n"  # bytes are taken as they are
+
+
 def test_hexadecimal_digits_stand_for_their_bytes() -> None:
     assert cf.Permanent(SECRET.hex()) == cf.Permanent(SECRET.hex().upper()) == cf.Permanent(SECRET)
     assert cf.Permanent("sixteen letters.").secret == b"sixteen letters."

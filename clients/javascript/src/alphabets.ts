@@ -20,8 +20,11 @@ export interface Alphabet {
   readonly spacing: number;
   /** How many parts of a list a value takes. */
   readonly parts: number;
-  /** Whether distances follow from what people have, or from the ground; else they are what the survey says they are. */
-  readonly distances?: "true" | "ground";
+  /**
+   * Whether distances follow from what people have; else they are what the survey says they are. Of places they follow from
+   * the ground, and of bins from their middles, though two people on either side of an edge are near: neither is proven here.
+   */
+  readonly distances?: "true" | "unproven";
   /** Turns what a person has into a value, or says why it cannot. */
   accept(raw: unknown): Value;
   /** The number of a value; -1 where it is none. */
@@ -182,7 +185,7 @@ function bins(table: Table): Line {
     high: middles.length - 1,
     unit,
     ...(middles.length > 1 ? evenly(middles) : only),
-    distances: "true",
+    distances: "unproven",
     accept: (raw) => {
       const text = isNumber(raw) ? String(raw) : raw;
       const digits = isText(text) ? decimalIn(text) : null;
@@ -347,7 +350,7 @@ function boxOf(table: Table): { box: number[]; settings: Partial<Plane>; point: 
     return Math.abs(degrees) <= (index % 2 ? 180 : 90) ? degrees : table.bad(key);
   });
   const [south, west, north, east] = box;
-  const settings: Partial<Plane> = { distances: "ground", spacing: table.positive("spacing"), unit: table.text("unit", "km") };
+  const settings: Partial<Plane> = { distances: "unproven", spacing: table.positive("spacing"), unit: table.text("unit", "km") };
   if (!["km", "m"].includes(settings.unit!)) table.bad("unit");
   if (south >= north || west >= east) table.bad("north");
   const holds = (x: number, y: number): boolean => south <= x && x <= north && west <= y && y <= east;

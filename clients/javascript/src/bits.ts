@@ -17,6 +17,17 @@ const POOL = 1024;
 /** Bytes of each block that are kept to see whether the next block has the same; they decide nothing else. */
 const MARK = 16;
 
+/** Whether 16 bytes, counted from the first on by sixteens, stand once more behind: by chance in one block of 2^112. */
+function isRepeating(octets: Uint8Array): boolean {
+  for (let place = 0; place <= POOL; place += MARK) {
+    for (let other = place + 1; other <= POOL + MARK; other++) {
+      let same = 0;
+      while (octets[place + same] === octets[other + same]) if (++same === MARK) return true;
+    }
+  }
+  return false;
+}
+
 /** The platform's cryptographic generator, read in blocks; a byte is forgotten when it is taken. */
 class SecureBits implements Bits {
   #pool = new Uint8Array(POOL);
@@ -32,19 +43,20 @@ class SecureBits implements Bits {
   }
 
   #refill(): void {
-    const fresh = new Uint8Array(POOL + MARK);
+    const fresh = new Uint8Array(MARK + POOL + MARK);
+    fresh.set(this.#mark);
+    const middle = fresh.length / 2;
     try {
-      globalThis.crypto.getRandomValues(fresh);
+      // In two calls, so that a generator that always gives the same is seen at once.
+      globalThis.crypto.getRandomValues(fresh.subarray(MARK, middle));
+      globalThis.crypto.getRandomValues(fresh.subarray(middle));
     } catch (error) {
       refuse("entropy", `The random generator fails: ${error}`);
     }
     // A generator that is stuck, or a stand-in that does nothing, would report the truth.
-    const mark = fresh.slice(POOL);
-    if (fresh.every((octet, place) => octet === fresh[place % MARK]) || mark.every((octet, place) => octet === this.#mark[place])) {
-      refuse("entropy", "The random generator repeats itself.");
-    }
-    this.#pool = fresh;
-    this.#mark = mark;
+    if (isRepeating(fresh)) refuse("entropy", "The random generator repeats itself.");
+    this.#pool = fresh.subarray(MARK);
+    this.#mark = fresh.slice(-MARK);
     this.#left = POOL;
   }
 }

@@ -25,13 +25,13 @@ export function readJson(given: unknown): Json {
   return found;
 }
 
-const SURROGATES = /\p{Cs}/u; // that stand alone: pairs are characters
+export const HALVES = /\p{Cs}/u; // that stand alone: pairs are characters
 
 /** Inspects everything, and counts keys. */
 function keysIn(value: Json, depth: number): number {
   if (depth > DEEPEST) bad("Nested too deep.");
   if (isNumber(value) && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) bad(`${value} lies beyond 2^53 - 1.`);
-  if (isText(value) && SURROGATES.test(value)) bad(`${shown(value)} has half a character.`);
+  if (isText(value) && HALVES.test(value)) bad(`${shown(value)} has half a character.`);
   if (value === null || typeof value !== "object") return 0;
   return Object.entries(value).reduce(
     (sum, [key, one]) => sum + keysIn(key, depth) + keysIn(one, depth + 1),

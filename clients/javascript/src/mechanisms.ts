@@ -44,6 +44,9 @@ interface Parts {
 /** Values up to which a row of weights per value is drawn from. */
 const LARGEST_TABLE = 256;
 
+/** Values up to which a report has a bit for each: past it a message would be larger than a mebibyte. */
+const MOST_BITS = 2 ** 20;
+
 function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, bits: Bits) => number, reports = alphabet): Finite {
   return { alphabet, guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
 }
@@ -62,8 +65,8 @@ function epsilonIn({ table }: Parts, step = 1): number {
 
 const isPromise = (ratio: number): boolean => ratio >= 1e-9 && ratio <= 100;
 
-function requireFinite({ table, alphabet }: Parts): void {
-  if (!(alphabet.size >= 2) || !Number.isSafeInteger(alphabet.size)) table.bad("alphabet");
+function requireFinite({ table, alphabet }: Parts, most = Number.MAX_SAFE_INTEGER): void {
+  if (!(alphabet.size >= 2 && alphabet.size <= most)) table.bad("alphabet");
 }
 
 const metric = (alphabet: Alphabet, epsilon: number): Guarantee => ({ kind: "metric", epsilon, unit: alphabet.unit });
@@ -84,7 +87,7 @@ function randomizedResponse(parts: Parts): Mechanism {
 }
 
 function rappor(parts: Parts): Mechanism {
-  requireFinite(parts);
+  requireFinite(parts, MOST_BITS);
   const epsilon = epsilonIn(parts);
   const { n, d } = ratioAbove(over(ofDouble(epsilon), 2n));
   return encoding(parts.alphabet, epsilon, fraction(d, n + d), fraction(n, n + d));
@@ -92,7 +95,7 @@ function rappor(parts: Parts): Mechanism {
 
 function unary(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  requireFinite(parts);
+  requireFinite(parts, MOST_BITS);
   const [keep, flip] = ["keep", "flip"].map((key) => ofDouble(table.positive(key)));
   if (compare(flip, keep) >= 0 || keep.n >= keep.d) table.bad("keep");
   const epsilon = encodingEpsilon(keep, flip);
@@ -429,6 +432,7 @@ function product(parts: Parts): Mechanism {
   if (alphabet.shape !== "several") table.bad("alphabet");
   const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
   const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
+  const together = (promise: (one: Finite) => Guarantee): Guarantee => ({ kind: "product", names: alphabet.names, parts: each.map(promise) });
   const blurred = (value: Value, bits: Bits): Value => {
     const own = alphabet.split(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
     return each.flatMap((one, index) => one.reports.at(one.draw(own[index], bits)) as string);
@@ -436,7 +440,9 @@ function product(parts: Parts): Mechanism {
   return {
     alphabet,
     reports,
-    guarantee: { kind: "product", names: alphabet.names, parts: each.map((one) => one.guarantee) },
+    guarantee: together((one) => one.guarantee),
+    // One part with a permanent round is enough to need a secret, with which the noise of the others is permanent too.
+    ...(each.some((one) => one.lasting) && { lasting: together((one) => one.lasting ?? one.guarantee) }),
     report: (value, bits) => blurred(value, bits) as Json,
     draw: (index, bits) => reports.locate(blurred(alphabet.at(index), bits)),
   };
@@ -444,15 +450,19 @@ function product(parts: Parts): Mechanism {
 
 function remapped(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  const { guarantee, draw, reports } = inner(parts, "mechanism", alphabet);
-  const outputs = alphabetIn(table.table("outputs"));
-  let mapping: number[];
-  if (table.states("mapping")) mapping = outputsIn(table, "mapping", reports.size, outputs.size);
-  else if (reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing) {
-    const shift = (reports as Line).low - (outputs as Line).low;
-    return finite(alphabet, guarantee, (index, bits) => clamp(BigInt(draw(index, bits) + shift), outputs.size), outputs);
-  } else mapping = outputsIn(parts.numbers.table(table.place), "nearest", reports.size, outputs.size);
-  return finite(alphabet, guarantee, (index, bits) => mapping[draw(index, bits)], outputs);
+  const { guarantee, lasting, draw, reports } = inner(parts, "mechanism", alphabet);
+  const outputs = alphabetIn(table.table("outputs")) as Line;
+  const { low, high } = reports as Line;
+  let remap = (output: number): number => clamp(BigInt(output + low - outputs.low), outputs.size);
+  const isLine = reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing;
+  if (!Number.isSafeInteger(outputs.size)) table.bad("outputs");
+  if (table.states("mapping") || !isLine) {
+    const mapping = table.states("mapping")
+      ? outputsIn(table, "mapping", reports.size, outputs.size)
+      : outputsIn(parts.numbers.table(table.place), "nearest", reports.size, outputs.size);
+    remap = (output) => mapping[output];
+  } else if (low > outputs.high || high < outputs.low) table.bad("outputs");
+  return { ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs), lasting };
 }
 
 /** A permanent round, and a fresh one of what it reports. */

@@ -2,6 +2,7 @@
 import type { Alphabet, Attributes, Line, Plane } from "./alphabets.js";
 import { minus, toDouble } from "./exact.js";
 import type { Guarantee } from "./mechanisms.js";
+import type { Survey } from "./survey.js";
 
 /** A number with so many digits, and no zeros at its end. */
 function general(number: number, digits: number): string {
@@ -85,12 +86,21 @@ function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
 }
 
 /** The promise: in a few words, in odds, and what becomes of it when a person reports again. */
-export function promiseOf(guarantee: Guarantee, alphabet: Alphabet, most: number | null): string[] {
-  const again =
-    most === null
-      ? `Each further report of the same person adds as much: ${terms(guarantee, 2)} after 2, ${terms(guarantee, 30)} after 30.`
-      : `At most ${counted(most, "report")} of one person: ${terms(guarantee, most)}.`;
-  return [`One report: ${terms(guarantee)}.`, ...sentences(guarantee, alphabet), again];
+export function promiseOf({ guarantee, lasting, limits, isPermanent }: Survey, alphabet: Alphabet): string[] {
+  const { reports: most, epsilon } = limits;
+  const every = lasting ?? guarantee;
+  const again = isPermanent
+    ? [`Any number of reports of the same value: ${terms(every)}. Each other value adds as much: ${terms(every, 2)} for 2 values.`]
+    : most === null
+      ? [`Each further report of the same person adds as much: ${terms(guarantee, 2)} after 2, ${terms(guarantee, 30)} after 30.`]
+      : [];
+  if (most !== null) {
+    const sum = isPermanent ? (lasting ? "" : ", the same one again not counted") : `: ${terms(guarantee, most)}`;
+    again.push(`At most ${counted(most, "report")} of one person${sum}.`);
+  }
+  if (epsilon !== null) again.push(`At most epsilon ${epsilon} of one person in all.`);
+  // Of two rounds that are not of bits it is known here that one report promises what lasts, and often more.
+  return [`One report: ${guarantee === lasting ? "at most " : ""}${terms(guarantee)}.`, ...sentences(guarantee, alphabet), ...again];
 }
 
 /** The epsilon of one report and, under two rounds, of any number of one value, by which a ledger counts. */

@@ -1,9 +1,10 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
-import { refuse, shown } from "./errors.js";
+import { isText, refuse, shown } from "./errors.js";
 import { compare, fraction, ofShortest, plus, times, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
 import { epsilonsOf } from "./promise.js";
+import { utf8 } from "./sha256.js";
 import { browserStorage, changed, type Storage } from "./storage.js";
 import { made, type Report, type Survey } from "./survey.js";
 
@@ -17,17 +18,31 @@ interface Batch {
   groups?: Record<string, string>;
 }
 
-/** How often each epsilon was given; of permanent noise, how often each of its values was reported. */
+/** Reports with fresh noise, and by the tags of values with permanent noise those that count: one, or under two rounds all. */
 interface Page {
-  reports: Record<string, number>;
+  reports: number;
   values: Record<string, number>;
 }
 
 interface Kept {
+  version: number;
   pages: Record<string, Page>;
   queue: Batch[];
   /** Nothing is sent before, in milliseconds. */
   until: number;
+  /** For how long that was, should the clock be set back. */
+  wait: number;
+}
+
+const isTable = (one: unknown): boolean => Object.prototype.toString.call(one) === "[object Object]";
+const isCount = (one: unknown): boolean => Number.isSafeInteger(one) && (one as number) >= 0;
+
+/** Whether this is what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
+function isKept({ version, pages, queue, until, wait }: Kept): boolean {
+  const isPage = ({ reports, values }: Page): boolean => isCount(reports) && isTable(values) && Object.values(values).every(isCount);
+  const isBatch = (one: Batch): boolean => isTable(one) && isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
+  const isQueue = Array.isArray(queue) && queue.every(isBatch) && isCount(until) && isCount(wait);
+  return version === VERSION && isTable(pages) && Object.values(pages).every(isPage) && isQueue;
 }
 
 export interface QueueOptions {
@@ -61,6 +76,9 @@ export interface Sent {
 /** Answers after which a message is not sent again: counted or rejected, and refused as it is. */
 const REFUSED = [200, 400, 409, 413, 415, 422];
 const CLOSED = 410;
+const VERSION = 1;
+/** Bytes of a message that a browser sends on even when its page is closed; it refuses more than 64 KiB. */
+const MOST_ALIVE = 60_000;
 const LONGEST_WAIT = 86400;
 
 export class Queue {
@@ -75,7 +93,7 @@ export class Queue {
   }
 
   /** Counts a report in the ledger and keeps it for sending, in one step. Refused where the survey's limits are used up. */
-  add(report: Report, groups: Record<string, string> = {}): Promise<void> {
+  async add(report: Report, groups: Record<string, string> = {}): Promise<void> {
     const { fingerprint, groups: known } = this.#survey;
     if (!made.has(report) || report.survey !== fingerprint) refuse("report", "This is no report of survey.blur.");
     const names = Object.keys(known);
@@ -111,7 +129,9 @@ export class Queue {
       const next = await this.#change((kept) => {
         const waiting = this.#waiting(kept);
         result.left = waiting.length;
-        const wait = kept.until - Date.now();
+        const now = Date.now();
+        kept.until = Math.min(kept.until, now + kept.wait);
+        const wait = kept.until - now;
         if (wait > 0 && waiting.length) result.retryAfter = Math.ceil(wait / 1000);
         if (wait > 0 || !waiting.length) return null;
         // Written before it leaves: whatever becomes of the answer, the same message goes again.
@@ -128,14 +148,15 @@ export class Queue {
     if (token) headers.authorization = `Bearer ${token}`;
     if (invitation) headers["confide-invitation"] = invitation;
     let status = 0;
-    let answer: { accepted?: number; rejected?: { reason?: string }[]; error?: { message?: string } } | null = null;
+    let answer: Answer | null = null;
+    const body = JSON.stringify(batch);
     let after: string | null = null;
     try {
       const response = await fetch(url, {
         method: "POST",
         headers,
-        body: JSON.stringify(batch),
-        keepalive: true,
+        body,
+        keepalive: utf8(body).length <= MOST_ALIVE,
         credentials: "omit",
         redirect: "error",
         referrerPolicy: "no-referrer",
@@ -147,8 +168,10 @@ export class Queue {
       if (status === 200) status = 0; // an answer that broke off is none
     }
     const said = answer?.error?.message ?? answer?.rejected?.[0]?.reason ?? `status ${status}`;
-    const isOver = REFUSED.includes(status);
-    if (isOver || status === CLOSED) {
+    // Of a collector, about this message: a stranger's page must not cost a report.
+    const isAnswer = status === 200 ? isAbout(answer, batch) : isText(answer?.error?.code) && isText(answer.error.message);
+    const isOver = isAnswer && REFUSED.includes(status);
+    if (isOver || (isAnswer && status === CLOSED)) {
       await this.#change((kept) => {
         kept.queue = kept.queue.filter((one) => (isOver ? one.batch !== batch.batch : one.survey !== batch.survey));
         result.left = this.#waiting(kept).length;
@@ -162,7 +185,10 @@ export class Queue {
     if (status && ![401, 403, 404].includes(status)) {
       const seconds = Number(after) || 60;
       result.retryAfter = Math.ceil(Math.min(Math.max(seconds, 1), LONGEST_WAIT));
-      await this.#change((kept) => void (kept.until = Date.now() + result.retryAfter! * 1000));
+      await this.#change((kept) => {
+        kept.wait = result.retryAfter! * 1000;
+        kept.until = Date.now() + kept.wait;
+      });
     }
     return false;
   }
@@ -172,19 +198,18 @@ export class Queue {
   }
 
   #change<Result>(change: (kept: Kept) => Result): Promise<Result> {
-    return changed<Kept, Result>(this.#storage, { pages: {}, queue: [], until: 0 }, change);
+    return changed<Kept, Result>(this.#storage, { version: VERSION, pages: {}, queue: [], until: 0, wait: 0 }, isKept, change);
   }
 
   /** Enters a report in the ledger: on the survey's page, and on that of the pin, which all surveys under it share. */
   #spend(kept: Kept, tag: string | null): void {
-    const { fingerprint, limits, pin } = this.#survey;
-    const epsilon = epsilonsOf(this.#survey)[0];
+    const { fingerprint, lasting, limits, pin } = this.#survey;
     const pages: [string, number | null, number | null][] = [[fingerprint, limits.reports, limits.epsilon]];
     if (pin && "epsilon" in pin) pages.push([`pin ${pin.epsilon} per ${pin.per}`, pin.reports ?? null, null]);
     for (const [name, mostReports, mostEpsilon] of pages) {
       const page = pageOf(kept, name);
-      if (tag) page.values[tag] = (page.values[tag] ?? 0) + 1;
-      else page.reports[epsilon] = (page.reports[epsilon] ?? 0) + 1;
+      if (!tag) page.reports++;
+      else page.values[tag] = lasting && page.values[tag] ? page.values[tag] + 1 : 1; // the same report again is none
       const now = spent(page, this.#survey);
       const isOver = mostEpsilon !== null && compare(now.epsilon, ofShortest(mostEpsilon)) > 0;
       if (isOver || now.reports > (mostReports ?? Infinity)) {
@@ -195,26 +220,33 @@ export class Queue {
 }
 
 function pageOf(kept: Kept, name: string): Page {
-  return (kept.pages[name] ??= { reports: {}, values: {} });
+  return (kept.pages[name] ??= { reports: 0, values: {} });
 }
 
 /** What a page adds up to. A value under permanent noise costs once; with a fresh second round, no more than it lasts. */
 function spent({ reports, values }: Page, survey: Survey): { reports: number; epsilon: Fraction } {
-  const [once, lasting] = epsilonsOf(survey).map(ofShortest);
-  let count = 0;
-  let epsilon = fraction(0n);
-  const enter = (cost: Fraction, number: number): void => {
-    epsilon = plus(epsilon, times(cost, fraction(BigInt(number))));
-  };
-  for (const [each, number] of Object.entries(reports)) {
-    count += number;
-    enter(ofShortest(Number(each)), number);
-  }
+  const [once, lasting = once] = epsilonsOf(survey).map(ofShortest);
+  const cost = (number: number): Fraction => times(once, fraction(BigInt(number)));
+  const total = { reports, epsilon: cost(reports) };
   for (const number of Object.values(values)) {
-    const isBelow = lasting && compare(times(once, fraction(BigInt(number))), lasting) < 0;
-    count += lasting ? number : 1;
-    if (isBelow) enter(once, number);
-    else enter(lasting ?? once, 1);
+    total.reports += number;
+    total.epsilon = plus(total.epsilon, compare(cost(number), lasting) < 0 ? cost(number) : lasting);
   }
-  return { reports: count, epsilon };
+  return total;
+}
+
+/** What a collector answers. */
+interface Answer {
+  survey?: string;
+  batch?: string;
+  accepted?: number;
+  rejected?: { reason?: string }[];
+  error?: { code?: string; message?: string };
+}
+
+/** Whether an answer names a message, and accounts for its reports. */
+function isAbout(answer: Answer | null, { survey, batch, reports }: Batch): boolean {
+  const { accepted, rejected } = answer ?? {};
+  const isWhole = isCount(accepted) && Array.isArray(rejected) && accepted! + rejected.length === reports.length;
+  return isWhole && answer!.survey === survey && answer!.batch === batch;
 }

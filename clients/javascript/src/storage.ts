@@ -21,8 +21,11 @@ function inDatabase(name: string, change: (text: string | null) => string | null
     const opening = indexedDB.open(name, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(name);
     opening.onerror = () => fail(opening.error);
+    opening.onblocked = () => fail("another tab blocks it");
     opening.onsuccess = () => {
       const database = opening.result;
+      const failing = (error: unknown): void => fail(database.close() ?? error);
+      if (!database.objectStoreNames.contains(name)) return failing("another database has its name");
       // Transactions that write come one after another, in all tabs.
       const transaction = database.transaction(name, "readwrite", { durability: "strict" });
       const store = transaction.objectStore(name);
@@ -38,23 +41,30 @@ function inDatabase(name: string, change: (text: string | null) => string | null
         }
       };
       transaction.oncomplete = () => done(database.close());
-      transaction.onabort = () => fail(failure ?? transaction.error);
+      transaction.onabort = () => failing(failure ?? transaction.error);
     };
   });
 }
 
 /** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
-export async function changed<Kept, Result>(storage: Storage, empty: Kept, change: (kept: Kept) => Result): Promise<Result> {
-  let result: Result;
+export async function changed<Kept, Result>(
+  storage: Storage,
+  empty: Kept,
+  isRight: (kept: Kept) => boolean,
+  change: (kept: Kept) => Result,
+): Promise<Result> {
+  let results: Result[] = [];
   try {
     await storage.update((text) => {
       const kept: Kept = text === null ? empty : JSON.parse(text);
-      result = change(kept);
+      if (!isRight(kept)) throw "what is kept is not understood";
+      results = [change(kept)];
       return JSON.stringify(kept);
     });
+    if (!results.length) throw "it changed nothing";
   } catch (error) {
     if (error instanceof ConfideError) throw error;
     refuse("storage", `The storage fails: ${error}`);
   }
-  return result!;
+  return results[0];
 }

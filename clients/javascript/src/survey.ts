@@ -1,11 +1,11 @@
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 import { alphabetIn, indexOf, type Alphabet, type Line, type Value } from "./alphabets.js";
 import { device, PermanentBits, randomHex, type Bits } from "./bits.js";
-import { isText, refuse, shown } from "./errors.js";
+import { isNumber, isText, refuse, shown } from "./errors.js";
 import { listOf } from "./exact.js";
-import { canonical, readJson, Table, type Json } from "./json.js";
+import { canonical, HALVES, readJson, Table, type Json } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
-import { promiseOf, terms, together } from "./promise.js";
+import { epsilonsOf, promiseOf, terms, together } from "./promise.js";
 import { digest, hex, hmac, utf8 } from "./sha256.js";
 import { isMissing } from "./words.js";
 
@@ -79,11 +79,13 @@ export class Survey {
     }
     this.name = document.text("name", "value");
     this.title = document.text("title", "Untitled survey");
+    if (isMissing(this.name) || isMissing(this.title)) document.bad("name");
     this.#alphabet = alphabetIn(document.table("alphabet"));
     const tables = document.optional("tables");
     this.#mechanism = mechanismIn(document.table("mechanism"), this.#alphabet, tables);
     this.guarantee = this.#mechanism.guarantee;
     this.lasting = this.#mechanism.lasting ?? null;
+    if (bits === device && !(Math.max(...epsilonsOf(this)) < Infinity)) document.bad("mechanism"); // it may report the truth
     const limits = document.optional("limits");
     this.limits = {
       reports: !limits.states("reports") ? null : limits.whole("reports", 1),
@@ -103,7 +105,7 @@ export class Survey {
 
   /** The promise in sentences: as a formula, in odds, and what becomes of it when a person reports again. */
   get promise(): string[] {
-    return promiseOf(this.guarantee, this.#alphabet, this.limits.reports);
+    return promiseOf(this, this.#alphabet);
   }
 
   /** Turns what a person has (a word, a number, a date, a place) into a value, or throws with the reason. */
@@ -124,7 +126,7 @@ export class Survey {
     } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs the person's secret.");
     const data = this.#mechanism.report(value, bits);
     const report: Report = Object.freeze({ survey: fingerprint, data, tag });
-    made.add(report);
+    if (this.#bits === device) made.add(report); // none that was simulated
     return report;
   }
 
@@ -140,8 +142,8 @@ export class Survey {
     const no = (why: string): never =>
       refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
     const isLocal = per === undefined;
-    // No promise can be read off a table, and no distance off the ground.
-    if (hasTables || (!isLocal && distances === "ground")) no("that cannot be proven here; pin its whole fingerprint");
+    // No promise can be read off a table, and no distance of what people have off the ground or the middles of bins.
+    if (hasTables || (!isLocal && distances === "unproven")) no("that cannot be proven here; pin its whole fingerprint");
     const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
     if (epsilon === null) return no("epsilon is pinned in another unit");
     if (!(epsilon <= most)) no(`at most ${most} is pinned`);
@@ -178,12 +180,14 @@ function checkFingerprint(document: Table, stated: string): string {
 
 const LEAST_SECRET = 16;
 
-function secretOf(secret: Uint8Array | string): Uint8Array {
+function secretOf(given: Uint8Array | string): Uint8Array {
+  const secret = isText(given) ? given.replace(/\r?\n?$/, "") : given; // a line end, as files have it
   const pairs = isText(secret) && /^[0-9a-f]*$/i.test(secret) && (secret.match(/..?/g) ?? []);
   const found = pairs ? Uint8Array.from(pairs, (pair) => parseInt(pair, 16)) : isText(secret) ? utf8(secret) : secret;
-  const isWhole = !pairs || pairs.at(-1)?.length === 2;
-  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && isWhole) return found;
-  return refuse("secret", `A secret has ${LEAST_SECRET} bytes or more.`);
+  const isWhole = pairs ? pairs.at(-1)?.length === 2 : !isText(secret) || !HALVES.test(secret);
+  // Zeros are a secret that was never filled.
+  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean) && isWhole) return found;
+  return refuse("secret", `A secret is a text or a Uint8Array of ${LEAST_SECRET} random bytes or more.`);
 }
 
 /** A new secret for permanent noise: 32 random bytes in hexadecimal digits. Keep it on the device. */
@@ -196,7 +200,12 @@ export function newSecret(): string {
  * Anything that is not understood is refused with the reason: a device does not guess.
  */
 export function loadSurvey(json: unknown, pin?: Pin): Survey {
-  if (pin && !("fingerprint" in pin || "epsilon" in pin)) refuse("pin", "A pin has a fingerprint or an epsilon.");
+  const { fingerprint, epsilon, per, spacing, reports, ...others } = Object(pin);
+  const isWhole = isText(fingerprint) && (epsilon ?? per ?? spacing ?? reports) === undefined;
+  const isBound = isNumber(epsilon) && isText(per ?? "") && Number.isInteger(reports ?? 0) && fingerprint === undefined;
+  if (pin !== undefined && (Object.keys(others).length || !(isWhole || isBound))) {
+    refuse("pin", `A pin has a fingerprint, or an epsilon and maybe per, spacing and reports; got ${shown(pin)}.`);
+  }
   return new Survey(json, pin ?? null, device);
 }
 

@@ -1,13 +1,13 @@
 // The queue and the ledger: a collector that drops, repeats and delays, processes that die, two at once.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { loadSurvey, newSecret, Queue } from "../../../src/confide/client/confide.js";
+import { loadSurvey, newSecret, Queue, simulatedSurvey } from "../../../src/confide/client/confide.js";
 import { fileStorage } from "./storage.mjs";
 import { AGES, signed } from "./suite.mjs";
 
@@ -110,19 +110,27 @@ test("Retry-After is obeyed, also by the next process", async () => {
 
 test("conflicts, refusals, rejections and closed surveys are told and dropped; what can be mended is kept", async () => {
   for (const [status, content, told, left] of [
-    [409, { error: { message: "conflict" } }, ["conflict", "conflict"], 0],
-    [422, { error: { message: "no such day" } }, ["no such day", "no such day"], 0],
-    [200, { accepted: 0, rejected: [{ position: 0, reason: "outside the alphabet" }] }, ["outside the alphabet", "outside the alphabet"], 0],
-    [410, { error: { message: "closed" } }, ["closed"], 0],
-    [401, { error: { message: "token" } }, [], 2],
+    [409, { error: { code: "c", message: "conflict" } }, ["conflict", "conflict"], 0],
+    [422, { error: { code: "c", message: "no such day" } }, ["no such day", "no such day"], 0],
+    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: [{ position: 0, reason: "outside the alphabet" }] }), ["outside the alphabet", "outside the alphabet"], 0],
+    [410, { error: { code: "c", message: "closed" } }, ["closed"], 0],
+    [401, { error: { code: "c", message: "token" } }, [], 2],
     [404, null, [], 2],
+    [400, "<html>", [], 2],
+    [400, { error: "bad request" }, [], 2],
+    [410, {}, [], 2],
+    [200, {}, [], 2],
+    [200, null, [], 2],
+    [200, { accepted: 1, rejected: [] }, [], 2],
+    [200, (message) => ({ survey: message.survey, batch: "0".repeat(32), accepted: 1, rejected: [] }), [], 2],
+    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: [] }), [], 2],
     [503, "busy", [], 2],
     [301, {}, [], 2],
   ]) {
-    const server = await collector(({ say }) => void say(status, content, status === 301 ? { location: "http://127.0.0.1:9/" } : {}));
+    const server = await collector(({ say, message }) => void say(status, typeof content === "function" ? content(message) : content, status === 301 ? { location: "http://127.0.0.1:9/" } : {}));
     const queue = await filled(2);
     const result = await queue.send(server.url);
-    assert.deepEqual([result.sent, result.refused, result.left], [0, told, left], `status ${status}`);
+    assert.deepEqual([result.sent, result.refused, result.left], [0, told, left], `status ${status} ${content}`);
     assert.equal((await queue.status()).waiting, left);
     assert.equal(result.reason === undefined, left === 0);
     server.close();
@@ -136,7 +144,7 @@ test("a queue holds no more than it may, and nothing but reports", async () => {
   await assert.rejects(queue.add(survey.blur(1)), { code: "full" });
   const other = loadSurvey(await signed({ ...AGES, mechanism: { kind: "geometric", epsilon: 1 } }));
   for (const wrong of [7, { survey: survey.fingerprint, data: 7, tag: null }, other.blur(7), { ...survey.blur(7) }]) {
-    assert.throws(() => queue.add(wrong), { code: "report" });
+    await assert.rejects(queue.add(wrong), { code: "report" });
   }
   assert.deepEqual(await queue.status(), { waiting: 2, reports: 2, epsilon: 2 });
 });
@@ -146,8 +154,8 @@ test("groups are those of the survey, all of them and no others", async () => {
   const towns = loadSurvey(await signed({ ...AGES, groups: { town: ["Oslo", "Bern"], sex: ["f", "m"] } }));
   const queue = new Queue(towns, { storage: fresh() });
   const wrong = [undefined, {}, { town: "Oslo" }, { town: "Oslo", sex: "x" }, { town: "Oslo", sex: "f", age: "3" }, { town: ["Oslo"], sex: "f" }, { town: "Oslo", toString: "f" }];
-  for (const groups of wrong) assert.throws(() => queue.add(towns.blur(7), groups), { code: "report" });
-  assert.throws(() => new Queue(survey, { storage: fresh() }).add(survey.blur(7), { town: "Oslo" }), { code: "report" });
+  for (const groups of wrong) await assert.rejects(queue.add(towns.blur(7), groups), { code: "report" });
+  await assert.rejects(new Queue(survey, { storage: fresh() }).add(survey.blur(7), { town: "Oslo" }), { code: "report" });
   await queue.add(towns.blur(7), { sex: "f", town: "Bern" });
   assert.equal((await queue.send(server.url)).sent, 1);
   assert.deepEqual(server.seen[0].message.groups, { sex: "f", town: "Bern" });
@@ -187,12 +195,104 @@ test("permanent noise of one value costs once; surveys under one pin share its p
 });
 
 test("what cannot be read is an error, never an empty ledger", async () => {
+  const page = (text) => `{"version":1,"pages":{"${survey.fingerprint}":${text}},"queue":[],"until":0,"wait":0}`;
+  for (const text of [
+    "", "null", "{}", "[]", "0", '{"version":1,"pages":[],"queue":[],"until":0,"wait":0}', '{"version":2,"pages":{},"queue":[],"until":0,"wait":0}',
+    '{"pages":{},"queue":[],"until":0,"wait":0}', '{"version":1,"pages":{},"queue":{},"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[],"until":"x","wait":0}',
+    page("[]"), page('{"reports":-5,"values":{}}'), page('{"reports":"1","values":{}}'), page('{"reports":[],"values":{}}'), page('{"reports":1,"values":[]}'),
+    page('{"reports":1,"values":{"a":-1}}'), page('{"reports":1,"values":{"a":0.5}}'), page('{"reports":1}'),
+  ]) {
+    let kept = text;
+    const storage = { update: async (change) => void (kept = change(kept) ?? kept) };
+    await assert.rejects(new Queue(survey, { storage }).add(survey.blur(1)), { code: "storage" }, text);
+    assert.equal(kept, text);
+  }
+  await assert.rejects(new Queue(survey, { storage: { update: async () => undefined } }).add(survey.blur(1)), { code: "storage" });
   const path = join(folder, "broken.json");
   await writeFile(path, '{"pages":');
   const queue = new Queue(survey, { storage: fileStorage(path) });
   await assert.rejects(queue.add(survey.blur(1)), { code: "storage" });
   assert.equal(await readFile(path, "utf8"), '{"pages":');
   assert.throws(() => new Queue(survey), { code: "storage" }); // Node has no storage of its own
+});
+
+test("simulated reports are not queued", async () => {
+  const simulated = simulatedSurvey(await signed(AGES), () => Math.floor(256 * Math.random()));
+  await assert.rejects(new Queue(survey, { storage: fresh() }).add(simulated.blur(7)), { code: "report" });
+  await assert.rejects(new Queue(survey, { storage: fresh() }).add(simulated.blur(7, { permanent: newSecret() })), { code: "report" });
+});
+
+test("under one pin the reports of two rounds and of permanent noise are counted together", async () => {
+  const storage = fresh();
+  const response = { kind: "randomized-response", epsilon: 1 };
+  const pin = { epsilon: 1, reports: 3 };
+  const of = async (mechanism) => loadSurvey(await signed({ alphabet: { kind: "categories", values: ["a", "b"] }, mechanism }), pin);
+  const [rounds, once] = [await of({ kind: "two-rounds", permanent: response, fresh: response }), await of(response)];
+  const permanent = newSecret();
+  for (let day = 0; day < 3; day++) await new Queue(rounds, { storage }).add(rounds.blur("a", { permanent }));
+  for (const value of ["a", "b"]) await assert.rejects(new Queue(once, { storage }).add(once.blur(value, { permanent })), { code: "limit" });
+  await assert.rejects(new Queue(rounds, { storage }).add(rounds.blur("a", { permanent })), { code: "limit" });
+});
+
+test("a clock that is set back does not hold reports for a year", async () => {
+  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
+  const queue = await filled(1);
+  const now = Date.now;
+  Date.now = () => now() + 365 * 86_400_000;
+  await queue.send(server.url).finally(() => (Date.now = now));
+  assert.equal((await queue.send(server.url)).retryAfter, 1);
+  await new Promise((done) => setTimeout(done, 1050));
+  assert.equal((await queue.send(server.url)).sent, 1);
+  server.close();
+});
+
+test("only a message that a browser may keep alive is", async () => {
+  const bits = loadSurvey(await signed({ alphabet: { kind: "integers", low: 1, high: 70_000 }, mechanism: { kind: "rappor", epsilon: 1 } }));
+  const own = globalThis.fetch;
+  const alive = [];
+  globalThis.fetch = async (_, { body, keepalive }) => (alive.push([body.length > 60_000, keepalive]), new Response("{}", { status: 404 }));
+  try {
+    for (const one of [bits, survey]) {
+      const queue = new Queue(one, { storage: fresh() });
+      await queue.add(one.blur(7));
+      await queue.send("http://127.0.0.1:9");
+    }
+  } finally {
+    globalThis.fetch = own;
+  }
+  assert.deepEqual(alive, [[true, false], [false, true]]);
+});
+
+test("a database of another's, a blocked one and one that fails are errors, and no wait without end", async () => {
+  const store = { get: () => ({}) };
+  const failing = { objectStoreNames: { contains: () => true }, transaction: () => ({ objectStore: () => store }), close: () => undefined };
+  const other = { ...failing, objectStoreNames: { contains: () => false } };
+  for (const [event, database] of [["onsuccess", other], ["onblocked", failing], ["onerror", failing]]) {
+    globalThis.indexedDB = { open: () => { const opening = { result: database, error: "broken" }; setTimeout(() => opening[event]?.(), 1); return opening; } };
+    try {
+      const late = new Promise((done) => setTimeout(done, 500, "late"));
+      const done = await Promise.race([new Queue(survey).add(survey.blur(7)).catch(({ code }) => code), late]);
+      assert.equal(done, "storage", event);
+    } finally {
+      delete globalThis.indexedDB;
+    }
+  }
+});
+
+test("eight processes and a lock that a dead one left: each report that is told is kept", async () => {
+  const text = await signed({ ...AGES, limits: { reports: 12 } });
+  for (let run = 0; run < 3; run++) {
+    const path = join(folder, `left-${run}.json`);
+    const dead = spawn(process.execPath, ["-e", ""]);
+    await new Promise((done) => dead.on("close", done));
+    const host = `${hostname()} ${await readlink("/proc/self/ns/pid").catch(() => "")}`.trim();
+    await writeFile(`${path}.lock`, JSON.stringify(["gone", host, dead.pid, ""]));
+    const told = await Promise.all(Array.from({ length: 8 }, () => adding(path, text)));
+    const { waiting, reports } = await new Queue(loadSurvey(text), { storage: fileStorage(path) }).status();
+    const added = told.flat().filter((line) => line === "added").length;
+    assert.deepEqual([added, waiting, reports], [12, 12, 12], JSON.stringify(told));
+    assert.deepEqual((await readdir(folder)).filter((name) => name.startsWith(`left-${run}`)), [`left-${run}.json`]);
+  }
 });
 
 /** Runs processes that add reports until they are told no, some of which are killed on the way. */

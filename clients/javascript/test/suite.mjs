@@ -200,8 +200,9 @@ export const CHECKS = {
         };
         count[what]++;
         try {
-          if (one.refused === null) work();
-          else refused(confide, one.refused, work);
+          const result = await Promise.resolve().then(work).then(() => null, (error) => error);
+          if (one.refused !== null) refused(confide, one.refused, () => { if (result) throw result; });
+          else if (result) throw result;
         } catch (error) {
           wrong.push(`${what}, ${one.why}: ${error.message.slice(0, 120)}`);
         }
@@ -239,7 +240,8 @@ export const CHECKS = {
     load({ epsilon: 1, per: "year" });
     refused(confide, "pin", () => load({ fingerprint: fingerprint.replace(/^./, (digit) => (digit === "0" ? "1" : "0")) }));
     assert(refused(confide, "pin", () => load({ epsilon: 0.99, per: "year" })).includes("1 per year"), "the reason names what was asked");
-    for (const pin of [{ epsilon: 1 }, { epsilon: 1, per: "month" }, { epsilon: NaN, per: "year" }, {}]) refused(confide, "pin", () => load(pin));
+    const strange = ["", fingerprint, null, 0, [], { fingerprint, reports: 3 }, { epsilon: 1, per: "year", reports: NaN }, { epsilon: "1", per: "year" }, { epsilon: 1, per: "year", report: 3 }];
+    for (const pin of [...strange, { epsilon: 1 }, { epsilon: 1, per: "month" }, { epsilon: NaN, per: "year" }, {}]) refused(confide, "pin", () => load(pin));
     // The server changes the survey: by itself, and with a fingerprint that fits.
     const stronger = { ...AGES, mechanism: { ...AGES.mechanism, epsilon: 2 } };
     refused(confide, "fingerprint", () => load({ epsilon: 1, per: "year" }, JSON.stringify({ ...stronger, fingerprint })));
@@ -261,6 +263,10 @@ export const CHECKS = {
     load({ fingerprint: whole }, withTables);
     refused(confide, "pin", () => load({ fingerprint: whole.slice(0, 32) }, withTables));
     refused(confide, "pin", () => load({ epsilon: 100, per: "km" }, withTables));
+    // Of bins distances are those of middles: 49 and 50 years may be a thousand apart.
+    const coarse = await signed({ alphabet: { kind: "bins", edges: [-1950, 50, 2050], unit: "year" }, mechanism: { kind: "truncated-geometric", epsilon: 0.05 } });
+    load({ fingerprint: JSON.parse(coarse).fingerprint }, coarse);
+    for (const spacing of [undefined, 1e6]) refused(confide, "pin", () => load({ epsilon: 0.05, per: "year", spacing }, coarse));
     // How far apart places lie the client does not prove: a server could say that neighbours are 50 km apart.
     const near = await signed({ ...HOME, mechanism: { kind: "truncated-taxicab", epsilon: 1 } });
     load({ fingerprint: JSON.parse(near).fingerprint }, near);
@@ -336,18 +342,27 @@ export const CHECKS = {
     const own = globalThis.crypto;
     const survey = confide.loadSurvey(await signed(AGES));
     let stuck;
+    let turn = 0;
+    const tape = [];
     for (const broken of [
       undefined,
       {},
       { getRandomValues: () => { throw new Error("no entropy"); } },
       { getRandomValues: (block) => block },
       { getRandomValues: (block) => block.fill(7) },
+      { getRandomValues: (block) => block.map((_, place) => (block[place] = place % 32)) },
+      { getRandomValues: (block) => block.map((_, place) => (block[place] = (place * place) % 251)) },
+      { getRandomValues: (block) => own.getRandomValues(block.subarray(500)) },
+      { getRandomValues: (block) => own.getRandomValues(block.subarray(0, 400)) },
+      { getRandomValues: (block) => block.set((tape[turn++ % 2] ??= own.getRandomValues(block).slice())) }, // again after two calls
       { getRandomValues: (block) => (stuck = stuck ? (block.set(stuck), stuck) : own.getRandomValues(block).slice()) },
     ]) {
       Object.defineProperty(globalThis, "crypto", { value: broken, configurable: true, writable: true });
       try {
-        // What was drawn before is still good: at most a block of 1,024 bytes.
-        refused(confide, "entropy", () => { for (let i = 0; i < 500; i++) survey.blur(7); });
+        // What was drawn before is still good: at most a block of 1,024 bytes, of which a report takes eight.
+        let count = 0;
+        refused(confide, "entropy", () => { for (; count < 500; count++) survey.blur(7); });
+        assert(count <= 128, `${count} reports with a generator that repeats itself`);
         refused(confide, "entropy", () => survey.blur(7));
         refused(confide, "entropy", () => confide.newSecret());
       } finally {
@@ -357,10 +372,57 @@ export const CHECKS = {
     survey.blur(7);
   },
 
+  async "permanent rounds inside other mechanisms"(confide) {
+    const response = { kind: "randomized-response", epsilon: 1 };
+    const rounds = { kind: "two-rounds", permanent: response, fresh: response };
+    const yes = { kind: "categories", values: ["x", "y"] };
+    const both = { kind: "attributes", names: ["a", "b"], alphabets: [yes, yes] };
+    for (const [alphabet, mechanism, value, lasting] of [
+      [both, { kind: "product", a: rounds, b: response }, ["x", "y"], 2],
+      [yes, { kind: "remapped", mechanism: rounds, outputs: yes, mapping: [0, 1] }, "x", 1],
+      [both, { kind: "product", a: response, b: { kind: "remapped", mechanism: rounds, outputs: yes, mapping: [1, 0] } }, ["x", "y"], 2],
+    ]) {
+      const text = await signed({ alphabet, mechanism });
+      const survey = confide.loadSurvey(text, { epsilon: lasting });
+      assert(survey.isPermanent && survey.lasting, `${mechanism.kind} forgets its permanent round`);
+      refused(confide, "secret", () => survey.blur(value));
+      survey.blur(value, { permanent: confide.newSecret() });
+      refused(confide, "pin", () => confide.loadSurvey(text, { epsilon: 0.9 * lasting }));
+      assert(survey.promise.some((one) => one.startsWith("Any number of reports of the same value")), survey.promise.join("\n"));
+      const twice = await signed({ alphabet, mechanism: { kind: "two-rounds", permanent: mechanism, fresh: mechanism } });
+      refused(confide, "survey", () => confide.loadSurvey(twice));
+    }
+  },
+
+  async "mechanisms that promise nothing, and outputs without end"(confide) {
+    const yes = { kind: "categories", values: ["x", "y"] };
+    const response = { kind: "randomized-response", epsilon: 1 };
+    for (const [alphabet, mechanism] of [
+      [yes, { kind: "matrix", matrix: [[1, 0], [0, 1]] }],
+      [yes, { kind: "matrix", matrix: [[0.5, 0.5], [0, 1]] }],
+      [yes, { kind: "remapped", mechanism: response, outputs: { kind: "integers" }, mapping: [0, 1] }],
+      [AGES.alphabet, { kind: "remapped", mechanism: AGES.mechanism, outputs: { kind: "integers", unit: "year" } }],
+      [AGES.alphabet, { kind: "remapped", mechanism: AGES.mechanism, outputs: { kind: "integers", low: 30, high: 40, unit: "year" } }],
+      [{ kind: "integers", low: 1, high: 1e9 }, { kind: "rappor", epsilon: 1 }],
+      [{ kind: "integers", low: 1, high: 2 ** 20 + 1 }, { kind: "unary", keep: 0.75, flip: 0.5 }],
+    ]) {
+      const text = await signed({ alphabet, mechanism });
+      refused(confide, "survey", () => confide.loadSurvey(text));
+    }
+  },
+
   async "permanent noise"(confide) {
     const survey = confide.loadSurvey(await signed({ ...AGES, limits: { noise: "permanent" } }));
     refused(confide, "secret", () => survey.blur(7));
+    const wrong = [
+      Promise.resolve("0123456789abcdef".repeat(2)), new ArrayBuffer(32), new DataView(new ArrayBuffer(32)), Array(32).fill(7), new Uint16Array(32).fill(7),
+      () => "0123456789abcdef".repeat(2), 1e30, {}, null, new Uint8Array(32), `\ud800${"a secret of a person"}`,
+    ];
+    for (const permanent of wrong) refused(confide, "secret", () => survey.blur(7, { permanent }));
+    survey.blur(7, { permanent: globalThis.crypto.getRandomValues(new Uint8Array(32)) });
     for (const permanent of ["", "short", "abc", new Uint8Array(15), 7, "0".repeat(30)]) refused(confide, "secret", () => survey.blur(7, { permanent }));
+    const own = "a secret of a person";
+    for (const end of ["\n", "\r\n"]) same(survey.blur(7, { permanent: own + end }).tag, survey.blur(7, { permanent: own }).tag, "a line end");
     const secret = confide.newSecret();
     assert(/^[0-9a-f]{64}$/.test(secret), secret);
     const reports = Array.from({ length: 365 }, () => survey.blur(7, { permanent: secret }));
@@ -379,6 +441,12 @@ export const CHECKS = {
     assert(words[0] === "One report: 0.05 per year.", words[0]);
     assert(words.some((one) => one.includes("even odds become 51 to 49 at most")), words.join("\n"));
     assert(words.at(-1) === "At most 30 reports of one person: 1.5 per year.", words.at(-1));
+    const said = async (change) => confide.loadSurvey(await signed({ ...AGES, ...change })).promise.slice(-2).join(" ");
+    const lasting = "Any number of reports of the same value: 1 per year. Each other value adds as much: 2 per year for 2 values.";
+    same(await said({ limits: { noise: "permanent", reports: 3 } }), `${lasting} At most 3 reports of one person, the same one again not counted.`, "permanent");
+    const rounds = { kind: "two-rounds", permanent: AGES.mechanism, fresh: { ...AGES.mechanism, epsilon: 0.5 } };
+    same(await said({ mechanism: rounds, limits: { epsilon: 3 } }), `${lasting} At most epsilon 3 of one person in all.`, "two rounds");
+    assert((await said({ limits: { epsilon: 9 } })).endsWith("At most epsilon 9 of one person in all."), "a total is told");
   },
 };
 

@@ -411,7 +411,7 @@ def _settle_edges(
         raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
     if edges is None:
         return _equal_edges(as_amount("low", low), as_amount("high", high), as_amount("width", width))
-    if isinstance(edges, str):
+    if isinstance(edges, str | int | float):  # as a file may have it
         raise InvalidParameterError(f"edges must be a list of numbers; got {edges!r}.")
     chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in edges)
     if not 2 <= len(chosen) <= MOST_BINS + 1:

@@ -88,6 +88,8 @@ class Categories(Alphabet):
         kinds = {type(value) for value in self.values}
         if kinds not in ({str}, {int}):
             raise InvalidParameterError(f"Categories must be all strings or all integers; got {_type_names(kinds)}.")
+        if "" in self.values:
+            raise InvalidParameterError('Categories must not be empty texts, which are read as missing. Write "none".')
         cut = next((value for value in self.values if isinstance(value, str) and value.endswith("\0")), None)
         if cut is not None:  # numpy's strings end at their last letter that is no NUL, so "a" and "a\0" are one
             raise InvalidParameterError(f"Categories must not end with a NUL character; got {cut!r}. Strip it.")

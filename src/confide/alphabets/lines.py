@@ -149,9 +149,11 @@ def _check_range(low: int, high: int) -> None:
     for name, value in (("low", low), ("high", high)):
         check_count(name, value, -LARGEST_INTEGER)
     if high > LARGEST_INTEGER:
-        raise InvalidParameterError(f"high must be at most 2**53; got {high}.")
+        raise InvalidParameterError(f"high must be at most 2**53 - 1; got {high}.")
     if low > high:
         raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")
+    if high - low >= LARGEST_INTEGER:
+        raise InvalidParameterError(f"There may be at most 2**53 - 1 values; got low={low} and high={high}.")
 
 
 @dataclass(frozen=True, repr=False)

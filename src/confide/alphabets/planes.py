@@ -65,6 +65,8 @@ class Grid(PlaneAlphabet):
         for name, first, count in (("row", self.first_row, self.rows), ("column", self.first_column, self.columns)):
             if first + count > LARGEST_INTEGER:
                 raise InvalidParameterError(f"The last {name} must be below 2**53; got {first + count - 1}.")
+        if int(self.rows) * int(self.columns) > LARGEST_INTEGER:
+            raise InvalidParameterError(f"A grid has at most 2**53 - 1 cells; got {self.rows} rows of {self.columns}.")
         for name in ("rows", "columns", "first_row", "first_column"):
             object.__setattr__(self, name, int(getattr(self, name)))  # numpy's integers overflow where Python's do not
         object.__setattr__(self, "spacing", float(self.spacing))

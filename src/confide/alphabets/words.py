@@ -186,9 +186,9 @@ def check_words(name: str, values: object) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
     words = tuple(str(word) if isinstance(word, str) else word for word in values)
-    wrong = next((word for word in words if not isinstance(word, str) or not _BLANKS.sub("", word)), None)
-    if not words or wrong is not None:
-        got = "none" if not words else repr(wrong)
+    wrong = [word for word in words if not isinstance(word, str) or not _BLANKS.sub("", word)]
+    if not words or wrong:
+        got = "none" if not words else repr(wrong[0])
         raise InvalidParameterError(f"{name} needs a list of words; got {got}. Whole numbers are Integers(low, high).")
     cut = next((word for word in words if word.endswith("\0")), None)
     if cut is not None:

@@ -41,7 +41,7 @@ def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
 def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
     """Return everything that an audit measured, ready for JSON."""
     mechanism, worst, draws = survey.mechanism, result.worst, result.draws
-    return {
+    record = {
         "survey": {"name": survey.name, "title": survey.title},
         "mechanism": {"kind": mechanism.kind, "description": repr(mechanism)},
         "guarantee": str(mechanism.guarantee),
@@ -49,6 +49,7 @@ def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
         "faults": list(result.faults),
         "extent": result.extent.value,
         "compared": result.compared,
+        "is_measured": worst.is_measured,
         "left": mechanism.alphabet.decode([worst.left]).tolist()[0],
         "right": mechanism.alphabet.decode([worst.right]).tolist()[0],
         "output": mechanism.report_alphabet.decode([worst.output]).tolist()[0],
@@ -60,6 +61,8 @@ def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
         "channel_error": result.channel_error,
         "any_number_of_reports": None if result.lasting is None else _lasting_record(survey, result.lasting),
     }
+    unknown = () if worst.is_measured else ("left", "right", "output", "log_ratio", "bound", "used", "excess")
+    return record | dict.fromkeys(unknown)
 
 
 def _lasting_record(survey: Survey, result: Audit) -> dict[str, Any]:
@@ -97,6 +100,8 @@ def _describe_worst(survey: Survey, result: Audit) -> list[tuple[str, str]]:
     from confide.explanations import describe_report, describe_value
 
     worst, alphabet = result.worst, survey.alphabet
+    if not worst.is_measured:
+        return [("Log-ratio", f"at most as promised, by the theorem: {survey.mechanism.guarantee.terms}")]
     left, right = (describe_value(alphabet, index, survey.name) for index in (worst.left, worst.right))
     return [
         ("Worst pair", f"{left} and {right}"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +19,7 @@ from confide.checks import check_choice
 from confide.cli.numbers import as_count
 from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
 from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
+from confide.counting import ReportInput
 from confide.errors import InvalidParameterError, MissingExtraError
 from confide.files import CountsFile, whole_file
 from confide.files.counts_files import write_counts_file
@@ -126,25 +129,24 @@ def _serve(
     from confide.collector.serving import address_of, bind, run
     from confide.collector.simulation import simulate, simulated_survey
     from confide.collector.stores import open_store
-    from confide.collector.tokens import make_token
+    from confide.collector.tokens import first_token
 
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
         raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
+    listening = bind(*place)  # first: a token that is made and never shown would be lost for good
     opened = open_store(url)
     for contract in contracts:
         opened.add_survey(contract, upload, is_simulated=people is not None)
     contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
-    is_new = not any(token.role == "administer" for token in opened.tokens())
-    token = make_token(opened, "administer", "curator")[1] if is_new else None
+    token = first_token(opened)
     opened.close()
-    listening = bind(*place)
     address = address_of(listening)
 
     def ready() -> None:
         pairs = [("Devices send to", f"{address}/v1/reports")]
         pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
-        pairs += [("Store", "one that goes when you stop" if people is not None else url)]
+        pairs += [("Store", "one that goes when you stop" if people is not None else _without_password(url))]
         pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]
         show_pairs(pairs)
         say_exactly(f"Then: CONFIDE_TOKEN=... confide pull {address} -o counts.parquet")
@@ -160,6 +162,16 @@ def _serve(
     say("Ended; all that was accepted is counted.")
 
 
+def _without_password(url: str) -> str:
+    """Return a store's address as it may be shown.
+
+    >>> _without_password("postgresql://me:secret@host/db?password=secret&x=1")
+    'postgresql://me:***@host/db?password=***&x=1'
+    """
+    shown = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", url)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", shown)
+
+
 def send(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     values: Annotated[Path, typer.Argument(metavar="VALUES", help="A file of values, as for privatize.")],
@@ -167,6 +179,9 @@ def send(  # noqa: PLR0913 - one argument an option
     to: Annotated[str, typer.Option("--to", metavar="URL", help="The collector.")],
     column: Columns = None,
     rejects: Rejects = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Send values that were sent before: everybody in them counts twice then.")
+    ] = False,
     outbox: Annotated[
         Path | None,
         typer.Option(
@@ -181,25 +196,33 @@ def send(  # noqa: PLR0913 - one argument an option
     """Blur values here, and send the reports to a collector in batches.
 
     Values are blurred once. If sending is interrupted, the same command goes on where it stopped; a batch that arrived
-    twice is counted once. Columns that the survey declares as groups are sent along, not blurred.
+    twice is counted once. What was sent is written down in VALUES.sent, and is not sent again. Columns that the survey
+    declares as groups are sent along, not blurred.
     """
     from confide.collector.client import Client
-    from confide.collector.outbox import Outbox
+    from confide.collector.outbox import Outbox, receipts_of, require_unsent
 
     contract = load_survey(survey)
+    if contract.needs_secret:
+        raise InvalidParameterError(
+            "Permanent noise comes from each person's own secret, which confide send does not take. Let devices send "
+            "(docs/client.md), or blur with confide privatize and its secrets, and count the reports there."
+        )
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
     with Client(to, _token(token_file)) as client:
         client.survey(contract.fingerprint)  # refused before anything is blurred
-        waiting = Outbox.open(place, contract)
+        waiting = Outbox.open(place, contract, to)
         if waiting is not None:
             already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
             say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
         else:
-            waiting, done = Outbox.fill(place, contract, values, column or (), rejects=rejects)
+            if not again:
+                require_unsent(values, contract)
+            waiting, done = Outbox.fill(place, contract, values, column or (), to=to, rejects=rejects)
             say(f"Blurred {done.account.description}.", stderr=True)
         with progress_bar("Sending batches", waiting.messages) as tell:
-            found = waiting.send(client, tell)
+            found = waiting.send(client, tell, receipts_of(values))
     if as_json:
         show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
         return
@@ -241,12 +264,18 @@ def pull_counts(
     url: str, survey: Survey | None, by: tuple[str, ...] = (), token_file: Path | None = None
 ) -> CountsFile:
     """Return the counts of a collector's survey, or of its only one."""
-    from confide.collector.client import Client
+    from confide.collector.client import Client, CollectorError
 
     with Client(url, _token(token_file)) as client:
         if survey is not None:
             return client.counts(survey.fingerprint, by)
-        known = client.surveys()
+        try:
+            known = client.surveys()
+        except CollectorError as error:
+            if error.code != "bad-token":
+                raise
+            said = f"{error} If the token is for one survey alone, name it: --survey."
+            raise CollectorError(said, error.status, error.code) from None
         if len(known) == 1:
             return client.counts(known[0]["survey"], by)
     titles = ", ".join(repr(one["title"]) for one in known[:5])
@@ -255,16 +284,34 @@ def pull_counts(
 
 def local_counts(reports: Path, survey: Path) -> Path:
     """Return a file of counts in place of a collector's URL, for as long as the command runs; else the file itself."""
-    text = str(reports)
-    if not text.startswith(("http:/", "https:/")):
+    url = name_reports(reports)
+    if "://" not in url:
         return reports
-    scheme, _, rest = text.partition(":/")
-    counts = pull_counts(f"{scheme}://{rest.lstrip('/')}", load_survey(survey))
+    counts = pull_counts(url, load_survey(survey))
     folder = tempfile.TemporaryDirectory(prefix="confide-")
     atexit.register(folder.cleanup)
     path = Path(folder.name) / "counts.parquet"
     write_counts_file(path, counts)
     return path
+
+
+def name_reports(reports: Path) -> str:
+    """Return what a message calls reports: a file, or a collector by its URL, of which a path leaves out a slash.
+
+    >>> name_reports(Path("http://127.0.0.1:8000")), name_reports(Path("reports.csv"))
+    ('http://127.0.0.1:8000', 'reports.csv')
+    """
+    scheme, mark, rest = str(reports).partition(":/")
+    return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
+
+
+def as_named(found: ReportInput, path: Path, given: Path) -> ReportInput:
+    """Return reports under the name that they were asked for by: the URL, and not the file that it was pulled into."""
+    if given == path:
+        return found
+    name = name_reports(given)
+    account = replace(found.account, source=name)
+    return replace(found, account=account, description=found.description.replace(str(path), name))
 
 
 def _token(path: Path | None) -> str | None:

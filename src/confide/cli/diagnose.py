@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from confide.cli.collector import local_counts
+from confide.cli.collector import as_named, local_counts, name_reports
 from confide.cli.numbers import as_share
 from confide.cli.terminal import (
     console,
@@ -26,6 +26,7 @@ from confide.cli.usage import (
     AsJson,
     Cell,
     Columns,
+    DifferentPeople,
     Rejects,
     ShapeWords,
     Strict,
@@ -41,6 +42,7 @@ from confide.cli.usage import (
     gather_queries,
     outputs_option,
     read_share,
+    separated,
     take_reports,
 )
 from confide.counting import ReportInput
@@ -124,6 +126,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     ] = None,
     output: Annotated[list[Path] | None, outputs_option("the diagnosis as a .html page or .json")] = None,
     column: Columns = None,
+    different_people: DifferentPeople = False,
     rejects: Rejects = None,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -138,7 +141,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     shape, poorly or not at all. What these reports tell takes the survey's shape for granted, or that of --shape; of
     counts by groups, that all people together have it.
     """
-    reports = None if reports is None else local_counts(reports, survey)
+    given, reports = reports, None if reports is None else local_counts(reports, survey)
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, *(within or ())])
@@ -153,10 +156,14 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     if reports is not None and is_counts_file(reports) and read_heading(reports).by:
         if cell is not None:
             raise InvalidParameterError("--cell is for reports of one group; these counts are of several.")
+        counts = read_counts(reports)
+        counts.heading.require(contract, name_reports(given or reports))
+        counts = counts.of_different_people(different_people)
         asked = (form, near, interval)
-        _diagnose_groups(contract, reports, queries, asked, outputs, as_json=as_json, strict=strict)
+        _diagnose_groups(contract, counts, queries, asked, outputs, as_json=as_json, strict=strict)
         return
-    gathered = None if reports is None else _gather(reports, asked_by, column, rejects)
+    gathered = None if reports is None else _gather(reports, given or reports, asked_by, column, rejects)
+    gathered = None if gathered is None else separated(gathered, is_known=different_people)
     gathered = None if gathered is None else count_on_cells(gathered, asked_by, contract)
     if gathered is not None and contract.alphabet.is_finite and contract.alphabet.size > LONG:
         size = f"{contract.alphabet.size:,} values"
@@ -181,7 +188,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
 
 def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     survey: Survey,
-    path: Path,
+    counts: CountsFile,
     queries: list[Query],
     asked: tuple[Shape | None, float, float],
     outputs: list[Path],
@@ -193,11 +200,10 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     from confide.cli.groups import show_group_reports
     from confide.groups import GroupReports
 
-    counts = read_counts(path)
-    counts.heading.require(survey, path)
     pools = counts.pools
     if counts.heading.is_pooled:
-        raise InvalidParameterError(f"{path} holds counts of several surveys; diagnose those of one at a time.")
+        source = counts.heading.rows.source
+        raise InvalidParameterError(f"{source} holds counts of several surveys; diagnose those of one at a time.")
     if not pools:
         raise DataFileError("The counts add up to 0; a diagnosis of groups needs at least one report.")
     parts = [part for pool in pools.values() for part, _ in pool]
@@ -236,13 +242,13 @@ def _groups_page(
     return diagnosis_page(survey, diagnosis, answers, groups=group_reports_section(seen, counts.heading.by))
 
 
-def _gather(path: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:
+def _gather(path: Path, given: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:
     if is_counts_file(path):
-        heading = read_heading(path)
-        heading.require(survey, path)
+        heading, name = read_heading(path), name_reports(given)
+        heading.require(survey, name)
         if heading.is_pooled:
-            raise InvalidParameterError(f"{path} holds counts of several surveys; diagnose those of one at a time.")
-    return take_reports(path, survey, column or [], rejects)
+            raise InvalidParameterError(f"{name} holds counts of several surveys; diagnose those of one at a time.")
+    return as_named(take_reports(path, survey, column or [], rejects), path, given)
 
 
 def _diagnose(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
 from confide.cli.attributes import CrossTables, choose_tables, show_cross, tabulate
-from confide.cli.collector import local_counts
+from confide.cli.collector import as_named, local_counts, name_reports
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
@@ -42,6 +42,7 @@ from confide.cli.usage import (
     AsJson,
     Cell,
     Columns,
+    DifferentPeople,
     Mean,
     Median,
     MethodName,
@@ -64,6 +65,7 @@ from confide.cli.usage import (
     end_strictly,
     gather_queries,
     outputs_option,
+    separated,
     take_reports,
 )
 from confide.comparisons import Outcome, assess_pool
@@ -228,14 +230,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         list[Path] | None, outputs_option("the estimate as .csv, .json, a .html page, or .geojson of places")
     ] = None,
     column: Columns = None,
-    different_people: Annotated[
-        bool,
-        typer.Option(
-            "--different-people",
-            help="Files of reports with permanent noise are of different people, as of towns and not of days: no "
-            "answer is widened for one person who may be in several.",
-        ),
-    ] = False,
+    different_people: DifferentPeople = False,
     rejects: Rejects = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not ranges or the likeliest.")] = False,
     strict: Strict = False,
@@ -250,7 +245,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     From counts by groups, every group gets an estimate of its own, mean, median and queries with intervals, and whether
     it differs from the others.
     """
-    reports = local_counts(reports, survey)
+    given, reports = reports, local_counts(reports, survey)
     # --delta and --iteration-limit alone ask for ibu, whose they are.
     asked = method or (DEFAULT if delta is None and iteration_limit is None else "ibu")
     chosen, outputs = _choose_method(asked, delta, iteration_limit), output or []
@@ -269,7 +264,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     lines = _take_background(contract, outputs, background, within or [])
     if is_counts_file(reports):
         counted = read_counts(reports)
-        counted.heading.require(asked_by, reports)
+        counted.heading.require(asked_by, name_reports(given))
         counted = counted.of_different_people(different_people)
         if counted.heading.by:
             alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--marginal": marginal, "--cross": cross}
@@ -282,9 +277,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = take_reports(reports, asked_by, column or [], rejects, set_aside)
+    gathered = as_named(take_reports(reports, asked_by, column or [], rejects, set_aside), reports, given)
     gathered = count_on_cells(gathered, asked_by, contract)
-    gathered = _separate(gathered, is_known=different_people)
+    gathered = separated(gathered, is_known=different_people)
     counts = gathered.counts
     known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
@@ -323,13 +318,6 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
 
 def _maps(outputs: list[Path]) -> list[Path]:
     return [path for path in outputs if path.suffix.lower() == ".geojson"]
-
-
-def _separate(gathered: ReportInput, *, is_known: bool) -> ReportInput:
-    """Return reports of which it may be known that nobody is in two files of them."""
-    if not is_known:
-        return gathered
-    return replace(gathered, pool=[(part.with_repeats(1), own) for part, own in gathered.pool])
 
 
 def _take_background(

@@ -51,6 +51,11 @@ SEEDED = (
 NO_METADATA = "carries no metadata: whoever reads these reports cannot know how they were made."
 
 
+NO_LEDGER = (
+    "The survey limits how much one person may report, and nothing counted it here: on a person's device, "
+    "--ledger FILE does."
+)
+
 NOISES = {
     Noise.SECURE: "the operating system's secure generator",
     Noise.SEEDED: "seed",
@@ -163,6 +168,8 @@ def privatize(  # noqa: PLR0913 - one argument an option
         )
     for text in _warnings(done, seed):
         warn(text)
+    if ledger is None and seed is None and (contract.most_reports or contract.most_epsilon):
+        say(NO_LEDGER, stderr=True)
     if has_no_name(output):
         say(f"{'Standard output' if str(output) == '-' else output} {NO_METADATA}", stderr=True)
     noise = NOISES[done.noise] + (f" {seed}, for simulation only" if seed is not None else "")
@@ -178,7 +185,7 @@ def _read_secret(path: Path) -> Permanent:
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         raise DataFileError(f"{path}: {reason}. Make a secret with: {NEW_SECRET} > {path}") from None
-    return Permanent(text.rstrip("\r\n"))
+    return Permanent(text)
 
 
 def _warnings(done: Privatized, seed: int | None) -> list[str]:

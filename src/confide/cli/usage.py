@@ -57,6 +57,14 @@ SurveyPath = Annotated[
         show_default=False,
     ),
 ]
+DifferentPeople = Annotated[
+    bool,
+    typer.Option(
+        "--different-people",
+        help="Files of reports with permanent noise are of different people, as of towns and not of days: no answer is "
+        "widened for one person who may be in several.",
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -240,6 +248,13 @@ def take_reports(
             f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
         )
     return found
+
+
+def separated(gathered: ReportInput, *, is_known: bool) -> ReportInput:
+    """Return reports of which it may be known that nobody is in two files of them."""
+    if not is_known:
+        return gathered
+    return replace(gathered, pool=[(part.with_repeats(1), own) for part, own in gathered.pool])
 
 
 def choose_cells(survey: Survey, cell: str | None) -> Survey:

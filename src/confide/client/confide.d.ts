@@ -12,8 +12,11 @@ interface Alphabet {
     readonly spacing: number;
     /** How many parts of a list a value takes. */
     readonly parts: number;
-    /** Whether distances follow from what people have, or from the ground; else they are what the survey says they are. */
-    readonly distances?: "true" | "ground";
+    /**
+     * Whether distances follow from what people have; else they are what the survey says they are. Of places they follow from
+     * the ground, and of bins from their middles, though two people on either side of an edge are near: neither is proven here.
+     */
+    readonly distances?: "true" | "unproven";
     /** Turns what a person has into a value, or says why it cannot. */
     accept(raw: unknown): Value;
     /** The number of a value; -1 where it is none. */
@@ -171,6 +174,7 @@ type Entries = {
 };
 /** A document as plain data of its own, refusing numbers that JavaScript cannot hold. */
 declare function readJson(given: unknown): Json;
+declare const HALVES: RegExp;
 /** The one form of a document that its fingerprint is taken of: RFC 8785. */
 declare function canonical(value: Json): string;
 /** A table of a survey: its own entries, never inherited ones, each read as what it must be. */
@@ -252,7 +256,7 @@ declare function together(guarantee: Guarantee): number | null;
 /** The promise in a few words. */
 declare function terms(guarantee: Guarantee, reports?: number): string;
 /** The promise: in a few words, in odds, and what becomes of it when a person reports again. */
-declare function promiseOf(guarantee: Guarantee, alphabet: Alphabet, most: number | null): string[];
+declare function promiseOf({ guarantee, lasting, limits, isPermanent }: Survey, alphabet: Alphabet): string[];
 /** The epsilon of one report and, under two rounds, of any number of one value, by which a ledger counts. */
 declare function epsilonsOf({ guarantee, lasting }: {
     guarantee: Guarantee;
@@ -318,7 +322,7 @@ interface Storage {
 /** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 declare function browserStorage(name?: string): Storage;
 /** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
-declare function changed<Kept, Result>(storage: Storage, empty: Kept, change: (kept: Kept) => Result): Promise<Result>;
+declare function changed<Kept, Result>(storage: Storage, empty: Kept, isRight: (kept: Kept) => boolean, change: (kept: Kept) => Result): Promise<Result>;
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 /** What an application was reviewed with: one survey by its fingerprint, or the most that it will give away. */
 type Pin = {

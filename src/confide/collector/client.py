@@ -122,7 +122,7 @@ class Client:
         headers = {"Content-Type": "application/json"}
         if invitation is not None:
             headers["Confide-Invitation"] = invitation
-        answer = json.loads(self.ask("POST", "/v1/reports", message, headers))
+        answer = self._record("POST", "/v1/reports", message, headers, needs=("accepted", "rejected"))
         rejected = tuple((one["position"], one["reason"]) for one in answer["rejected"])
         return Receipt(answer["accepted"], rejected)
 
@@ -134,13 +134,14 @@ class Client:
 
     def surveys(self) -> list[dict[str, Any]]:
         """Return the surveys: fingerprint, name, title, who may upload, whether it is closed or simulated."""
-        found: list[dict[str, Any]] = json.loads(self.ask("GET", "/v1/surveys"))["surveys"]
+        found: list[dict[str, Any]] = self._record("GET", "/v1/surveys", needs=("surveys",))["surveys"]
         return found
 
     def add(self, survey: Survey, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
         headers = {"Content-Type": "application/json", "Confide-Admission": admission}
-        return str(json.loads(self.ask("POST", "/v1/surveys", survey.to_json().encode(), headers))["survey"])
+        body = survey.to_json().encode()
+        return str(self._record("POST", "/v1/surveys", body, headers, needs=("survey",))["survey"])
 
     def close(self, fingerprint: str) -> None:
         """Let a survey take no more reports."""
@@ -153,8 +154,27 @@ class Client:
     def counts(self, fingerprint: str, by: Sequence[str] = ()) -> CountsFile:
         """Return the counts, of all people together or by groups: the survey's, and ``day``."""
         survey = self.survey(fingerprint)
-        record = json.loads(self.ask("GET", f"/v1/surveys/{fingerprint}/counts"))
+        needs = ("survey", "by", "days", "accepted", "rejected", "is_simulated")
+        record = self._record("GET", f"/v1/surveys/{fingerprint}/counts", needs=needs)
         return to_counts_file(survey, record, by)
+
+    def _record(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        needs: Sequence[str],
+    ) -> dict[str, Any]:
+        """Ask for JSON that holds this; whatever else answers is no collector."""
+        try:
+            found = json.loads(self.ask(method, path, body, headers))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or not set(needs) <= found.keys():
+            raise CollectorError(f"{self.url} answers, but not as a collector does. Is it one?")
+        return found
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
         """Ask, and ask again while there is no answer or a busy one; anything else but success is an error."""
@@ -184,7 +204,7 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             self.hang_up()
             return CollectorError(f"There is no answer from {self.url}: {str(error) or type(error).__name__}."), pause
-        if answer.status < 400:
+        if 200 <= answer.status < 300:
             return text, None
         if answer.getheader("connection") == "close":
             self.hang_up()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Mapping
 
-from confide.collector.wire import Wire
+from confide.collector.client import to_counts_file
 from confide.comparisons import assess_pool
 from confide.counts import Counts
 from confide.diagnosis import diagnose
@@ -13,23 +13,21 @@ from confide.errors import ConfideError
 from confide.files import diagnosis_record, estimate_record, to_json
 from confide.files.records import fit_record
 from confide.methods import Stacked
-from confide.origins import Origin
 from confide.surveys import Survey
 from confide.theory.fit import fit
 
 KINDS = ("estimate", "diagnosis", "fit", "page")
 
 
-def compute(kind: str, document: str, numbers: Mapping[str, int], *, is_simulated: bool) -> tuple[bool, bytes]:
-    """Return whether there is an answer, and the answer, or why there is none.
+def compute(kind: str, document: str, record: bytes) -> tuple[bool, bytes]:
+    """Return whether there is an answer to counts as a collector gives them, and it, or why there is none.
 
     A failure is returned rather than raised, for what an exception carries need not survive the way back.
     """
     try:
         survey = Survey.from_json(document)
-        counts = Wire.of(survey).to_counts(numbers)
-        if is_simulated:
-            counts = counts.with_origin(Origin(simulated=counts.total))
+        # As whoever pulls them: with permanent noise, several days may be of the same people.
+        counts = to_counts_file(survey, json.loads(record)).groups[()][0]
         with warnings.catch_warnings(action="ignore"):  # what they say stands in the answer
             return True, _ANSWERS[kind](survey, counts).encode()
     except ConfideError as error:

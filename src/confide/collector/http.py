@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import time
 import weakref
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
@@ -54,6 +56,9 @@ UNAVAILABLE = "The store cannot be used now; nothing of this was counted. Send i
 REFRESH = 1.0
 """Seconds between two looks at what other processes changed."""
 
+LARGE = 2**15
+"""Bytes past which a message is unpacked in a thread."""
+
 FORGET_EVERY = 600
 """Looks between two rounds of forgetting marks that are past."""
 
@@ -66,6 +71,7 @@ class Application:
         self.readings = readings or Readings(collector)
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
+        self._failures: set[str] = set()
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -164,11 +170,13 @@ class Application:
         return 200, body, sent
 
     async def _form_token(self, headers: Headers, receive: Receive) -> str | None:
-        from urllib.parse import parse_qs
-
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
             raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-        form = parse_qs((await self._body(headers, receive)).decode("utf-8", "replace"), max_num_fields=4)
+        body = await self._body(headers, receive)
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=4)
+        except ValueError:
+            raise Refusal(400, "malformed", "A form has one field, token.") from None
         return form.get("token", [None])[0]
 
     async def _health(self) -> Reply:
@@ -179,7 +187,8 @@ class Application:
                 self.collector.commits.fault = fault = ""
         if fault:
             raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
-        return 200, b'{"status":"ok"}', JSON
+        strange = sorted(self.collector.unreadable)
+        return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
 
     async def _metrics(self) -> Reply:
         return 200, self.readings.metrics().encode(), TEXT
@@ -226,7 +235,7 @@ class Application:
             return body
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
-        return _unpack(body, most)
+        return await asyncio.to_thread(_unpack, body, most) if len(body) > LARGE else _unpack(body, most)
 
     async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
         """Receive what comes in several parts."""
@@ -251,11 +260,14 @@ class Application:
                 task.cancel()
 
     def _is_allowed(self, origin: bytes, headers: Headers) -> bool:
-        """Whether a page of this origin may ask: its web site was named, or it is our own."""
-        text = origin.decode("latin-1")
-        return text in self.collector.settings.origins or text.partition("://")[2] == headers.get(b"host", b"").decode(
-            "latin-1"
-        )
+        """Whether a page of this origin may ask: its web site was named, or it is our own.
+
+        Our own is at an address or at localhost. A name says nothing: its owner may let it point here for a moment.
+        """
+        text, host = origin.decode("latin-1"), headers.get(b"host", b"").decode("latin-1")
+        if text in self.collector.settings.origins:
+            return True
+        return text.partition("://")[2] == host and _is_address(host)
 
     def _cross(self, origin: bytes) -> list[tuple[bytes, bytes]]:
         if origin.decode("latin-1") not in self.collector.settings.origins:
@@ -290,12 +302,22 @@ class Application:
         """Look at what changed, every second, and forget what is past."""
         looks = 0
         while True:
-            with contextlib.suppress(StoreError):
-                if looks % FORGET_EVERY == 0:
-                    await asyncio.to_thread(self.collector.forget)
-                await asyncio.to_thread(self.collector.refresh)
+            # Whatever fails, go on: a keeper that ends would leave revoked tokens good for ever.
+            await self._try(self.collector.refresh)
+            if looks % FORGET_EVERY == 0:
+                await self._try(self.collector.forget)
             looks += 1
             await asyncio.sleep(REFRESH)
+
+    async def _try(self, work: Callable[[], None]) -> None:
+        try:
+            with contextlib.suppress(StoreError):  # busy or gone for now, as whoever sends is told
+                await asyncio.to_thread(work)
+        except Exception as error:
+            said = f"{work.__name__}: {type(error).__name__}"
+            if said not in self._failures:
+                self._failures.add(said)
+                LOG.error("The collector's keeper failed, and goes on: %s", said)  # noqa: TRY400 - as above
 
     async def _watch(self) -> None:
         while True:
@@ -322,6 +344,14 @@ def _refuse(refusal: Refusal) -> Reply:
     # What is left of a message that nobody reads would be taken for the next request.
     extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
     return refusal.status, body, [*JSON, *extra]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
 
 
 def _too_large(most: int) -> Refusal:

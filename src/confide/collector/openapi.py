@@ -32,9 +32,9 @@ MEANINGS = {
     410: "The survey is closed",
     413: "The message has too many bytes or reports",
     415: "The message is not application/json, or packed in another way than gzip",
-    422: "The day lies outside the window, groups are not those of the survey, or there is no answer",
+    422: "The day or the groups are not taken, an invited report is rejected, or there is no answer",
     429: "Too much at a time; Retry-After says when to come again",
-    503: "The store cannot be used now; Retry-After says when to come again",
+    503: "The store cannot be used now, or the clock was wrong; Retry-After says when to come again",
 }
 
 WHERE = [{"name": "survey", "in": "path", "required": True, "schema": FINGERPRINT}]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import os
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from confide.collector.client import Client, Receipt, write_message
+from confide.collector.client import Client, CollectorError, Receipt, write_message
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 from confide.files import Privatized, privatize_file, whole_file
@@ -33,6 +36,11 @@ class Outbox:
     survey: str
     messages: int
     reports: int
+    to: str
+    values: str
+    """Digest of the file of values."""
+    name: str
+    """Random, and written beside what was sent: what was sent of another outbox says nothing of this one."""
 
     @property
     def _mark(self) -> Path:
@@ -42,30 +50,43 @@ class Outbox:
     def sent(self) -> int:
         """How many messages were answered."""
         try:
-            return int(self._mark.read_text())
+            name, number = self._mark.read_text().split()
+            return int(number) if name == self.name else 0
         except (OSError, ValueError):
             return 0
 
     @classmethod
-    def open(cls, path: Path, survey: Survey) -> Outbox | None:
-        """Return the outbox at a path; None where there is none."""
+    def open(cls, path: Path, survey: Survey, to: str = "") -> Outbox | None:
+        """Return the outbox at a path, on its way to a collector; None where there is none."""
         if not path.exists():
             return None
         try:
             with path.open(encoding="utf-8") as stream:
                 head = json.loads(stream.readline())
-            found = cls(path, head["survey"], head["messages"], head["reports"])
+            found = cls(path, **head)
         except (ValueError, KeyError, TypeError, OSError):
             raise DataFileError(f"{path} is in the way, and no outbox. Name another with --outbox.") from None
         if found.survey != survey.fingerprint:
             raise DataFileError(
                 f"{path} holds reports of another survey that were not all sent. Send them with that survey first."
             )
+        if found.to.rstrip("/") != to.rstrip("/"):
+            raise DataFileError(
+                f"{path} holds reports on their way to {found.to}, which may have counted some of them. Send them "
+                f"there: --to {found.to}"
+            )
         return found
 
     @classmethod
     def fill(
-        cls, path: Path, survey: Survey, values: Path, columns: Sequence[str] = (), *, rejects: Path | None = None
+        cls,
+        path: Path,
+        survey: Survey,
+        values: Path,
+        columns: Sequence[str] = (),
+        *,
+        to: str = "",
+        rejects: Path | None = None,
     ) -> tuple[Outbox, Privatized]:
         """Blur a file of values into an outbox, in a random order; a whole one or none."""
         groups = tuple(survey.groups)
@@ -78,29 +99,80 @@ class Outbox:
                 for message in _messages(reports, survey, groups):
                     stream.write(message + b"\n")
                     number += 1
-            found = cls(path, survey.fingerprint, number, done.account.people)
-            head = {"survey": found.survey, "messages": number, "reports": found.reports}
+            digest, name = _digest(values), secrets.token_hex(16)
+            found = cls(path, survey.fingerprint, number, done.account.people, to, digest, name)
+            head = {key: value for key, value in asdict(found).items() if key != "path"}
             with whole_file(path, mode=0o600) as whole, messages.open("rb") as stream:
                 whole.write(json.dumps(head).encode() + b"\n")
                 while block := stream.read(2**20):
                     whole.write(block)
         return found, done
 
-    def send(self, client: Client, tell: Callable[[int], None] | None = None) -> Receipt:
-        """Send what was not sent yet, and remove the outbox when all of it was answered."""
-        found = Receipt(0)
+    def send(self, client: Client, tell: Callable[[int], None] | None = None, receipts: Path | None = None) -> Receipt:
+        """Send what was not sent yet, and remove the outbox when all of it was answered, and that is written down."""
+        found, sent = Receipt(0), self.sent
         with self.path.open("rb") as stream:
             stream.readline()
             for number, message in enumerate(stream):
-                if number >= self.sent:
-                    found += client.post(message.rstrip(b"\n"))
-                    self._mark.write_text(str(number + 1))
+                if number >= sent:
+                    found += self._post(client, message.rstrip(b"\n"))
+                    self._mark.write_text(f"{self.name} {number + 1}")
                 if tell is not None:
                     tell(number + 1)
+        if receipts is not None:
+            line = {"values": self.values, "survey": self.survey, "to": self.to, "reports": self.reports}
+            with os.fdopen(os.open(receipts, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a") as stream_out:
+                stream_out.write(json.dumps(line) + "\n")
         self.path.unlink()
         with contextlib.suppress(FileNotFoundError):
             self._mark.unlink()
         return found
+
+    def _post(self, client: Client, message: bytes) -> Receipt:
+        try:
+            return client.post(message)
+        except CollectorError as error:
+            if error.code != "day":
+                raise
+            raise CollectorError(
+                f"{error} These reports waited in {self.path} for too long. Ask the curator to serve with a longer "
+                f"--window for a while; or, if nothing was sent ({self.sent} of {self.messages} batches were), remove "
+                f"the outbox and send the values anew.",
+                error.status,
+                error.code,
+            ) from None
+
+
+def receipts_of(values: Path) -> Path:
+    """Return where it is written down what was sent of a file of values."""
+    return values.with_name(values.name + ".sent")
+
+
+def require_unsent(values: Path, survey: Survey) -> None:
+    """Refuse a file of values that was sent before: blurred and sent again, everybody would be counted twice."""
+    try:
+        lines = receipts_of(values).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    digest = _digest(values)
+    for line in lines:
+        try:
+            one = json.loads(line)
+            known, place = (one["values"], one["survey"]), one["to"]
+        except (ValueError, KeyError, TypeError):
+            continue  # of somebody else's making
+        if known == (digest, survey.fingerprint):
+            raise DataFileError(
+                f"{values} was sent to {place} before, says {receipts_of(values)}; sent again, everybody in it would "
+                f"be counted twice. If that is meant: --again."
+            )
+
+
+def _digest(values: Path) -> str:
+    if not values.is_file():  # a pipe is read once
+        return ""
+    with values.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _messages(path: Path, survey: Survey, groups: tuple[str, ...]) -> Iterator[bytes]:

@@ -53,7 +53,9 @@ class PostgresStore(Store):
     def reading(self) -> Iterator[Connection]:
         """See :meth:`Store.reading`."""
         with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
-            yield connection
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            with connection.transaction():
+                yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:

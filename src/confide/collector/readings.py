@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,7 +29,8 @@ Answered = tuple[int, bytes]
 class Readings:
     """Answers to whoever may read, each computed once for each version of the counts.
 
-    A version is the number of reports that came, accepted or rejected: counts only ever grow.
+    A version is twice the number of reports that came, accepted or rejected, and one more when the survey is closed:
+    counts only ever grow, and closing is for good.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -43,7 +44,8 @@ class Readings:
         if what != "counts" and what not in KINDS:
             raise Refusal(404, "not-found", f"There are counts, {', '.join(KINDS)}; got {what[:20]!r}.")
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
-        version, key = sum(account.values()), (entry.stored.fingerprint, what)
+        version = 2 * sum(account.values()) + entry.stored.is_closed
+        key = entry.stored.fingerprint, what
         kept = self._kept.get(key)
         if kept is not None and kept[0] == version:
             self._kept.move_to_end(key)
@@ -71,12 +73,8 @@ class Readings:
         if self._pool is None:
             # A process of its own, started anew: a copy of this one would hold its connections and its threads' locks.
             self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-        rows = await asyncio.to_thread(self.collector.store.counts, entry.stored.number)
-        numbers: Counter[str] = Counter()
-        for row in rows:
-            numbers[row.report] += row.number
-        loop, stored = asyncio.get_running_loop(), entry.stored
-        call = _Call(what, stored.document, dict(numbers), stored.is_simulated)
+        loop, record = asyncio.get_running_loop(), await self._count(entry)
+        call = _Call(what, entry.stored.document, record)
         try:
             is_answer, body = await loop.run_in_executor(self._pool, call)
         except BrokenProcessPool:
@@ -100,7 +98,7 @@ class Readings:
 
         def tell(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> None:
             lines.extend([f"# HELP confide_{name} {meaning}", f"# TYPE confide_{name} {kind}"])
-            lines.extend(f"confide_{name}{label} {value:g}" for label, value in values.items())
+            lines.extend(f"confide_{name}{label} {value:.16g}" for label, value in values.items())
 
         fates = {f'{{outcome="{name}"}}': number for name, number in sorted(done.batches.items())}
         tell("batches_total", "counter", "Batches, by what became of them.", fates)
@@ -111,6 +109,8 @@ class Readings:
         tell("commit_seconds_total", "counter", "Seconds in transactions.", {"": done.commit_seconds})
         tell("batches_waiting", "gauge", "Batches that wait to be counted.", {"": commits.waiting})
         tell("surveys", "gauge", "Surveys.", {"": len(self.collector.entries)})
+        strange = {f'{{survey="{name}"}}': 1 for name in sorted(self.collector.unreadable)}
+        tell("surveys_unreadable", "gauge", "Surveys of the store that cannot be read.", strange)
         tell("store_up", "gauge", "Whether the last transaction succeeded.", {"": float(not commits.fault)})
         tell("up_seconds", "gauge", "Seconds since the start.", {"": time.time() - self.collector.began})
         return "\n".join(lines) + "\n"
@@ -135,16 +135,16 @@ class Readings:
 class _Call:
     """A computation that can be handed to another process."""
 
-    def __init__(self, kind: str, document: str, numbers: dict[str, int], is_simulated: bool) -> None:  # noqa: FBT001
-        self.kind, self.document, self.numbers, self.is_simulated = kind, document, numbers, is_simulated
+    def __init__(self, kind: str, document: str, record: bytes) -> None:
+        self.kind, self.document, self.record = kind, document, record
 
     def __call__(self) -> tuple[bool, bytes]:
-        return compute(self.kind, self.document, self.numbers, is_simulated=self.is_simulated)
+        return compute(self.kind, self.document, self.record)
 
 
 def counts_json(collector: Collector, entry: Entry) -> bytes:
     """Return all counts of a survey: by day and group, each report in its wire form, with the account."""
-    rows, account = collector.store.counts(entry.stored.number), collector.store.account(entry.stored.number)
+    rows, account = collector.store.balance(entry.stored.number)
     groups: dict[tuple[int, str], list[list[Any]]] = {}
     for row in rows:
         groups.setdefault((row.day, row.cell), []).append([orjson.Fragment(row.report), row.number])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -157,9 +159,24 @@ def run(
     sys.setswitchinterval(SWITCH)
     store = open_store(url)
     server = Server(Application(Collector(store, settings)), on_ready)
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
-    store.close()
+    try:
+        with contextlib.suppress(KeyboardInterrupt), _ending_gently():
+            server.run(sockets=[listening])
+    finally:
+        store.close()
+
+
+@contextlib.contextmanager
+def _ending_gently() -> Iterator[None]:
+    """Let SIGTERM end the server alone: uvicorn raises it once more when all is done, and that would end us at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def address_of(listening: socket.socket) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from confide.collector.stores import Batch, Store, StoreError, explained
+from confide.collector.stores import Batch, Store, StoreError, UnavailableError, explained
 
 FAILURES = (sqlite3.Error, OSError)
 
@@ -43,6 +43,22 @@ class SqliteStore(Store):
         self._counting: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._refuse_strangers()
+        self._identity = self._look()
+
+    def _look(self) -> tuple[int, int] | None:
+        """Return which file lies at the path; None where there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _require_file(self) -> None:
+        """Refuse where the file is gone, or another in its place: what is written to it then is lost."""
+        if self._identity is not None and self._look() != self._identity:
+            raise UnavailableError(
+                f"The store {self.path} was removed or replaced. Put the same file back, or start the collector anew."
+            )
 
     def _refuse_strangers(self) -> None:
         """Refuse a file that is no database, and a folder that is not there, before anybody waits for them."""
@@ -57,7 +73,9 @@ class SqliteStore(Store):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, PATIENCE, isolation_level=None, check_same_thread=False)
+        self._require_file()
+        place = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file: an empty one would pass for a store
+        connection = sqlite3.connect(place, PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
         try:
             for setting in SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
@@ -71,6 +89,7 @@ class SqliteStore(Store):
     def reading(self) -> Iterator[sqlite3.Connection]:
         """See :meth:`Store.reading`."""
         with explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            connection.execute("BEGIN")
             yield connection
 
     @contextlib.contextmanager
@@ -104,6 +123,7 @@ class SqliteStore(Store):
         try:
             yield
             connection.execute("COMMIT")
+            self._require_file()  # after it: whatever was said to be counted is in the file that is there
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -125,7 +145,8 @@ class SqliteStore(Store):
             "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))", [marks]
         ).fetchone()
         old = set(orjson.loads(known[0]))
-        rows = [[one.mark, one.content, one.day] for one in batches if one.mark not in old]
+        # In order: on a page, rows lie in the order in which they were written.
+        rows = sorted([one.mark, one.content, one.day] for one in batches if one.mark not in old)
         _insert(connection, "batches (mark, content, day)", rows)
         return {one.mark for one in batches if one.mark not in old}
 
@@ -138,14 +159,32 @@ class SqliteStore(Store):
     def tidy(self) -> None:
         """See :meth:`Store.tidy`: pages in the log tell which came after which."""
         with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            _empty_log(connection)
+
+    def sort(self) -> None:
+        """See :meth:`Store.sort`: pages are written anew, for within one of them rows lie as they came."""
+        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            _rewrite(connection)
 
     def close(self) -> None:
-        """See :meth:`Store.close`."""
+        """See :meth:`Store.close`; after it, nothing in the file tells in which order anything came."""
         with self._lock:
             if self._counting is not None:
+                with contextlib.suppress(sqlite3.Error, StoreError):
+                    self._require_file()
+                    _rewrite(self._counting)
                 self._counting.close()
                 self._counting = None
+
+
+def _rewrite(connection: sqlite3.Connection) -> None:
+    """Write all rows anew in the order of their keys, and empty the log."""
+    connection.execute("VACUUM")
+    _empty_log(connection)
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _insert(connection: sqlite3.Connection, place: str, rows: list[list[Any]], more: str = "") -> None:

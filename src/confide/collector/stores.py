@@ -145,7 +145,7 @@ class Store(ABC):
 
     @abstractmethod
     def reading(self) -> contextlib.AbstractContextManager[Any]:
-        """Open a connection for a few statements that only read."""
+        """Open a connection for a few statements that only read, all of them the state of one moment."""
 
     @abstractmethod
     def writing(self) -> contextlib.AbstractContextManager[Any]:
@@ -294,19 +294,23 @@ class Store(ABC):
 
     def counts(self, number: int) -> list[CountRow]:
         """Return all counts of a survey, in order."""
-        with self.reading() as connection:
-            rows = self.run(
-                connection,
-                "SELECT day, cell, report, number FROM counts WHERE survey = ? ORDER BY day, cell, report",
-                [number],
-            )
-        return [CountRow(*row) for row in rows]
+        return self.balance(number)[0]
 
     def account(self, number: int) -> dict[str, int]:
         """Return how many reports were accepted, under `ACCEPTED`, and how many rejected for which reason."""
         with self.reading() as connection:
-            statement = "SELECT reason, CAST(SUM(number) AS BIGINT) FROM accounts WHERE survey = ? GROUP BY reason"
-            return dict(self.run(connection, statement, [number]))
+            return self._account(connection, number)
+
+    def balance(self, number: int) -> tuple[list[CountRow], dict[str, int]]:
+        """Return all counts of a survey and its account, of one moment, so that they add up while reports come."""
+        statement = "SELECT day, cell, report, number FROM counts WHERE survey = ? ORDER BY day, cell, report"
+        with self.reading() as connection:
+            rows = self.run(connection, statement, [number])
+            return [CountRow(*row) for row in rows], self._account(connection, number)
+
+    def _account(self, connection: Any, number: int) -> dict[str, int]:
+        statement = "SELECT reason, CAST(SUM(number) AS BIGINT) FROM accounts WHERE survey = ? GROUP BY reason"
+        return dict(self.run(connection, statement, [number]))
 
     def tokens(self) -> list[StoredToken]:
         """Return all tokens; of each the digest alone is known."""
@@ -346,6 +350,11 @@ class Store(ABC):
             rows = self.run(connection, "SELECT value FROM facts WHERE name = 'horizon'")
         return int(rows[0][0]) if rows else 0
 
+    def newest(self) -> int:
+        """Return the newest day that any report was of; 0 where none came."""
+        with self.reading() as connection:
+            return int(self.run(connection, "SELECT COALESCE(MAX(day), 0) FROM accounts")[0][0])
+
     def forget(self, before: date) -> None:
         """Remove the marks of days before this one, for good: the horizon moves first, and never back."""
         day = before.toordinal()
@@ -364,9 +373,12 @@ class Store(ABC):
         self.sort()
 
     def check(self) -> None:
-        """Raise `UnavailableError` where nothing could be counted now."""
-        with self.writing() as connection:
-            self.run(connection, "UPDATE facts SET value = value WHERE name = 'version'")
+        """Raise `UnavailableError` where nothing could be counted now: something is written, and more than has room."""
+        for values in (["." * 2**16], []):
+            with self.writing() as connection:
+                self.run(connection, "DELETE FROM facts WHERE name = 'check'")
+                if values:
+                    self.run(connection, "INSERT INTO facts (name, value) VALUES ('check', ?)", values)
 
 
 def _sums(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:

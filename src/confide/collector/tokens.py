@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from confide.checks import check_choice
 from confide.collector.stores import Store, StoredToken
+from confide.errors import ConfideError
 
 ROLES = {"upload": ("upload",), "read": ("read",), "administer": ("upload", "read", "administer")}
 """What each role allows."""
@@ -22,6 +23,18 @@ def make_token(store: Store, role: str, name: str = "", survey: str = "") -> tup
     named = name or f"{role}-{secrets.token_hex(3)}"
     store.add_token(StoredToken(named, role, survey, digest_secret(secret)))
     return named, secret
+
+
+def first_token(store: Store) -> str | None:
+    """Make the curator's token where nobody can administer the store yet; None where somebody can."""
+    if any(token.role == "administer" for token in store.tokens()):
+        return None
+    try:
+        return make_token(store, "administer", "curator")[1]
+    except ConfideError:  # two collectors may start at once on one store, and the other was first
+        if any(token.role == "administer" for token in store.tokens()):
+            return None
+        raise
 
 
 def make_invitations(store: Store, number: int, people: int) -> list[str]:

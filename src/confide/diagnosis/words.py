@@ -38,7 +38,8 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
     windows = [] if diagnosis.windows is None else [diagnosis.windows.headline]
     told = [_UNRESOLVED + diagnosis.why_unresolved] if resolution is None else [*windows, *resolution.sentences]
-    return [str(fit), *doubt, *_of_shape(diagnosis), *told, *_of_reports(diagnosis)]
+    days = [] if diagnosis.counts is None or not diagnosis.counts.dependence else [diagnosis.counts.dependence]
+    return [str(fit), *doubt, *days, *_of_shape(diagnosis), *told, *_of_reports(diagnosis)]
 
 
 def _of_shape(diagnosis: Diagnosis) -> list[str]:

@@ -209,6 +209,7 @@ def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
 
 def _require_common_ground(reports: Integers | Grid, outputs: Integers | Grid) -> None:
     """Refuse outputs that lie elsewhere, or in other steps; which is nearest would be meaningless."""
+    reports.require_listable()
     if reports.spacing != outputs.spacing:
         raise InvalidParameterError(
             f"Outputs must have the spacing of the reports, {reports.spacing:g}; got {outputs.spacing:g}. "
@@ -221,7 +222,10 @@ def _require_common_ground(reports: Integers | Grid, outputs: Integers | Grid) -
 
 
 def _as_mapping(mapping: ArrayLike, mechanism: Mechanism, outputs: Alphabet) -> tuple[int, ...]:
-    numbers = np.asarray(mapping)
+    try:
+        numbers = np.asarray(mapping)
+    except ValueError:  # a list among the numbers
+        numbers = np.empty((0,))
     size = mechanism.report_alphabet.size
     if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
         raise InvalidParameterError(f"mapping must hold one whole number for each of {size} outputs; got {mapping!r}.")

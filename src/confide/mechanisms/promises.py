@@ -52,6 +52,8 @@ class WorstRatio:
         Whether the promise is broken, decided in exact arithmetic.
     excess
         Where it is, log_ratio - bound before rounding; it may be far below what float64 can tell.
+    is_measured
+        Whether pair, output and log-ratio were computed; else a theorem says that none exceeds the bound.
     """
 
     left: int
@@ -61,6 +63,7 @@ class WorstRatio:
     bound: float
     exceeds: bool = False
     excess: float = 0.0
+    is_measured: bool = True
 
     @property
     def relative(self) -> float:

@@ -282,3 +282,22 @@ def _keeps_distances(permanent: Mechanism) -> bool:
 
 def _ratio(row: Sequence[int]) -> Fraction:
     return Fraction(row[0], row[1])
+
+
+def rounded_rows(permanent: Mechanism, fresh: Mechanism) -> list[list[int]]:
+    """Return the weights of one report of two rounds for every value, each off by less than its 2^-250th part.
+
+    Weights of noise have thousands of bits, which all products of two rounds keep: 27 s for 100 ages, and under 1 s so.
+    """
+    every = [[one.weights(number) for number in range(one.alphabet.size)] for one in (permanent, fresh)]
+    first, second = map(_rounded, every)
+    columns = list(zip(*second, strict=True))
+    return [[sum(map(mul, own, column)) for column in columns] for own in first]
+
+
+def _rounded(rows: list[Sequence[int]]) -> list[list[int]]:
+    """Return rows as multiples of one small number, of which the smallest weight has 2^252 or more."""
+    totals = [sum(row) for row in rows]
+    least = min(weight.bit_length() for row in rows for weight in row if weight)
+    shift = 256 + max(total.bit_length() for total in totals) - least
+    return [[(weight << shift) // total for weight in row] for row, total in zip(rows, totals, strict=True)]

@@ -19,7 +19,7 @@ from confide.errors import InvalidParameterError
 from confide.sampling.bits import Bits, Octets, SecureBits
 from confide.wording import counted
 
-DOMAIN = b"confide permanent 1"
+NOISE_DOMAIN = b"confide permanent 1"
 """First part of what is digested: no other use of the same secret can give the same bytes."""
 
 LEAST_SECRET = 16
@@ -44,7 +44,8 @@ class Permanent:
     Attributes
     ----------
     secret
-        Bytes, or a text: hexadecimal digits stand for their bytes, any other text for its UTF-8. It is never shown.
+        Bytes, or a text: hexadecimal digits stand for their bytes, any other text for its UTF-8. One line end behind a
+        text, as files have it, does not belong to it. It is never shown.
     fingerprint
         The survey's, once the noise is bound to one.
     """
@@ -60,6 +61,10 @@ class Permanent:
             raise InvalidParameterError(
                 f"A secret needs at least {LEAST_SECRET} bytes, or 32 hexadecimal digits; got "
                 f"{counted(len(content), 'byte')}. Make one with: {NEW_SECRET}"
+            )
+        if not any(content):
+            raise InvalidParameterError(
+                f"A secret of zeros is one that was never filled, and everybody knows it. Make one with: {NEW_SECRET}"
             )
         object.__setattr__(self, "secret", content)
         object.__setattr__(self, "fingerprint", fingerprint)
@@ -84,7 +89,7 @@ class Permanent:
                 "Permanent noise must be bound to a survey, so that two surveys never share it. Call "
                 "survey.privatize(values, rng=Permanent(secret)) in place of mechanism.privatize."
             )
-        parts = (DOMAIN, self.fingerprint.encode(), canonical_json(value).encode(), b"")
+        parts = (NOISE_DOMAIN, self.fingerprint.encode(), canonical_json(value).encode(), b"")
         return PermanentBits(self.secret, b"\0".join(parts))
 
     def __repr__(self) -> str:
@@ -131,6 +136,7 @@ def as_permanents(rng: Any) -> tuple[Permanent, ...]:
 
 def _from_text(text: str) -> bytes:
     """Return the bytes that a text stands for. Sixteen hexadecimal digits would be only eight: not a text by itself."""
+    text = text.removesuffix("\n").removesuffix("\r")
     if text and set(text) <= set(string.hexdigits):
         if len(text) % 2:
             raise InvalidParameterError(f"Hexadecimal digits come in pairs; a secret has {len(text)} of them.")
