@@ -61,7 +61,8 @@ client: clients/javascript/node_modules  ## Build the client in JavaScript into 
 	@cd clients/javascript && node build.mjs
 
 build/node_modules/axe-core:
-	@npm install --silent --no-audit --no-fund --no-save --no-package-lock --prefix build axe-core@4
+	@# Not by --prefix: npm would look for its global settings, a company's certificates among them, under it.
+	@mkdir -p build && cd build && npm install --silent --no-audit --no-fund --no-save --no-package-lock axe-core@4
 
 clients/javascript/node_modules: clients/javascript/package.json clients/javascript/package-lock.json
 	@cd clients/javascript && npm ci --silent --no-audit --no-fund && touch node_modules
