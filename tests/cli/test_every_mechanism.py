@@ -23,7 +23,7 @@ def prepare(folder: Path, text: str) -> cf.Survey:
     contract = survey(text)
     values = some_values(contract.alphabet)
     names = contract.alphabet.field_names if contract.alphabet.parts > 1 else ("thing",)
-    rows = [[*row, f"{number:032x}"] for number, row in enumerate(values.reshape(len(values), -1).tolist())]
+    rows = [[*row, f"{number:032x}"] for number, row in enumerate(values.reshape(len(values), -1).tolist(), start=1)]
     with (folder / "v.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([[*names, "own"], *rows])
     return contract
