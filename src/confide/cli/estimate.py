@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
 from confide.cli.attributes import CrossTables, choose_tables, show_cross, tabulate
-from confide.cli.collector import as_named, local_counts, name_reports
+from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
@@ -66,7 +66,6 @@ from confide.cli.usage import (
     gather_queries,
     outputs_option,
     separated,
-    take_reports,
 )
 from confide.comparisons import Outcome, assess_pool
 from confide.counting import ReportInput
@@ -277,7 +276,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = as_named(take_reports(reports, asked_by, column or [], rejects, set_aside), reports, given)
+    gathered = take_named(reports, given, asked_by, column or [], rejects, set_aside)
     gathered = count_on_cells(gathered, asked_by, contract)
     gathered = separated(gathered, is_known=different_people)
     counts = gathered.counts

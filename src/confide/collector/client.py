@@ -126,6 +126,13 @@ class Client:
         rejected = tuple((one["position"], one["reason"]) for one in answer["rejected"])
         return Receipt(answer["accepted"], rejected)
 
+    def admission(self, fingerprint: str) -> str:
+        """Return who may upload, ``open``, ``token`` or ``invited``; a survey that is closed is an error."""
+        found = self._record("GET", f"/v1/surveys/{fingerprint}/admission", needs=("admission", "is_closed"))
+        if found["is_closed"]:
+            raise CollectorError("This survey is closed, and takes no more reports.", 410, "closed")
+        return str(found["admission"])
+
     # Curators.
 
     def survey(self, fingerprint: str) -> Survey:

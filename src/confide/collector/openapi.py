@@ -34,7 +34,7 @@ MEANINGS = {
     415: "The message is not application/json, or packed in another way than gzip",
     422: "The day or the groups are not taken, an invited report is rejected, or there is no answer",
     429: "Too much at a time; Retry-After says when to come again",
-    503: "The store cannot be used now, or the clock was wrong; Retry-After says when to come again",
+    503: "The store cannot be used now, or the day is closed for now; Retry-After says when to come again",
 }
 
 WHERE = [{"name": "survey", "in": "path", "required": True, "schema": FINGERPRINT}]
@@ -53,6 +53,9 @@ def describe(settings: Settings | None = None) -> dict[str, Any]:
             | {"requestBody": _json({"type": "object"})},
         },
         "/v1/surveys/{survey}": {"get": _operation("A survey, as a device reads it", {200: "The survey"}, (404,))},
+        "/v1/surveys/{survey}/admission": {
+            "get": _operation("Who may send, and whether it is closed", {200: "open, token or invited"}, (404,))
+        },
         "/v1/surveys/{survey}/close": {
             "post": _operation("Close a survey", {200: "It is closed"}, (401, 403, 404), needs_token=True)
         },
