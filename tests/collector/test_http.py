@@ -264,6 +264,16 @@ def test_a_bad_invitation_takes_no_good_one_with_it(store: Store) -> None:
         assert (served.counts(), store.invitations(1)) == ({"3": 1}, 0)
 
 
+def test_a_survey_comes_with_who_may_take_part(store: Store) -> None:
+    with serving(store, admission="invited") as served:
+        assert served.read("", "").headers["confide-admission"] == "invited"
+        store.close_survey(served.survey.fingerprint)
+        served.app.collector.refresh()
+        found = served.read("", "").headers
+        assert found["confide-admission"] == "closed"
+        assert "confide-simulated" not in found
+
+
 def test_groups_are_those_of_the_survey(store: Store) -> None:
     with serving(store, ages(groups='[groups]\ntown = ["Oslo", "Bern"]')) as served:
         for groups in (None, {}, {"town": "Rome"}, {"town": ["Oslo"]}, {"town": "Oslo", "sex": "f"}, "Oslo"):

@@ -147,10 +147,7 @@ class Application:
         fingerprint = entry.stored.fingerprint
         if what == "":
             _require_method(method, "GET")
-            return 200, entry.stored.document.encode(), JSON
-        if what == "admission":
-            _require_method(method, "GET")
-            return 200, orjson.dumps({"admission": entry.stored.admission, "is_closed": entry.stored.is_closed}), JSON
+            return 200, entry.stored.document.encode(), [*JSON, *_standing(entry)]
         if what == "close":
             _require_method(method, "POST")
             self.collector.require("administer", _secret(headers))
@@ -347,6 +344,13 @@ def _summary(entry: Entry) -> dict[str, Any]:
         "is_closed": stored.is_closed,
         "is_simulated": stored.is_simulated,
     }
+
+
+def _standing(entry: Entry) -> list[tuple[bytes, bytes]]:
+    """Say beside a survey who may take part, so that a person is not asked in vain."""
+    admission = "closed" if entry.stored.is_closed else entry.stored.admission
+    simulated = [(b"confide-simulated", b"true")] if entry.stored.is_simulated else []
+    return [(b"confide-admission", admission.encode()), *simulated]
 
 
 def _refuse(refusal: Refusal) -> Reply:

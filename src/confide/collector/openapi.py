@@ -53,9 +53,6 @@ def describe(settings: Settings | None = None) -> dict[str, Any]:
             | {"requestBody": _json({"type": "object"})},
         },
         "/v1/surveys/{survey}": {"get": _operation("A survey, as a device reads it", {200: "The survey"}, (404,))},
-        "/v1/surveys/{survey}/admission": {
-            "get": _operation("Who may send, and whether it is closed", {200: "open, token or invited"}, (404,))
-        },
         "/v1/surveys/{survey}/close": {
             "post": _operation("Close a survey", {200: "It is closed"}, (401, 403, 404), needs_token=True)
         },
