@@ -1,7 +1,7 @@
 /** Play: the paper's figures alive. A bundled truth is blurred, and methods recover it, at any epsilon and of any number of people. */
 import { ask, latest, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
 import { framed, Picture, type Series } from "./charts.js";
-import { h, put } from "./dom.js";
+import { h, put, s } from "./dom.js";
 import { METHODS, RAPPOR, type MethodChoice } from "./methods.js";
 import { number, percent } from "./scales.js";
 import { fail, onReturn, say, started } from "./shell.js";
@@ -161,7 +161,7 @@ function distances(found: Playing): HTMLElement {
   const far = found.methods.filter((one) => one.emd !== null).map((one) => one.emd!.value);
   const most = Math.max(...far, 1e-9);
   const row = (one: MethodShown): HTMLElement => {
-    const bar = h("meter", { class: `of-${one.colour}`, min: 0, max: most, value: one.emd?.value ?? 0, "aria-label": `${one.name}: distance from the truth` });
+    const bar = s("svg", { class: `far of-${one.colour}`, width: 140, height: 12, "aria-hidden": "true" }, s("rect", { width: Math.max(2, (140 * (one.emd?.value ?? 0)) / most), height: 12, rx: 2 }));
     return h("tr", {}, h("td", { class: "words named" }, h("span", { class: `swatch of-${one.colour}` }), one.name), h("td", {}, one.emd ? `${number(one.emd.value)} ${one.emd.unit ?? ""}` : "not known"), h("td", { class: "words" }, one.emd && bar), h("td", {}, one.distribution.length ? percent(variation(one.distribution, found.truth)) : ""), h("td", { class: "words" }, h("span", { class: "prose" }, one.words)));
   };
   const sorted = [...found.methods].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));

@@ -11,7 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
-from confide.cli.answers import Finding, Questions, ask, tables_beside
+from confide.cli.answers import Findings, Questions, ask, tables_beside
 from confide.cli.attributes import choose_tables, tabulate
 from confide.cli.collector import as_named, local_counts, name_reports
 from confide.cli.groups import Wanted, estimate_each_group
@@ -258,7 +258,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         found = ask(contract, answer, questions, level, has_band=interval is not None)
         tables = tabulate(answer, names, crosses, level, joint=joint)
     account = None if true_rows is None else true_rows.account
-    finding = Finding(contract, gathered, outcome, found, tables, known, account, tuple(lines))
+    finding = Findings(contract, gathered, outcome, found, tables, known, account, tuple(lines))
     written = _write(outputs, finding, has_tables=bool(marginal or crosses))
     if as_json:
         rows = {"rows": gathered.account.record, "truth_rows": None if account is None else account.record}
@@ -292,7 +292,7 @@ def _take_background(
     return [line for path in (background, *within) if path is not None for line in read_lines(path)]
 
 
-def _write(outputs: list[Path], finding: Finding, *, has_tables: bool) -> list[Path]:
+def _write(outputs: list[Path], finding: Findings, *, has_tables: bool) -> list[Path]:
     """Write all files, tables beside those of the estimate among them, and return their paths."""
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = {path: finding.render(path) for path in outputs}
