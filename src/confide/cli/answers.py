@@ -82,7 +82,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class Findings:
     """All that confide estimate found, as files and in words.
 
     The truth is over the estimate's values, and `truth_rows` the account of the rows that it was made of; the

@@ -11,9 +11,9 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
-from confide.cli.answers import Finding, Questions, ask, tables_beside
+from confide.cli.answers import Findings, Questions, ask, tables_beside
 from confide.cli.attributes import choose_tables, tabulate
-from confide.cli.collector import as_named, local_counts, name_reports
+from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import warn_over_limit
@@ -55,7 +55,6 @@ from confide.cli.usage import (
     gather_queries,
     outputs_option,
     separated,
-    take_reports,
 )
 from confide.comparisons import assess_pool
 from confide.counts import Counts
@@ -245,7 +244,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = as_named(take_reports(reports, asked_by, column or [], rejects, set_aside), reports, given)
+    gathered = take_named(reports, given, asked_by, column or [], rejects, set_aside)
     gathered = separated(count_on_cells(gathered, asked_by, contract), is_known=different_people)
     known = None if true_rows is None else _true_distribution(true_rows, contract, gathered.counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
@@ -258,7 +257,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         found = ask(contract, answer, questions, level, has_band=interval is not None)
         tables = tabulate(answer, names, crosses, level, joint=joint)
     account = None if true_rows is None else true_rows.account
-    finding = Finding(contract, gathered, outcome, found, tables, known, account, tuple(lines))
+    finding = Findings(contract, gathered, outcome, found, tables, known, account, tuple(lines))
     written = _write(outputs, finding, has_tables=bool(marginal or crosses))
     if as_json:
         rows = {"rows": gathered.account.record, "truth_rows": None if account is None else account.record}
@@ -292,7 +291,7 @@ def _take_background(
     return [line for path in (background, *within) if path is not None for line in read_lines(path)]
 
 
-def _write(outputs: list[Path], finding: Finding, *, has_tables: bool) -> list[Path]:
+def _write(outputs: list[Path], finding: Findings, *, has_tables: bool) -> list[Path]:
     """Write all files, tables beside those of the estimate among them, and return their paths."""
     # All are rendered before the first is written, so that a missing package leaves none behind.
     contents = {path: finding.render(path) for path in outputs}
