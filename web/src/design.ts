@@ -2,7 +2,7 @@
 import { ask, latest, Trouble, work, type Draft, type Expectation, type Preview } from "./api.js";
 import { h, put } from "./dom.js";
 import { keep, restored, type State } from "./drafts.js";
-import { Expected, OneReport, Promised } from "./outlooks.js";
+import { Expected, Glance, OneReport, Promised } from "./outlooks.js";
 import { Rivalry } from "./rivals.js";
 import { calm, fail, onReturn, titled } from "./shell.js";
 import { Steps } from "./steps.js";
@@ -41,6 +41,7 @@ class Screen implements Desk {
   readonly elements: HTMLElement[];
   readonly #wrong = h("div", { class: "callout", role: "alert", hidden: true });
   readonly #steps = new Steps(this);
+  readonly #glance = new Glance();
   readonly #promised = new Promised();
   readonly #report = new OneReport(this);
   readonly #expected = new Expected();
@@ -54,6 +55,7 @@ class Screen implements Desk {
     const outlook = h("div", { class: "outlook" }, this.#wrong, this.#promised.element, this.#report.element, this.#expected.element, this.#rivals.element);
     this.elements = [
       h("header", {}, h("h1", {}, "Design a survey"), h("p", { class: "lead" }, "Say who is asked, how many, and how precise the answer must be. How much each answer is blurred follows from that.")),
+      this.#glance.element,
       h("div", { class: "desk" }, this.#steps.element, outlook),
       this.#along.element,
     ];
@@ -92,6 +94,8 @@ class Screen implements Desk {
   }
 
   refill(): void {
+    this.#glance.forget();
+    this.#expected.forget();
     this.#steps.fill();
     this.changed();
   }
@@ -105,7 +109,9 @@ class Screen implements Desk {
   readonly #expect = latest(
     (draft: Draft, signal) => work<Expectation>({ kind: "expect", draft, seed: 0 }, { signal: patient(signal, this.#ended.signal), tell: () => this.#expected.wait() }),
     (found) => {
-      if (!this.#ended.signal.aborted) this.#expected.show(found, this.state.draft);
+      if (this.#ended.signal.aborted) return;
+      this.#expected.show(found, this.state.draft);
+      this.#glance.expect(found);
     },
     (error) => this.#expected.fail(error),
   );
@@ -115,6 +121,7 @@ class Screen implements Desk {
     calm();
     this.#wrong.hidden = preview.warnings.length === 0;
     put(this.#wrong, ...preview.warnings.map((words) => h("p", {}, words)));
+    this.#glance.show(preview);
     this.#promised.show(preview);
     this.#report.show(preview, draft);
     this.#steps.show(preview);

@@ -1,11 +1,36 @@
-/** What a draft would be: its promise in odds, one report of a true value, and the picture to expect. */
+/** What a draft would be, at a glance and whole: its promise in odds, one report of a true value, and the picture to expect. */
 import { Trouble, type Draft, type Expectation, type Preview } from "./api.js";
 import { Picture, type Series } from "./charts.js";
 import type { Desk } from "./design.js";
 import { h, put } from "./dom.js";
-import { percent } from "./scales.js";
+import { number, percent } from "./scales.js";
 import { fail } from "./shell.js";
 import { errorWords } from "./steps.js";
+
+/** The few numbers that a phone shows while the sliders are moved; all of them stand below too. */
+export class Glance {
+  readonly element = h("p", { class: "glance", "aria-hidden": "true" });
+  readonly #promise = h("span", {});
+  readonly #error = h("span", {});
+
+  constructor() {
+    put(this.element, this.#promise, this.#error);
+  }
+
+  show(preview: Preview): void {
+    const nearest = preview.odds[0];
+    put(this.#promise, h("strong", {}, `Epsilon ${number(preview.epsilon.value)}`), nearest ? ` ${oddsWords(nearest.odds)}` : "");
+  }
+
+  /** Say nothing of the error until it is known again. */
+  forget(): void {
+    put(this.#error);
+  }
+
+  expect(found: Expectation): void {
+    put(this.#error, "off by ", h("strong", {}, found.emd ? errorWords(found.emd.value, found.emd.unit) : percent(found.total_variation)));
+  }
+}
 
 export class Promised {
   readonly element = h("section", { class: "promised", "aria-label": "What is promised" });
@@ -58,7 +83,7 @@ export class OneReport {
       name: "report",
       measure: "share of reports",
       mark: isSame ? { index: value.index, words: `true ${draft.survey.name}: ${value.label}` } : null,
-      height: 230,
+      height: reports.values.plane ? 280 : 230,
       file: `${draft.survey.name}-report`,
       ...(isSame ? { pick: (index: number) => this.#desk.looked(index) } : {}),
     });
@@ -112,6 +137,12 @@ export class Expected {
 
   wait(): void {
     this.element.classList.add("stale");
+  }
+
+  /** Other values: what was expected of the last ones is nothing to go by. */
+  forget(): void {
+    this.#picture.element.hidden = true;
+    put(this.#state, "Simulating a survey.");
   }
 
   show(found: Expectation, draft: Draft): void {
