@@ -72,6 +72,7 @@ class Application:
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
         self._failures: set[str] = set()
+        self._looking: asyncio.Task[bool] | None = None
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,7 +147,7 @@ class Application:
         fingerprint = entry.stored.fingerprint
         if what == "":
             _require_method(method, "GET")
-            return 200, entry.stored.document.encode(), JSON
+            return 200, entry.stored.document.encode(), [*JSON, *_standing(entry)]
         if what == "close":
             _require_method(method, "POST")
             self.collector.require("administer", _secret(headers))
@@ -180,15 +181,23 @@ class Application:
         return form.get("token", [None])[0]
 
     async def _health(self) -> Reply:
-        fault = self.collector.commits.fault
-        if fault:
-            with contextlib.suppress(StoreError):
-                await asyncio.to_thread(self.collector.store.check)
-                self.collector.commits.fault = fault = ""
-        if fault:
+        if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
+            self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+        if not await asyncio.shield(self._looking):
             raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
         strange = sorted(self.collector.unreadable)
         return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
+
+    def _look(self) -> bool:
+        """Whether the store can be written to now; after a failure, whether it has room as well."""
+        commits, store = self.collector.commits, self.collector.store
+        try:
+            (store.check if commits.fault else store.look)()
+        except StoreError as error:
+            commits.fault = str(error)
+        else:
+            commits.fault = ""
+        return not commits.fault
 
     async def _metrics(self) -> Reply:
         return 200, self.readings.metrics().encode(), TEXT
@@ -235,7 +244,7 @@ class Application:
             return body
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
-        return await asyncio.to_thread(_unpack, body, most) if len(body) > LARGE else _unpack(body, most)
+        return await asyncio.to_thread(_unzip, body, most) if len(body) > LARGE else _unzip(body, most)
 
     async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
         """Receive what comes in several parts."""
@@ -337,6 +346,13 @@ def _summary(entry: Entry) -> dict[str, Any]:
     }
 
 
+def _standing(entry: Entry) -> list[tuple[bytes, bytes]]:
+    """Say beside a survey who may take part, so that a person is not asked in vain."""
+    admission = "closed" if entry.stored.is_closed else entry.stored.admission
+    simulated = [(b"confide-simulated", b"true")] if entry.stored.is_simulated else []
+    return [(b"confide-admission", admission.encode()), *simulated]
+
+
 def _refuse(refusal: Refusal) -> Reply:
     body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
     extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
@@ -358,7 +374,7 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "too-large", f"A message has at most {most:,} bytes. Send fewer reports at a time.")
 
 
-def _unpack(body: bytes, most: int) -> bytes:
+def _unzip(body: bytes, most: int) -> bytes:
     """Unpack gzip, no more than is allowed: a bomb is noticed before it goes off."""
     unpacker = zlib.decompressobj(31)
     try:

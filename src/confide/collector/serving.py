@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from confide.collector.http import Application
 from confide.collector.service import Collector, Settings
-from confide.collector.stores import StoreError, open_store
+from confide.collector.stores import Store, StoreError, open_store
 
 MOST_HEADER_BYTES = 32 * 1024
 """Bytes that headers may have together; those of browsers have a few thousand."""
@@ -150,20 +150,21 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def run(
-    url: str,
+    store: Store | str,
     listening: socket.socket,
     settings: Settings | None = None,
     on_ready: Callable[[], None] | None = None,
 ) -> None:
     """Serve the surveys of a store until a signal ends it; what was accepted by then is counted."""
     sys.setswitchinterval(SWITCH)
-    store = open_store(url)
-    server = Server(Application(Collector(store, settings)), on_ready)
+    opened = open_store(store) if isinstance(store, str) else store
     try:
+        opened.hold()
+        server = Server(Application(Collector(opened, settings)), on_ready)
         with contextlib.suppress(KeyboardInterrupt), _ending_gently():
             server.run(sockets=[listening])
     finally:
-        store.close()
+        opened.close()
 
 
 @contextlib.contextmanager
