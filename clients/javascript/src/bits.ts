@@ -1,7 +1,6 @@
 /** Random bytes, and exact coins, whole numbers and outcomes made of them, as docs/device.md specifies. */
 import { refuse } from "./errors.js";
-import { bitLength, type Digits } from "./exact.js";
-import { canonical, type Json } from "./json.js";
+import { bitLength, countUntil, listOf, type Digits } from "./exact.js";
 import { hex, hmac, utf8 } from "./sha256.js";
 
 /** A supply of random bytes. */
@@ -66,30 +65,30 @@ export const device: Bits = new SecureBits();
 
 /** Random hexadecimal digits, two a byte. */
 export function randomHex(octets: number): string {
-  return hex(Uint8Array.from({ length: octets }, () => device.octet()));
+  return hex(listOf(octets, () => device.octet()));
 }
 
-/** The tape of permanent noise: HMAC-SHA-256 over the survey's fingerprint and the value, block by block. */
+/** The tape of permanent noise: HMAC-SHA-256 over what names the survey and the value, block by block. */
 export class PermanentBits implements Bits {
   readonly #secret: Uint8Array;
   readonly #message: Uint8Array;
   #block = new Uint8Array(0);
   #place = 0;
-  #counter = 0n;
+  #counter = new Uint8Array(8);
 
   readonly fresh: Bits;
 
-  constructor(secret: Uint8Array, fingerprint: string, value: Json, fresh: Bits) {
+  constructor(secret: Uint8Array, name: string, fresh: Bits) {
     this.fresh = fresh;
     this.#secret = secret;
-    this.#message = utf8(`confide permanent 1\0${fingerprint}\0${canonical(value)}\0`);
+    this.#message = utf8(`confide permanent 1${name}\0`);
   }
 
   octet(): number {
     if (this.#place === this.#block.length) {
-      const counter = new DataView(new ArrayBuffer(8));
-      counter.setBigUint64(0, this.#counter++, true);
-      this.#block = hmac(this.#secret, this.#message, new Uint8Array(counter.buffer)) as Uint8Array<ArrayBuffer>;
+      this.#block = hmac(this.#secret, this.#message, this.#counter) as Uint8Array<ArrayBuffer>;
+      // Counts on, the lowest byte first.
+      for (this.#place = 0; !++this.#counter[this.#place]; ) this.#place++;
       this.#place = 0;
     }
     return this.#block[this.#place++];
@@ -159,16 +158,9 @@ export function drawingFrom(make: () => bigint[]): (bits: Bits) => number {
   // The leading 64 bits of each bound C_j / W but the last; all ones where all that follows weighs nothing.
   const leading = BigUint64Array.from(bounds, (bound) => (bound < total ? (bound << 64n) / total : (1n << 64n) - 1n));
   return (bits) => {
-    let first = 0;
-    let last = leading.length;
-    if (!last) return 0;
+    if (!leading.length) return 0;
     const u = word(bits);
-    while (first < last) {
-      // The number of bounds whose leading bits lie below u.
-      const middle = (first + last) >>> 1;
-      if (leading[middle] < u) first = middle + 1;
-      else last = middle;
-    }
+    const first = countUntil(leading.length, (place) => leading[place] < u);
     return leading[first] === u ? settle(sums(make()), u, bits) : first;
   };
 }

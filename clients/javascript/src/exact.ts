@@ -14,6 +14,17 @@ export function fraction(n: bigint, d = 1n): Fraction {
 /** What is made of 0, 1, 2, ... */
 export const listOf = <Made>(length: number, make: (index: number) => Made): Made[] => Array.from({ length }, (_, index) => make(index));
 
+/** How many of 0, 1, 2, ... come before those of which something is true no more. */
+export function countUntil(length: number, isBefore: (index: number) => boolean): number {
+  let low = 0;
+  while (low < length) {
+    const middle = (low + length) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else length = middle;
+  }
+  return low;
+}
+
 /** How many binary digits a number has. */
 export const bitLength = (x: bigint | number): number => x.toString(2).length;
 
@@ -22,16 +33,11 @@ export function gcd(a: bigint, b: bigint): bigint {
   return a;
 }
 
-/** The exact value of a float64 number: its 52 bits over a power of two. */
+/** The exact value of a float64 number: whole, after so many doublings, which round nothing. */
 export function ofDouble(x: number): Fraction {
-  const bits = new DataView(new ArrayBuffer(8));
-  bits.setFloat64(0, x);
-  const word = bits.getBigUint64(0);
-  const exponent = (word >> 52n) & 2047n;
-  const digits = (word & ((1n << 52n) - 1n)) | (exponent ? 1n << 52n : 0n);
-  const shift = (exponent || 1n) - 1075n;
-  const signed = word >> 63n ? -digits : digits;
-  return shift < 0n ? fraction(signed, 1n << -shift) : fraction(signed << shift);
+  let doublings = 0;
+  for (; x % 1; doublings += 32) x *= 2 ** 32;
+  return fraction(BigInt(x), 1n << BigInt(doublings));
 }
 
 /** Past it, up or down, a decimal number is farther out, or nearer to nothing, than any edge. */
@@ -61,14 +67,11 @@ export const compare = (a: Fraction, b: Fraction): number => Number(a.n * b.d - 
 
 /** The nearest float64 of a fraction, ties to even: for what people are shown, and for spacings, never for noise. */
 export function toDouble(x: Fraction): number {
-  if (x.n === 0n) return 0;
   const size = x.n < 0n ? -x.n : x.n;
-  const shift = BigInt(64 - bitLength(size) + bitLength(x.d));
-  const scaled = shift >= 0n ? size << shift : size >> -shift;
-  // 64 digits or 65, the last of which says whether anything follows: Number() then rounds once, and correctly.
-  const isCut = scaled % x.d || (shift < 0n && size & ((1n << -shift) - 1n));
-  const quotient = (scaled / x.d) | (isCut ? 1n : 0n);
-  const near = Number(quotient) * 2 ** -Number(shift);
+  const shift = Math.max(64 - bitLength(size) + bitLength(x.d), 0);
+  const scaled = size << BigInt(shift);
+  // 64 digits or more, the last of which says whether anything follows: Number() then rounds once, and correctly.
+  const near = Number((scaled / x.d) | (scaled % x.d ? 1n : 0n)) * 2 ** -shift;
   return x.n < 0n ? -near : near;
 }
 

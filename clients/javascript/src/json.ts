@@ -1,5 +1,5 @@
 /** JSON that is understood: plain data, read with suspicion, and written in one canonical form (RFC 8785). */
-import { isNumber, isText, refuse, shown } from "./errors.js";
+import { isNumber, isTable, isText, refuse, shown } from "./errors.js";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Entries = { [key: string]: Json };
@@ -21,7 +21,7 @@ export function readJson(given: unknown): Json {
   }
   // The parser takes the last of two in silence: then it has fewer keys than the text.
   const keys = text.match(/"(?:[^"\\]|\\.)*"(?:\s*:)?/g)?.filter((one) => one.endsWith(":")).length ?? 0;
-  if (keysIn(found, 0) < keys) bad("A key stands twice in one object.");
+  if (keysIn(found, 0) < keys) bad("A key stands twice.");
   return found;
 }
 
@@ -30,19 +30,19 @@ export const HALVES = /\p{Cs}/u; // that stand alone: pairs are characters
 /** Inspects everything, and counts keys. */
 function keysIn(value: Json, depth: number): number {
   if (depth > DEEPEST) bad("Nested too deep.");
-  if (isNumber(value) && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) bad(`${value} lies beyond 2^53 - 1.`);
+  if (isNumber(value) && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) bad(`${value} is beyond 2^53 - 1.`);
   if (isText(value) && HALVES.test(value)) bad(`${shown(value)} has half a character.`);
-  if (value === null || typeof value !== "object") return 0;
-  return Object.entries(value).reduce(
+  if (Object(value) !== value) return 0;
+  return Object.entries(value as Entries).reduce(
     (sum, [key, one]) => sum + keysIn(key, depth) + keysIn(one, depth + 1),
-    Array.isArray(value) ? 0 : Object.keys(value).length,
+    isTable(value) ? Object.keys(value).length : 0,
   );
 }
 
 /** The one form of a document that its fingerprint is taken of: RFC 8785. */
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (value !== null && typeof value === "object") {
+  if (isTable(value)) {
     // Keys are sorted by UTF-16 code units, which is how JavaScript sorts texts.
     const keys = Object.keys(value).sort();
     return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
@@ -60,7 +60,7 @@ export class Table {
   constructor(value: Json | undefined, place: string) {
     this.place = place;
     this.content = value as Entries;
-    if (value === null || typeof value !== "object" || Array.isArray(value)) bad(`${place} is no table.`);
+    if (!isTable(value)) bad(`${place} is no table.`);
   }
 
   /** Refuses what was not read: whoever wrote it meant something. */

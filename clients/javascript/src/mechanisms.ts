@@ -4,16 +4,17 @@ import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.j
 import { asIntegers, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
 import { isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
-import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Moves, type Steps } from "./noise.js";
+import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
+
+/** What is promised of a report of one attribute. */
+export type Single =
+  | { readonly kind: "local"; readonly epsilon: number }
+  | { readonly kind: "metric"; readonly epsilon: number; readonly unit: string };
 
 /** What is promised of a report. */
-export type Guarantee =
-  | { readonly kind: "local"; readonly epsilon: number }
-  | { readonly kind: "metric"; readonly epsilon: number; readonly unit: string }
-  | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Guarantee[] };
+export type Guarantee = Single | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Single[] };
 
 export interface Mechanism {
-  readonly alphabet: Alphabet;
   readonly guarantee: Guarantee;
   /** A noisy report of a value. */
   report(value: Value, bits: Bits): Json;
@@ -48,7 +49,7 @@ const LARGEST_TABLE = 256;
 const MOST_BITS = 2 ** 20;
 
 function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, bits: Bits) => number, reports = alphabet): Finite {
-  return { alphabet, guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
+  return { guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
 }
 
 /** Draws from a row of weights for each value, made when it is first needed. */
@@ -117,7 +118,6 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
     return heads.map((head, place) => Number(set[place] ? (isSymmetric ? !head : kept.shift()) : head)).join("");
   };
   return {
-    alphabet,
     guarantee: { kind: "local", epsilon },
     bits: { keep, flip, again: blur },
     report: (value, bits) => {
@@ -167,14 +167,15 @@ function latticeOf(positions: readonly Fraction[]): { step: Fraction; places: bi
   return { step: fraction(common, all), places: scaled.map((one) => one / common) };
 }
 
-function lineIn({ table, alphabet }: Parts): Line {
-  return alphabet.shape === "line" ? (alphabet as Line) : table.bad("alphabet");
+/** The values, refused where they are not of a shape. */
+function shaped<Made extends Alphabet>({ table, alphabet }: Parts, shape: Alphabet["shape"]): Made {
+  return alphabet.shape === shape ? (alphabet as Made) : table.bad("alphabet");
 }
 
 const rateOf = (epsilon: number, { spacing }: Alphabet): Fraction => times(ofDouble(epsilon), ofDouble(spacing));
 
 function unboundedLine(parts: Parts, resolution: number): Mechanism {
-  const alphabet = lineIn(parts);
+  const alphabet = shaped<Line>(parts, "line");
   const farthest = 2 ** (resolution > 1 ? 35 : 52);
   if (alphabet.positions || (alphabet.size < Infinity && Math.max(-alphabet.low, alphabet.high) > farthest)) {
     parts.table.bad("alphabet");
@@ -182,7 +183,6 @@ function unboundedLine(parts: Parts, resolution: number): Mechanism {
   const epsilon = epsilonIn(parts, alphabet.spacing);
   const draw = twoSided(ratioAbove(over(rateOf(epsilon, alphabet), BigInt(resolution))));
   return {
-    alphabet,
     guarantee: metric(alphabet, epsilon),
     report: (value, bits) => {
       indexOf(alphabet, Math.abs(value as number) > farthest ? null : value);
@@ -220,19 +220,20 @@ function laplaceNoise(b: Fraction): LineNoise {
   return { steps: laplaceSteps(b), all, tail };
 }
 
-/** Draws from the weights of noise on a lattice, around `places` and reported by the cells at which outputs start. */
-function byTails(noise: LineNoise, places: bigint[], starts: bigint[], size: bigint): (index: number, bits: Bits) => number {
+/** Draws from the weights of noise on a lattice, around a place and reported by the cells at which outputs start. */
+function byTails(noise: LineNoise, place: (index: number) => bigint, starts: bigint[], size: bigint): (index: number, bits: Bits) => number {
   return drawing((index) => {
-    const tails = [noise.all(size), ...starts.map((start) => noise.tail(start - places[index], size)), 0n];
+    const tails = [noise.all(size), ...starts.map((start) => noise.tail(start - place(index), size)), 0n];
     return tails.slice(1).map((one, at) => tails[at] - one);
   });
 }
 
-const counting = (length: number, from = 0): bigint[] => listOf(length, (index) => BigInt(index + from));
+/** The cells from 1 on, at which all outputs but the first start where each is one cell. */
+const counting = (size: number): bigint[] => listOf(size - 1, (index) => BigInt(index + 1));
 
 function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const { table } = parts;
-  const alphabet = lineIn(parts);
+  const alphabet = shaped<Line>(parts, "line");
   requireFinite(parts);
   const lattice = alphabet.positions && latticeOf(alphabet.positions);
   const places = lattice?.places ?? [0n, 1n];
@@ -248,22 +249,18 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const reports = outputs || alphabet;
   const isFit = reports.shape === "line" && reports.spacing === alphabet.spacing && reports.high >= alphabet.low;
   if (outputs && (lattice || !isFit || reports.positions || reports.low > alphabet.high)) table.bad("outputs");
-  if (lattice) {
-    // Reported as the nearest value, the lower of two.
-    const starts = gaps.map((gap, index) => places[index] + gap / 2n + 1n);
-    const size = places.at(-1)! + 1n;
-    if (size <= LARGEST_TABLE) return finite(alphabet, guarantee, byTails(noise, places, starts, size));
-    return finite(alphabet, guarantee, (index, bits) => {
-      const cell = places[index] + noise.steps(bits);
-      return starts.filter((start) => start <= cell).length;
-    });
-  }
+  // On a lattice reported as the nearest value, the lower of two.
+  const starts = gaps.map((gap, index) => places[index] + gap / 2n + 1n);
   const shift = alphabet.low - reports.low;
-  const size = Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
+  const place = (index: number): bigint => (lattice ? places[index] : BigInt(index + shift));
+  const size = lattice ? Number(places.at(-1)) + 1 : Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
   const draw =
     size > LARGEST_TABLE
-      ? (index: number, bits: Bits) => clamp(BigInt(index + shift) + noise.steps(bits), reports.size)
-      : byTails(noise, counting(alphabet.size, shift), counting(reports.size - 1, 1), BigInt(size));
+      ? (index: number, bits: Bits) => {
+          const cell = place(index) + noise.steps(bits);
+          return lattice ? starts.filter((start) => start <= cell).length : clamp(cell, reports.size);
+        }
+      : byTails(noise, place, lattice ? starts : counting(reports.size), BigInt(size));
   return finite(alphabet, guarantee, draw, reports);
 }
 
@@ -272,8 +269,7 @@ function clamp(number: bigint, size: number): number {
 }
 
 function wrappedGeometric(parts: Parts): Mechanism {
-  const { table, alphabet } = parts;
-  if (alphabet.shape !== "circle") table.bad("alphabet");
+  const alphabet = shaped(parts, "circle");
   const epsilon = epsilonIn(parts);
   const ratio = ratioAbove(ofDouble(epsilon));
   const { size } = alphabet;
@@ -294,8 +290,9 @@ function wrappedGeometric(parts: Parts): Mechanism {
 
 // Noise on a plane.
 
-function planeIn({ table, alphabet }: Parts): Plane {
-  return alphabet.shape === "plane" && alphabet.size >= 2 ? (alphabet as Plane) : table.bad("alphabet");
+function planeIn(parts: Parts): Plane {
+  const plane = shaped<Plane>(parts, "plane");
+  return plane.size >= 2 ? plane : parts.table.bad("alphabet");
 }
 
 const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction => ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
@@ -312,10 +309,8 @@ function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace")
       : planarMoves(over(rateOf(epsilon, alphabet), BigInt(fine)));
   const degrees = alphabet.steps ?? [1, 1];
   return {
-    alphabet,
     guarantee: metric(alphabet, epsilon),
     report: (value, bits) => {
-      indexOf(alphabet, value);
       const move = moves(bits).map(Number);
       return (value as number[]).map((part, axis) => (part + move[axis] / fine) / degrees[axis]);
     },
@@ -327,11 +322,14 @@ function outputsIn(table: Table, key: string, length: number, size: number): num
   return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
 }
 
+/** The numbers that come with a mechanism. */
+const numbersOf = ({ numbers, table }: Parts): Table => numbers.table(table.place);
+
 /** Rows of weights, not negative and none of nothing. */
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
   const isRow = (row: Json): boolean =>
     Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
-  return parts.numbers.table(parts.table.place).list<number[]>(key, isRow, rows);
+  return numbersOf(parts).list<number[]>(key, isRow, rows);
 }
 
 function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
@@ -347,21 +345,22 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const ends = (plane: Plane): number[] => [plane.first[0] + plane.rows, plane.first[1] + plane.columns];
   const box = ends(alphabet).map((end, axis) => Math.max(end, ends(reports)[axis]) - first[axis]);
   const isPlain = !outputs && !alphabet.hasHoles;
-  const nearest = isPlain ? null : outputsIn(parts.numbers.table(table.place), "nearest", box[0] * box[1], reports.size);
-  let move: (place: number, axis: number, bits: Bits) => number;
-  let noise: Moves = () => [0n, 0n];
+  const nearest = isPlain ? null : outputsIn(numbersOf(parts), "nearest", box[0] * box[1], reports.size);
+  const ratio = taxicabRatio(epsilon, alphabet);
+  let moved: (places: number[], bits: Bits) => number[];
   if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
-    const noise = geometricNoise(taxicabRatio(epsilon, alphabet));
-    const axes = box.map((size) => byTails(noise, counting(size), counting(size - 1, 1), BigInt(size)));
-    move = (place, axis, bits) => axes[axis](place, bits);
-  } else if (isTaxicab) noise = taxicabMoves(taxicabRatio(epsilon, alphabet));
-  else noise = tableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
+    const noise = geometricNoise(ratio);
+    const axes = box.map((size) => byTails(noise, BigInt, counting(size), BigInt(size)));
+    moved = (places, bits) => places.map((place, axis) => axes[axis](place, bits));
+  } else {
+    const noise = isTaxicab ? taxicabMoves(ratio) : tableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
+    moved = (places, bits) => {
+      const move = noise(bits);
+      return places.map((place, axis) => clamp(BigInt(place) + move[axis], box[axis]));
+    };
+  }
   const draw = (index: number, bits: Bits): number => {
-    const moved = move! ? [] : noise(bits);
-    const [row, column] = alphabet.at(index).map((part, axis) => {
-      const place = part - first[axis];
-      return move! ? move(place, axis, bits) : clamp(BigInt(place) + moved[axis], box[axis]);
-    });
+    const [row, column] = moved(alphabet.at(index).map((part, axis) => part - first[axis]), bits);
     const cell = row * box[1] + column;
     return nearest ? nearest[cell] : cell;
   };
@@ -377,41 +376,45 @@ function exponential(parts: Parts): Mechanism {
   const plane = alphabet as Plane;
   const isLine = shape === "line" && !(alphabet as Line).positions;
   const isSmall = size <= LARGEST_TABLE;
-  /** Draws again until a value is hit. */
-  const until = (propose: (index: number, bits: Bits) => number) => (index: number, bits: Bits) => {
-    for (;;) {
-      const found = propose(index, bits);
-      if (found >= 0) return found;
-    }
-  };
-  let draw: (index: number, bits: Bits) => number;
+  let row: (index: number) => bigint[];
+  let moved: ((index: number, bits: Bits) => Value) | undefined;
   if (isLine && !isSmall) {
     const noise = twoSided(ratio);
-    draw = until((index, bits) => alphabet.locate(Number(BigInt(alphabet.at(index) as number) + noise(bits))));
+    moved = (index, bits) => Number(BigInt(alphabet.at(index) as number) + noise(bits));
   } else if (isLine || shape === "words" || (shape === "circle" && isSmall)) {
     // Powers of one ratio, where distances are whole numbers of steps.
     const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
-    draw = drawing((index) => {
-      const row = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
-      return listOf(size, (z) => row[steps(Math.abs(z - index))]);
-    });
+    row = (index) => {
+      const each = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
+      return listOf(size, (z) => each[steps(Math.abs(z - index))]);
+    };
   } else if (shape === "plane") {
     const quadrant = weightsIn(parts, "quadrant", plane.rows, plane.columns);
-    const noise = isSmall ? null : tableMoves(quadrant);
-    draw = noise
-      ? until((index, bits) => {
-          const move = noise(bits).map(Number);
-          return plane.locate(plane.at(index).map((part, axis) => part + move[axis]));
-        })
-      : drawing((index) => {
-          const [row, column] = plane.at(index);
-          const cells = listOf(size, (z) => plane.at(z));
-          return asIntegers(cells.map((cell) => quadrant[Math.abs(cell[0] - row)][Math.abs(cell[1] - column)]));
-        });
+    if (isSmall) {
+      row = (index) => {
+        const [down, along] = plane.at(index);
+        return asIntegers(listOf(size, plane.at).map((cell) => quadrant[Math.abs(cell[0] - down)][Math.abs(cell[1] - along)]));
+      };
+    } else {
+      const noise = tableMoves(quadrant);
+      moved = (index, bits) => {
+        const move = noise(bits);
+        return plane.at(index).map((part, axis) => part + Number(move[axis]));
+      };
+    }
   } else {
     const rows = weightsIn(parts, "rows", size, size);
-    draw = drawing((index) => asIntegers(rows[index]));
+    row = (index) => asIntegers(rows[index]);
   }
+  const draw = moved
+    ? (index: number, bits: Bits) => {
+        // Again until a value is hit.
+        for (;;) {
+          const found = alphabet.locate(moved(index, bits));
+          if (found >= 0) return found;
+        }
+      }
+    : drawing(row!);
   return finite(alphabet, metric(alphabet, epsilon), draw);
 }
 
@@ -427,18 +430,15 @@ function inner({ table, numbers }: Parts, key: string, alphabet: Alphabet): Fini
 }
 
 function product(parts: Parts): Mechanism {
-  const { table } = parts;
-  const alphabet = parts.alphabet as Attributes;
-  if (alphabet.shape !== "several") table.bad("alphabet");
+  const alphabet = shaped<Attributes>(parts, "several");
   const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
   const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
-  const together = (promise: (one: Finite) => Guarantee): Guarantee => ({ kind: "product", names: alphabet.names, parts: each.map(promise) });
+  const together = (promise: (one: Finite) => Guarantee): Guarantee => ({ kind: "product", names: alphabet.names, parts: each.map(promise) as Single[] });
   const blurred = (value: Value, bits: Bits): Value => {
-    const own = alphabet.split(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
+    const own = alphabet.pieces(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
     return each.flatMap((one, index) => one.reports.at(one.draw(own[index], bits)) as string);
   };
   return {
-    alphabet,
     reports,
     guarantee: together((one) => one.guarantee),
     // One part with a permanent round is enough to need a secret, with which the noise of the others is permanent too.
@@ -457,9 +457,8 @@ function remapped(parts: Parts): Mechanism {
   const isLine = reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing;
   if (!Number.isSafeInteger(outputs.size)) table.bad("outputs");
   if (table.states("mapping") || !isLine) {
-    const mapping = table.states("mapping")
-      ? outputsIn(table, "mapping", reports.size, outputs.size)
-      : outputsIn(parts.numbers.table(table.place), "nearest", reports.size, outputs.size);
+    const [from, key] = table.states("mapping") ? ([table, "mapping"] as const) : ([numbersOf(parts), "nearest"] as const);
+    const mapping = outputsIn(from, key, reports.size, outputs.size);
     remap = (output) => mapping[output];
   } else if (low > outputs.high || high < outputs.low) table.bad("outputs");
   return { ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs), lasting };
@@ -479,7 +478,7 @@ function twoRounds(parts: Parts): Mechanism {
     const guarantee: Guarantee = { kind: "local", epsilon: encodingEpsilon(own, other) };
     const report = (value: Value, bits: Bits): Json =>
       again(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
-    return { alphabet, lasting, guarantee, report };
+    return { lasting, guarantee, report };
   }
   if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
   const draw = (index: number, bits: Bits): number => second.draw(first.draw(index, bits), bits.fresh ?? bits);

@@ -1,7 +1,7 @@
 /** A survey's promise in plain words, with odds: Python's sentences, for distances in place of pairs of values. */
 import type { Alphabet, Attributes, Line, Plane } from "./alphabets.js";
 import { minus, toDouble } from "./exact.js";
-import type { Guarantee } from "./mechanisms.js";
+import type { Guarantee, Single } from "./mechanisms.js";
 import type { Survey } from "./survey.js";
 
 /** A number with so many digits, and no zeros at its end. */
@@ -16,22 +16,24 @@ function counted(amount: number, unit: string): string {
   return `${number} ${number !== "1" && isWord ? `${unit}s` : unit}`.trimEnd();
 }
 
+/** What is promised of each attribute; these are not made of others. */
+const partsOf = (guarantee: Guarantee): readonly Single[] => (guarantee.kind === "product" ? guarantee.parts : [guarantee]);
+
 /** The epsilon of all attributes together, where each has one that knows no distance. */
 export function together(guarantee: Guarantee): number | null {
-  if (guarantee.kind !== "product") return guarantee.kind === "local" ? guarantee.epsilon : null;
-  const parts = guarantee.parts.map(together);
-  return parts.includes(null) ? null : (parts as number[]).reduce((a, b) => a + b);
+  return partsOf(guarantee).every((part) => part.kind === "local") ? total(guarantee) : null;
 }
 
 /** The promise in a few words. */
 export function terms(guarantee: Guarantee, reports = 1): string {
-  if (guarantee.kind !== "product") {
-    const epsilon = general(guarantee.epsilon * reports, 4);
-    return guarantee.kind === "local" ? `epsilon ${epsilon}` : `${epsilon} per ${guarantee.unit || "unit of distance"}`;
-  }
-  const each = guarantee.parts.map((part, index) => `${terms(part, reports)} for ${guarantee.names[index]}`).join(", ");
+  const each = partsOf(guarantee).map((part, index) => {
+    const epsilon = general(part.epsilon * reports, 4);
+    const own = part.kind === "local" ? `epsilon ${epsilon}` : `${epsilon} per ${part.unit || "unit of distance"}`;
+    return guarantee.kind === "product" ? `${own} for ${guarantee.names[index]}` : own;
+  });
   const all = together(guarantee);
-  return all === null ? each : `${each}, together epsilon ${general(all * reports, 4)}`;
+  if (each.length > 1 && all !== null) each.push(`together epsilon ${general(all * reports, 4)}`);
+  return each.join(", ");
 }
 
 /** What a report tells of two values whose log-ratio is at most this. */
@@ -58,21 +60,16 @@ function reach(alphabet: Alphabet): number {
   return alphabet.shape === "circle" ? Math.floor(alphabet.size / 2) : alphabet.shape === "line" ? alphabet.size - 1 : 1;
 }
 
-/** The largest log-ratio of any two values. */
-function largest(guarantee: Guarantee, alphabet: Alphabet): number {
-  if (guarantee.kind === "local") return guarantee.epsilon;
-  if (guarantee.kind === "metric") return guarantee.epsilon * alphabet.spacing * reach(alphabet);
-  const { alphabets } = alphabet as Attributes;
-  return guarantee.parts.reduce((sum, part, index) => sum + largest(part, alphabets[index]), 0);
-}
-
 function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
   if (guarantee.kind === "product") {
     const { alphabets } = alphabet as Attributes;
-    const each = guarantee.parts.flatMap((part, index) =>
-      sentences(part, alphabets[index]).map((sentence) => `${guarantee.names[index]}: ${sentence}`),
-    );
-    return [...each, `All together: any two people are ${toldApart(largest(guarantee, alphabet))}.`];
+    let largest = 0; // log-ratio of any two values
+    const each = guarantee.parts.flatMap((part, index) => {
+      const own = alphabets[index];
+      largest += part.epsilon * (part.kind === "local" ? 1 : own.spacing * reach(own));
+      return sentences(part, own).map((sentence) => `${guarantee.names[index]}: ${sentence}`);
+    });
+    return [...each, `All together: any two people are ${toldApart(largest)}.`];
   }
   if (guarantee.kind === "local") return [`Any two values are ${toldApart(guarantee.epsilon)}.`];
   // Neighbours, a middling and a far pair, as many as there are; of coordinates, whose steps are a metre or so, farther ones.
@@ -110,5 +107,5 @@ export function epsilonsOf({ guarantee, lasting }: { guarantee: Guarantee; lasti
 
 /** All that is promised, attribute by attribute. */
 function total(guarantee: Guarantee): number {
-  return guarantee.kind === "product" ? guarantee.parts.reduce((sum, part) => sum + total(part), 0) : guarantee.epsilon;
+  return partsOf(guarantee).reduce((sum, part) => sum + part.epsilon, 0);
 }

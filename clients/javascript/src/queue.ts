@@ -1,7 +1,7 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
-import { isText, refuse, shown } from "./errors.js";
-import { compare, fraction, ofShortest, plus, times, type Fraction } from "./exact.js";
+import { isTable, isText, refuse, shown } from "./errors.js";
+import { compare, fraction, ofShortest, plus, times, toDouble, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
 import { epsilonsOf } from "./promise.js";
 import { utf8 } from "./sha256.js";
@@ -34,7 +34,6 @@ interface Kept {
   wait: number;
 }
 
-const isTable = (one: unknown): boolean => Object.prototype.toString.call(one) === "[object Object]";
 const isCount = (one: unknown): boolean => Number.isSafeInteger(one) && (one as number) >= 0;
 
 /** Whether this is what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
@@ -114,7 +113,7 @@ export class Queue {
     return this.#change((kept) => {
       const page = pageOf(kept, this.#survey.fingerprint);
       const { reports, epsilon } = spent(page, this.#survey);
-      return { waiting: this.#waiting(kept).length, reports, epsilon: Number(epsilon.n) / Number(epsilon.d) };
+      return { waiting: this.#waiting(kept).length, reports, epsilon: toDouble(epsilon) };
     });
   }
 
@@ -144,17 +143,18 @@ export class Queue {
 
   /** Sends one batch, and says whether to go on. */
   async #post(url: URL, batch: Batch, { token, invitation }: SendOptions, result: Sent): Promise<boolean> {
-    const headers: Record<string, string> = { "content-type": "application/json" };
-    if (token) headers.authorization = `Bearer ${token}`;
-    if (invitation) headers["confide-invitation"] = invitation;
+    const body = JSON.stringify(batch);
     let status = 0;
     let answer: Answer | null = null;
-    const body = JSON.stringify(batch);
-    let after: string | null = null;
+    let seconds = 0;
     try {
       const response = await fetch(url, {
         method: "POST",
-        headers,
+        headers: {
+          "content-type": "application/json",
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...(invitation && { "confide-invitation": invitation }),
+        },
         body,
         keepalive: utf8(body).length <= MOST_ALIVE,
         credentials: "omit",
@@ -162,7 +162,7 @@ export class Queue {
         referrerPolicy: "no-referrer",
       });
       status = response.status;
-      after = response.headers.get("retry-after");
+      seconds = Number(response.headers.get("retry-after"));
       answer = await response.json();
     } catch {
       if (status === 200) status = 0; // an answer that broke off is none
@@ -183,8 +183,7 @@ export class Queue {
     result.reason = status ? said : "offline";
     // Not allowed, or unknown there: for the application to mend. Anything else passes.
     if (status && ![401, 403, 404].includes(status)) {
-      const seconds = Number(after) || 60;
-      result.retryAfter = Math.ceil(Math.min(Math.max(seconds, 1), LONGEST_WAIT));
+      result.retryAfter = Math.ceil(Math.min(Math.max(seconds || 60, 1), LONGEST_WAIT));
       await this.#change((kept) => {
         kept.wait = result.retryAfter! * 1000;
         kept.until = Date.now() + kept.wait;

@@ -16,34 +16,36 @@ export function browserStorage(name = "confide"): Storage {
   return { update: (change) => inDatabase(name, change) };
 }
 
-function inDatabase(name: string, change: (text: string | null) => string | null): Promise<void> {
-  return new Promise((done, fail) => {
-    const opening = indexedDB.open(name, 1);
+async function inDatabase(name: string, change: (text: string | null) => string | null): Promise<void> {
+  const opening = indexedDB.open(name, 1);
+  await new Promise((done, fail) => {
     opening.onupgradeneeded = () => opening.result.createObjectStore(name);
+    opening.onsuccess = done;
     opening.onerror = () => fail(opening.error);
     opening.onblocked = () => fail("another tab blocks it");
-    opening.onsuccess = () => {
-      const database = opening.result;
-      const failing = (error: unknown): void => fail(database.close() ?? error);
-      if (!database.objectStoreNames.contains(name)) return failing("another database has its name");
-      // Transactions that write come one after another, in all tabs.
-      const transaction = database.transaction(name, "readwrite", { durability: "strict" });
-      const store = transaction.objectStore(name);
-      const reading = store.get(0);
-      let failure: unknown;
+  });
+  const database = opening.result;
+  try {
+    // Transactions that write come one after another, in all tabs. Another database of this name has no such store: this throws.
+    const transaction = database.transaction(name, "readwrite", { durability: "strict" });
+    const store = transaction.objectStore(name);
+    const reading = store.get(0);
+    await new Promise((done, fail) => {
       reading.onsuccess = () => {
         try {
           const text = change(reading.result ?? null);
           if (text !== null) store.put(text, 0);
         } catch (error) {
-          failure = error;
+          fail(error);
           transaction.abort();
         }
       };
-      transaction.oncomplete = () => done(database.close());
-      transaction.onabort = () => failing(failure ?? transaction.error);
-    };
-  });
+      transaction.oncomplete = done;
+      transaction.onabort = () => fail(transaction.error);
+    });
+  } finally {
+    database.close();
+  }
 }
 
 /** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */

@@ -6,7 +6,7 @@ import { listOf } from "./exact.js";
 import { canonical, HALVES, readJson, Table, type Json } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
 import { epsilonsOf, promiseOf, terms, together } from "./promise.js";
-import { digest, hex, hmac, utf8 } from "./sha256.js";
+import { digest, hmac, short, utf8 } from "./sha256.js";
 import { isMissing } from "./words.js";
 
 /** What an application was reviewed with: one survey by its fingerprint, or the most that it will give away. */
@@ -92,8 +92,8 @@ export class Survey {
       epsilon: !limits.states("epsilon") ? null : limits.positive("epsilon"),
     };
     this.#checkTotal(limits);
-    const noise = limits.text("noise", "");
-    if (noise !== "permanent" && limits.states("noise")) limits.bad("noise");
+    const noise = limits.get("noise");
+    if (noise !== "permanent" && noise !== undefined) limits.bad("noise");
     this.isPermanent = !!noise || this.lasting !== null;
     this.groups = groupsIn(document.optional("groups"));
     document.get("shape"); // the curator's, not the device's
@@ -121,8 +121,9 @@ export class Survey {
     let tag: string | null = null;
     if (permanent !== undefined) {
       const secret = secretOf(permanent);
-      bits = new PermanentBits(secret, fingerprint, value as Json, bits);
-      tag = hex(hmac(secret, utf8(`confide ledger 1\0${fingerprint}\0${canonical(value as Json)}`))).slice(0, 32);
+      const name = `\0${fingerprint}\0${canonical(value as Json)}`;
+      bits = new PermanentBits(secret, name, bits);
+      tag = short(hmac(secret, utf8(`confide ledger 1${name}`)));
     } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs the person's secret.");
     const data = this.#mechanism.report(value, bits);
     const report: Report = Object.freeze({ survey: fingerprint, data, tag });
@@ -174,7 +175,7 @@ function checkFingerprint(document: Table, stated: string): string {
   const { tables, name, title, fingerprint, ...rest } = document.content;
   const own = digest(canonical(rest));
   const found = tables === undefined ? own : `${own}-${digest(canonical(tables))}`;
-  if (stated !== found) refuse("fingerprint", `The survey says that it is ${shown(stated)}, and is ${found}.`);
+  if (stated !== found) refuse("fingerprint", `The survey is ${found}, and says ${shown(stated)}.`);
   return own;
 }
 
@@ -204,7 +205,7 @@ export function loadSurvey(json: unknown, pin?: Pin): Survey {
   const isWhole = isText(fingerprint) && (epsilon ?? per ?? spacing ?? reports) === undefined;
   const isBound = isNumber(epsilon) && isText(per ?? "") && Number.isInteger(reports ?? 0) && fingerprint === undefined;
   if (pin !== undefined && (Object.keys(others).length || !(isWhole || isBound))) {
-    refuse("pin", `A pin has a fingerprint, or an epsilon and maybe per, spacing and reports; got ${shown(pin)}.`);
+    refuse("pin", `A pin is a fingerprint, or epsilon, per, spacing and reports; got ${shown(pin)}.`);
   }
   return new Survey(json, pin ?? null, device);
 }

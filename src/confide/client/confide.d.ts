@@ -48,7 +48,7 @@ interface Attributes extends Alphabet {
     readonly names: readonly string[];
     readonly alphabets: readonly Alphabet[];
     /** The parts of a value, attribute by attribute. */
-    split(value: unknown): Value[];
+    pieces(value: unknown): Value[];
 }
 /** The number of a value that must be one. */
 declare function indexOf(alphabet: Alphabet, value: unknown): number;
@@ -68,11 +68,11 @@ interface Bits {
 declare const device: Bits;
 /** Random hexadecimal digits, two a byte. */
 declare function randomHex(octets: number): string;
-/** The tape of permanent noise: HMAC-SHA-256 over the survey's fingerprint and the value, block by block. */
+/** The tape of permanent noise: HMAC-SHA-256 over what names the survey and the value, block by block. */
 declare class PermanentBits implements Bits {
     #private;
     readonly fresh: Bits;
-    constructor(secret: Uint8Array, fingerprint: string, value: Json, fresh: Bits);
+    constructor(secret: Uint8Array, name: string, fresh: Bits);
     octet(): number;
 }
 /** A word: eight bytes. */
@@ -97,7 +97,8 @@ declare const WEEKDAYS: string[];
 declare function ordinal(year: number, month: number, day: number): number | null;
 /** The number of the step that holds a day. */
 declare function stepOf(day: number, every: Every): number;
-declare const padded: (number: number, width: number) => string;
+/** Two digits. */
+declare const padded: (number: number | string) => string;
 /** A step as people write it. */
 declare function labelOf(step: number, every: Every): string;
 /** The step that holds all that a text names, such as the week of a day. */
@@ -117,6 +118,8 @@ declare class ConfideError extends Error {
 declare function refuse(code: Code, message: string): never;
 declare const isText: (value: unknown) => value is string;
 declare const isNumber: (value: unknown) => value is number;
+/** Whether this is an object with names, and no list. */
+declare const isTable: (value: unknown) => value is Record<string, any>;
 /** A value as it stands in a message: short, and with nothing that would break a line. */
 declare function shown(value: unknown): string;
 /** Exact arithmetic: fractions, and as many binary digits of e^-x as are asked for. No float is computed with. */
@@ -127,10 +130,12 @@ interface Fraction {
 declare function fraction(n: bigint, d?: bigint): Fraction;
 /** What is made of 0, 1, 2, ... */
 declare const listOf: <Made>(length: number, make: (index: number) => Made) => Made[];
+/** How many of 0, 1, 2, ... come before those of which something is true no more. */
+declare function countUntil(length: number, isBefore: (index: number) => boolean): number;
 /** How many binary digits a number has. */
 declare const bitLength: (x: bigint | number) => number;
 declare function gcd(a: bigint, b: bigint): bigint;
-/** The exact value of a float64 number: its 52 bits over a power of two. */
+/** The exact value of a float64 number: whole, after so many doublings, which round nothing. */
 declare function ofDouble(x: number): Fraction;
 /** A decimal number as it is written. */
 declare function ofDecimal(text: string): Fraction;
@@ -202,21 +207,22 @@ declare class Table {
     build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from?: From): Made;
 }
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
-/** What is promised of a report. */
-type Guarantee = {
+/** What is promised of a report of one attribute. */
+type Single = {
     readonly kind: "local";
     readonly epsilon: number;
 } | {
     readonly kind: "metric";
     readonly epsilon: number;
     readonly unit: string;
-} | {
+};
+/** What is promised of a report. */
+type Guarantee = Single | {
     readonly kind: "product";
     readonly names: readonly string[];
-    readonly parts: readonly Guarantee[];
+    readonly parts: readonly Single[];
 };
 interface Mechanism {
-    readonly alphabet: Alphabet;
     readonly guarantee: Guarantee;
     /** A noisy report of a value. */
     report(value: Value, bits: Bits): Json;
@@ -304,13 +310,13 @@ declare class Queue {
      */
     send(url: string | URL, options?: SendOptions): Promise<Sent>;
 }
-/** SHA-256 and HMAC (FIPS 180-4, RFC 2104), synchronous, which the browser's own are not. */
 declare function sha256(...parts: Uint8Array[]): Uint8Array;
 declare function hmac(key: Uint8Array, ...message: Uint8Array[]): Uint8Array;
 declare function utf8(text: string): Uint8Array;
-declare function hex(octets: Uint8Array): string;
-/** The first 32 hexadecimal digits of SHA-256 over a text: what fingerprints are. */
-declare function digest(text: string): string;
+declare function hex(octets: Uint8Array | number[]): string;
+/** The first 32 hexadecimal digits of a hash: what fingerprints are. */
+declare const short: (hash: Uint8Array) => string;
+declare const digest: (text: string) => string;
 /** Somewhere to keep the queue and the ledger. */
 interface Storage {
     /**
