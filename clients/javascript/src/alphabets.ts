@@ -167,9 +167,7 @@ const MOST_BINS = 2 ** 16;
 
 function bins(table: Table): Line {
   const edges = !table.states("edges") ? equalEdges(table) : rising(table, "edges");
-  if (edges.length < 2 || edges.length > MOST_BINS + 1 || !(table.states("edges") || table.states("low"))) {
-    table.bad("edges");
-  }
+  if (edges.length < 2 || edges.length > MOST_BINS + 1) table.bad("edges");
   const below = Number(table.flag("below"));
   const above = table.flag("above");
   const unit = table.text("unit", "");
@@ -185,10 +183,8 @@ function bins(table: Table): Line {
     ...(middles.length > 1 ? evenly(middles) : only),
     distances: "unproven",
     accept: (raw) => {
-      const text = isNumber(raw) ? String(raw) : raw;
-      const digits = isText(text) ? decimalIn(text) : null;
-      if (digits === null) return noValue(isText(text) ? fault(text) : "not a number", raw);
-      const amount = ofDecimal(digits);
+      const text = isNumber(raw) || isText(raw) ? String(raw) : "";
+      const amount = ofDecimal(decimalIn(text) ?? noValue(fault(text), raw));
       const place = countUntil(edges.length, (edge) => compare(edges[edge], amount) <= 0);
       return place === edges.length && !above ? NaN : place - 1 + below;
     },

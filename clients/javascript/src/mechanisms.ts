@@ -23,6 +23,14 @@ export interface Mechanism {
   readonly reports?: Alphabet;
   /** Of two rounds, what is promised of any number of reports of one value. */
   readonly lasting?: Guarantee;
+  /** Of attributes, how each is blurred. */
+  readonly each?: readonly Finite[];
+  /** How much likelier a report is from the value that it names than from any other, where that is all there is to say. */
+  readonly alike?: number;
+  /** The probabilities of all reports of a value, where these are what a promise for any two values is read off. */
+  readonly chances?: (index: number) => number[];
+  /** Whether two values with the same noise come out no farther apart than they are. */
+  readonly isSteady?: boolean;
   /** Of bits, the probabilities that the value's own and any other is set, and how given bits are blurred anew. */
   readonly bits?: Encoding;
 }
@@ -70,7 +78,8 @@ function requireFinite({ table, alphabet }: Parts, most = Number.MAX_SAFE_INTEGE
   if (!(alphabet.size >= 2 && alphabet.size <= most)) table.bad("alphabet");
 }
 
-const metric = (alphabet: Alphabet, epsilon: number): Guarantee => ({ kind: "metric", epsilon, unit: alphabet.unit });
+const local = (epsilon: number): Single => ({ kind: "local", epsilon });
+const metric = (alphabet: Alphabet, epsilon: number): Single => ({ kind: "metric", epsilon, unit: alphabet.unit });
 
 // Randomized response, unary encodings, matrices.
 
@@ -80,11 +89,17 @@ function randomizedResponse(parts: Parts): Mechanism {
   const { n, d } = ratioAbove(ofDouble(epsilon));
   const others = parts.alphabet.size - 1;
   const replaces = drawingFrom(() => [d, BigInt(others) * n]);
-  return finite(parts.alphabet, { kind: "local", epsilon }, (index, bits) => {
+  const alike = Math.exp(epsilon);
+  const draw = (index: number, bits: Bits): number => {
     const isReplaced = replaces(bits);
     const other = below(others, bits); // in any case, so that time does not tell who was replaced
     return isReplaced ? other + Number(other >= index) : index;
-  });
+  };
+  return {
+    ...finite(parts.alphabet, local(epsilon), draw),
+    alike,
+    chances: (index) => listOf(others + 1, (z) => (z === index ? alike : 1) / (alike + others)),
+  };
 }
 
 function rappor(parts: Parts): Mechanism {
@@ -103,9 +118,12 @@ function unary(parts: Parts): Mechanism {
   return isPromise(epsilon) ? encoding(alphabet, epsilon, keep, flip) : table.bad("keep");
 }
 
-/** The log of keep (1 - flip) / (flip (1 - keep)), rounded up past the error of the logarithm. */
+/** A logarithm, rounded up past its error. */
+const logAbove = (ratio: number): number => Math.log(ratio) * (1 + 1e-14) + 1e-15 * Number(ratio > 1);
+
+/** The log of keep (1 - flip) / (flip (1 - keep)). */
 function encodingEpsilon(keep: Fraction, flip: Fraction): number {
-  return Math.log(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n)))) * (1 + 1e-14) + 1e-15;
+  return logAbove(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n))));
 }
 
 /** One bit for each value: set with probability `keep` for the value itself, `flip` for any other. */
@@ -118,7 +136,7 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
     return heads.map((head, place) => Number(set[place] ? (isSymmetric ? !head : kept.shift()) : head)).join("");
   };
   return {
-    guarantee: { kind: "local", epsilon },
+    guarantee: local(epsilon),
     bits: { keep, flip, again: blur },
     report: (value, bits) => {
       const own = indexOf(alphabet, value);
@@ -146,14 +164,17 @@ function matrix({ table, alphabet }: Parts): Mechanism {
   let reports = width === alphabet.size ? alphabet : lineOf({ low: 0, high: width - 1 });
   if (table.states("outputs")) reports = alphabetIn(table.table("outputs"));
   if (reports.size !== width || rows.some((row) => row.length !== width)) table.bad("outputs");
-  let epsilon = 0;
-  for (let column = 0; column < width; column++) {
+  const draw = drawing((index) => asIntegers(rows[index]));
+  return { ...finite(alphabet, local(smallestEpsilon(rows)), draw, reports), chances: (index) => rows[index] };
+}
+
+/** The smallest epsilon that a matrix keeps. */
+function smallestEpsilon(rows: readonly (readonly number[])[]): number {
+  const ratios = rows[0].map((_, column) => {
     const own = rows.map((row) => row[column]);
-    if (Math.max(...own) > 0) epsilon = Math.max(epsilon, Math.log(Math.max(...own) / Math.min(...own)));
-  }
-  // The smallest epsilon that the matrix keeps, rounded up past the errors of the division and the logarithm.
-  epsilon = epsilon && epsilon * (1 + 1e-14) + 1e-15;
-  return finite(alphabet, { kind: "local", epsilon }, drawing((index) => asIntegers(rows[index])), reports);
+    return Math.max(...own) / Math.min(...own) || 1; // 0 / 0: never reported
+  });
+  return logAbove(Math.max(...ratios));
 }
 
 // Noise on a line.
@@ -161,10 +182,8 @@ function matrix({ table, alphabet }: Parts): Mechanism {
 /** The step of the coarsest lattice that holds positions, and where they lie on it. */
 function latticeOf(positions: readonly Fraction[]): { step: Fraction; places: bigint[] } {
   const gaps = positions.map((one) => minus(one, positions[0]));
-  const all = gaps.reduce((lcm, gap) => (lcm / gcd(lcm, gap.d)) * gap.d, 1n);
-  const scaled = gaps.map((gap) => (gap.n * all) / gap.d);
-  const common = scaled.reduce(gcd);
-  return { step: fraction(common, all), places: scaled.map((one) => one / common) };
+  const step = gaps.reduce((common, gap) => fraction(gcd(common.n * gap.d, gap.n * common.d), common.d * gap.d));
+  return { step, places: gaps.map((gap) => (gap.n * step.d) / (gap.d * step.n)) };
 }
 
 /** The values, refused where they are not of a shape. */
@@ -244,7 +263,6 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const epsilon = epsilonIn(parts, toDouble(times(step, fraction(least))));
   const rate = times(ofDouble(epsilon), step);
   const noise = isLaplace ? laplaceNoise(ratioAbove(over(rate, 2n))) : geometricNoise(ratioAbove(rate));
-  const guarantee = metric(alphabet, epsilon);
   const outputs = table.states("outputs") && (alphabetIn(table.table("outputs")) as Line);
   const reports = outputs || alphabet;
   const isFit = reports.shape === "line" && reports.spacing === alphabet.spacing && reports.high >= alphabet.low;
@@ -261,7 +279,7 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
           return lattice ? starts.filter((start) => start <= cell).length : clamp(cell, reports.size);
         }
       : byTails(noise, place, lattice ? starts : counting(reports.size), BigInt(size));
-  return finite(alphabet, guarantee, draw, reports);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), isSteady: !lattice };
 }
 
 function clamp(number: bigint, size: number): number {
@@ -364,7 +382,7 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
     const cell = row * box[1] + column;
     return nearest ? nearest[cell] : cell;
   };
-  return finite(alphabet, metric(alphabet, epsilon), draw, reports);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), isSteady: !reports.hasHoles };
 }
 
 function exponential(parts: Parts): Mechanism {
@@ -415,7 +433,7 @@ function exponential(parts: Parts): Mechanism {
         }
       }
     : drawing(row!);
-  return finite(alphabet, metric(alphabet, epsilon), draw);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw), alike: shape === "words" ? Math.exp(epsilon / 2) : 0 };
 }
 
 // Mechanisms made of others.
@@ -429,17 +447,20 @@ function inner({ table, numbers }: Parts, key: string, alphabet: Alphabet): Fini
   return isFinitely(mechanism) ? mechanism : table.bad(key);
 }
 
+const productOf = ({ names }: Attributes, parts: Guarantee[]): Guarantee => ({ kind: "product", names, parts: parts as Single[] });
+
 function product(parts: Parts): Mechanism {
   const alphabet = shaped<Attributes>(parts, "several");
   const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
   const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
-  const together = (promise: (one: Finite) => Guarantee): Guarantee => ({ kind: "product", names: alphabet.names, parts: each.map(promise) as Single[] });
+  const together = (promise: (one: Finite) => Guarantee): Guarantee => productOf(alphabet, each.map(promise));
   const blurred = (value: Value, bits: Bits): Value => {
     const own = alphabet.pieces(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
     return each.flatMap((one, index) => one.reports.at(one.draw(own[index], bits)) as string);
   };
   return {
     reports,
+    each,
     guarantee: together((one) => one.guarantee),
     // One part with a permanent round is enough to need a secret, with which the noise of the others is permanent too.
     ...(each.some((one) => one.lasting) && { lasting: together((one) => one.lasting ?? one.guarantee) }),
@@ -450,7 +471,7 @@ function product(parts: Parts): Mechanism {
 
 function remapped(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  const { guarantee, lasting, draw, reports } = inner(parts, "mechanism", alphabet);
+  const { guarantee, lasting, draw, reports, chances } = inner(parts, "mechanism", alphabet);
   const outputs = alphabetIn(table.table("outputs")) as Line;
   const { low, high } = reports as Line;
   let remap = (output: number): number => clamp(BigInt(output + low - outputs.low), outputs.size);
@@ -461,7 +482,17 @@ function remapped(parts: Parts): Mechanism {
     const mapping = outputsIn(from, key, reports.size, outputs.size);
     remap = (output) => mapping[output];
   } else if (low > outputs.high || high < outputs.low) table.bad("outputs");
-  return { ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs), lasting };
+  return {
+    ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs),
+    lasting,
+    chances:
+      chances &&
+      ((index) => {
+        const sums = listOf(outputs.size, () => 0);
+        chances(index).forEach((chance, output) => (sums[remap(output)] += chance));
+        return sums;
+      }),
+  };
 }
 
 /** A permanent round, and a fresh one of what it reports. */
@@ -475,14 +506,45 @@ function twoRounds(parts: Parts): Mechanism {
     const { keep, flip, again } = second.bits;
     const reach = minus(keep, flip);
     const [own, other] = [first.bits.keep, first.bits.flip].map((p) => plus(flip, times(reach, p)));
-    const guarantee: Guarantee = { kind: "local", epsilon: encodingEpsilon(own, other) };
+    const guarantee = local(encodingEpsilon(own, other));
     const report = (value: Value, bits: Bits): Json =>
       again(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
     return { lasting, guarantee, report };
   }
   if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
   const draw = (index: number, bits: Bits): number => second.draw(first.draw(index, bits), bits.fresh ?? bits);
-  return { ...finite(alphabet, lasting, draw, second.reports), lasting };
+  return { ...finite(alphabet, ofOneReport(first, second, alphabet.size), draw, second.reports), lasting };
+}
+
+/** Products of probabilities up to which all are made for the smallest epsilon. */
+const MOST_PRODUCTS = 2 ** 14;
+
+/** What one report of two rounds promises, as Python's TwoRounds says it and why. */
+function ofOneReport(one: Finite, two: Finite, size: number): Guarantee {
+  const [first, second] = [one.guarantee, two.guarantee];
+  if (first.kind === "product" || second.kind === "product") {
+    const { each, reports } = two;
+    const isSame = one.each && each && String((one.reports as Attributes).names) === String((reports as Attributes).names);
+    return isSame ? productOf(one.reports as Attributes, one.each.map((part, index) => ofOneReport(part, each[index], part.reports.size))) : first;
+  }
+  const [a, b] = [first.epsilon, second.epsilon];
+  const [x, y, others] = [one.alike, two.alike, size - 1];
+  if (x && y) return local(logAbove((x * y + others) / (x + y + others - 1)));
+  let epsilon = a;
+  if (second.kind === "metric") {
+    if (first.kind === "metric" && one.isSteady) epsilon = Math.min(a, b);
+  } else if (first.kind === "metric") epsilon = Math.min(a, a * Math.tanh(b / 2) * (1 + 1e-13) || a);
+  else if (size * one.reports.size * two.reports.size > MOST_PRODUCTS) {
+    epsilon = Math.min(a, b, logAbove((1 + Math.exp(a + b)) / (Math.exp(a) + Math.exp(b))) || a);
+  } else {
+    const rows = listOf(size, (index) => {
+      const sums = listOf(two.reports.size, () => 0);
+      one.chances!(index).forEach((chance, between) => two.chances!(between).forEach((own, output) => (sums[output] += chance * own)));
+      return sums;
+    });
+    epsilon = smallestEpsilon(rows);
+  }
+  return { ...first, epsilon };
 }
 
 const KINDS: Record<string, (parts: Parts) => Mechanism> = {

@@ -23,8 +23,7 @@ export function sha256(...parts: Uint8Array[]): Uint8Array {
   }
   blocks[length] = 0x80;
   const view = new DataView(blocks.buffer);
-  view.setUint32(blocks.length - 8, Math.floor(length / 2 ** 29));
-  view.setUint32(blocks.length - 4, length << 3);
+  view.setBigUint64(blocks.length - 8, BigInt(length) * 8n);
   const state = START.slice();
   const w = new Uint32Array(64);
   for (let block = 0; block < blocks.length; block += 64) {
@@ -44,9 +43,8 @@ export function sha256(...parts: Uint8Array[]): Uint8Array {
     }
     [a, b, c, d, e, f, g, h].forEach((word, index) => (state[index] += word));
   }
-  const digest = new DataView(new ArrayBuffer(32));
-  state.forEach((word, index) => digest.setUint32(4 * index, word));
-  return new Uint8Array(digest.buffer);
+  state.forEach((word, index) => view.setUint32(4 * index, word)); // over what is read no more
+  return blocks.slice(0, 32);
 }
 
 function turn(word: number, bits: number): number {

@@ -1,5 +1,5 @@
 /** What is kept on the device: one text, changed by one writer at a time, and durable when the promise is kept. */
-import { ConfideError, refuse } from "./errors.js";
+import { refuse } from "./errors.js";
 
 /** Somewhere to keep the queue and the ledger. */
 export interface Storage {
@@ -12,7 +12,7 @@ export interface Storage {
 
 /** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 export function browserStorage(name = "confide"): Storage {
-  if (!globalThis.indexedDB) refuse("storage", "There is no IndexedDB: give a storage.");
+  if (!globalThis.indexedDB) refuse("storage", "No IndexedDB: give a storage.");
   return { update: (change) => inDatabase(name, change) };
 }
 
@@ -22,7 +22,7 @@ async function inDatabase(name: string, change: (text: string | null) => string 
     opening.onupgradeneeded = () => opening.result.createObjectStore(name);
     opening.onsuccess = done;
     opening.onerror = () => fail(opening.error);
-    opening.onblocked = () => fail("another tab blocks it");
+    opening.onblocked = () => fail("a tab blocks it");
   });
   const database = opening.result;
   try {
@@ -46,27 +46,4 @@ async function inDatabase(name: string, change: (text: string | null) => string 
   } finally {
     database.close();
   }
-}
-
-/** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
-export async function changed<Kept, Result>(
-  storage: Storage,
-  empty: Kept,
-  isRight: (kept: Kept) => boolean,
-  change: (kept: Kept) => Result,
-): Promise<Result> {
-  let results: Result[] = [];
-  try {
-    await storage.update((text) => {
-      const kept: Kept = text === null ? empty : JSON.parse(text);
-      if (!isRight(kept)) throw "what is kept is not understood";
-      results = [change(kept)];
-      return JSON.stringify(kept);
-    });
-    if (!results.length) throw "it changed nothing";
-  } catch (error) {
-    if (error instanceof ConfideError) throw error;
-    refuse("storage", `The storage fails: ${error}`);
-  }
-  return results[0];
 }

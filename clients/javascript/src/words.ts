@@ -27,14 +27,12 @@ export function noValue(reason: string, raw: unknown): never {
   return refuse("value", `${shown(raw)} cannot be used: ${reason}.`);
 }
 
-/** The digits of a decimal number in a text, or null. */
-export function decimalIn(text: string): string | null {
-  return REAL.exec(text)?.[1] ?? null;
-}
+/** The digits of a decimal number in a text, if it is one. */
+export const decimalIn = (text: string): string | undefined => REAL.exec(text)?.[1];
 
 /** A finite number, given as one or as a text. */
 export function realOf(raw: unknown, reason: string): number {
-  const number = isNumber(raw) ? raw : isText(raw) ? Number(decimalIn(raw) ?? NaN) : NaN;
+  const number = isNumber(raw) ? raw : isText(raw) ? Number(decimalIn(raw)) : NaN;
   return Number.isFinite(number) ? number : noValue(isMissing(raw) ? "missing" : reason, raw);
 }
 
@@ -45,10 +43,10 @@ export const isInteger = (text: unknown): boolean => isText(text) && INTEGER.tes
 export function integerOf(raw: unknown): number {
   if (isMissing(raw)) return noValue("missing", raw);
   const digits = isText(raw) ? INTEGER.exec(raw)?.[1] : undefined;
-  const number = isNumber(raw) ? raw : digits === undefined ? NaN : Number(digits);
+  const number = isNumber(raw) ? raw : Number(digits);
   if (Number.isSafeInteger(number)) return number + 0; // and no minus zero
   if (digits !== undefined || Number.isInteger(number)) return NaN;
-  const isReal = isNumber(raw) ? Number.isFinite(raw) : isText(raw) && decimalIn(raw.replaceAll("_", "")) !== null;
+  const isReal = isNumber(raw) ? Number.isFinite(raw) : isText(raw) && decimalIn(raw.replaceAll("_", ""));
   return noValue(isReal ? "not a whole number" : "not a number", raw);
 }
 
