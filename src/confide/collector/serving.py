@@ -15,6 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from confide.collector.http import Application
+from confide.collector.replies import Guest
 from confide.collector.service import Collector, Settings
 from confide.collector.stores import Store, StoreError, open_store
 
@@ -176,13 +177,15 @@ def run(
     listening: socket.socket,
     settings: Settings | None = None,
     on_ready: Callable[[], None] | None = None,
+    guest: Callable[[Collector], Guest] | None = None,
 ) -> None:
-    """Serve the surveys of a store until a signal ends it; what was accepted by then is counted."""
+    """Serve the surveys of a store, and a guest beside them, until a signal ends it; what was accepted is counted."""
     sys.setswitchinterval(SWITCH)
     opened = open_store(store) if isinstance(store, str) else store
     try:
         opened.hold()
-        server = Server(Application(Collector(opened, settings)), on_ready)
+        collector = Collector(opened, settings)
+        server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
         with contextlib.suppress(KeyboardInterrupt), _ending_gently():
             server.run(sockets=[listening])
     finally:
