@@ -13,53 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.collector.killing import SURVEY, Nursery, free_port, nursery, wait_until_ready
+from tests.collector.killing import SURVEY, Nursery, Running, free_port, wait_until_ready
 from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.collector import Client, CollectorError, write_message
 from confide.collector.outbox import Outbox
-from confide.collector.stores import Store, open_store
-from confide.collector.tokens import make_token
 from confide.errors import InvalidParameterError
 from confide.files import load_counts
-from confide.surveys import Survey, parse_survey
+from confide.surveys import parse_survey
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def born() -> Iterator[Nursery]:
-    with nursery() as found:
-        yield found
-
-
-class Running:
-    """A server of one survey, in a process of its own."""
-
-    def __init__(self, born: Nursery, folder: Path, survey: Survey, **settings: Any) -> None:
-        self.url, self.survey, self.folder = str(folder / "store.db"), survey, folder
-        self.store: Store = open_store(self.url)
-        self.store.add_survey(survey)
-        self.token = make_token(self.store, "administer", "curator")[1]
-        self.port = free_port()
-        self.pid = born.start(self.url, self.port, **settings)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def send(self, content: bytes, seconds: float = 5.0) -> bytes:
-        """Send bytes, and return what comes before the connection ends, or nothing more comes."""
-        found = b""
-        with socket.create_connection(("127.0.0.1", self.port), seconds) as connection:
-            try:
-                connection.sendall(content)
-                while part := connection.recv(65536):
-                    found += part
-            except OSError:
-                pass
-        return found
 
 
 @pytest.fixture
@@ -195,6 +159,8 @@ def test_huge_and_slow_headers_are_cut_off(running: Running, monkeypatch: pytest
     assert running.send(huge + b"\r\n").startswith(b"HTTP/1.1 431")
     assert running.send(huge).startswith(b"HTTP/1.1 431")  # and before they end
     assert running.send(b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 4")
+    after = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + huge + b"\r\n"  # and behind a request in the same piece
+    assert b"HTTP/1.1 431" in running.send(after)
     for nonsense in (b"\x16\x03\x01\x00", b"GET\r\n\r\n", b"POST /v1/reports HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
         assert running.send(nonsense + b"\r\n\r\n").startswith(b"HTTP/1.1 400")
     wait_until_ready(running.port)

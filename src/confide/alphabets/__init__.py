@@ -21,8 +21,9 @@ from confide.alphabets.base import (
 )
 from confide.alphabets.bits import BitVectors
 from confide.alphabets.categories import Categories
+from confide.alphabets.circles import Circle, Hours, Weekdays
 from confide.alphabets.coordinates import Coordinates, Degrees
-from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
+from confide.alphabets.dates import Dates
 from confide.alphabets.derived import Selection
 from confide.alphabets.earth import Places
 from confide.alphabets.lines import Integers, Line

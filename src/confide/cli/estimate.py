@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,27 +10,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Grid, Integers, Lattice
-from confide.cli.attributes import CrossTables, choose_tables, show_cross, tabulate
-from confide.cli.collector import as_named, local_counts, name_reports
+from confide.alphabets import Alphabet, Lattice
+from confide.cli.answers import Findings, Questions, ask, tables_beside
+from confide.cli.attributes import choose_tables, tabulate
+from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
-from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
+from confide.cli.repetition import warn_over_limit
 from confide.cli.terminal import (
-    SMALL,
-    console,
-    fit_line,
-    identified_line,
-    noise_lines,
-    note_not_identified,
     note_poor_fit,
     progress,
     say,
     say_exactly,
-    shape_lines,
     show_json,
-    show_pairs,
-    uniform_line,
     warn,
 )
 from confide.cli.usage import (
@@ -50,7 +40,6 @@ from confide.cli.usage import (
     Quantiles,
     Rejects,
     ShapeWords,
-    Statistic,
     Strict,
     SurveyPath,
     Within,
@@ -66,47 +55,25 @@ from confide.cli.usage import (
     gather_queries,
     outputs_option,
     separated,
-    take_reports,
 )
-from confide.comparisons import Outcome, assess_pool
-from confide.counting import ReportInput
+from confide.comparisons import assess_pool
 from confide.counts import Counts
-from confide.diagnosis import why_undivided
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
 from confide.explanations import WHEN_ENDED_EARLY
 from confide.files import (
-    Account,
-    Heading,
     Rows,
-    cross_csv,
     describe_left_out,
-    estimate_csv,
-    estimate_geojson,
-    estimate_record,
     is_counts_file,
-    margin_csv,
     read_counts,
     read_values,
-    tables_record,
-    to_json,
     write_text,
 )
 from confide.geojson import read_lines
-from confide.intervals import Band, Interval, Windows, check_level, level_of_each
+from confide.intervals import check_level
 from confide.methods import IBU, MLE, Method
-from confide.queries import Query
 from confide.surveys import Survey, load_survey
-from confide.theory.fit import IN_DOUBT
 from confide.theory.likely_subsets import likely_subset
-from confide.theory.shapes import SHAPE_IN_DOUBT
-from confide.wording import listed
-
-MORE_INTERVALS = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
-"""Line that says what else can be asked."""
-
-SOON = 200
-"""Values up to which windows are found in a second or two."""
 
 LONG = 200_000
 """A fifth of the million values that took the default 22 s of processor with 200 reports."""
@@ -277,43 +244,35 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = as_named(take_reports(reports, asked_by, column or [], rejects, set_aside), reports, given)
-    gathered = count_on_cells(gathered, asked_by, contract)
-    gathered = separated(gathered, is_known=different_people)
-    counts = gathered.counts
-    known = None if true_rows is None else _true_distribution(true_rows, contract, counts)
+    gathered = take_named(reports, given, asked_by, column or [], rejects, set_aside)
+    gathered = separated(count_on_cells(gathered, asked_by, contract), is_known=different_people)
+    known = None if true_rows is None else _true_distribution(true_rows, contract, gathered.counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
         outcome = assess_pool(gathered.pool, chosen, shape=form, truth=known, monitor=monitor)
+    answer = outcome.estimate
     with progress("Testing the fit"):
-        fit, shape_fit = outcome.estimate.fit, outcome.estimate.shape_fit
+        fits_of_this = answer.fit, answer.shape_fit
     with progress("Finding intervals"):
         questions = Questions(queries, statistics, joint, prospect)
-        found = _ask(contract, outcome, questions, level, has_band=interval is not None)
-        tables = tabulate(outcome.estimate, names, crosses, level, joint=joint)
-        found = replace(found, truth=None if true_rows is None else true_rows.account, tables=tables)
-        found = replace(found, background=tuple(lines))
-    # All are rendered before the first is written, so that a missing package leaves none behind.
-    contents = [_render(path, contract, gathered, outcome, known, found) for path in outputs]
-    beside = {} if not marginal and not crosses else _tables_beside(outputs, found.tables)
-    for path, content in [*zip(outputs, contents, strict=True), *beside.items()]:
-        write_text(path, content)
+        found = ask(contract, answer, questions, level, has_band=interval is not None)
+        tables = tabulate(answer, names, crosses, level, joint=joint)
+    account = None if true_rows is None else true_rows.account
+    finding = Findings(contract, gathered, outcome, found, tables, known, account, tuple(lines))
+    written = _write(outputs, finding, has_tables=bool(marginal or crosses))
     if as_json:
-        record = estimate_record(contract, counts, outcome, found.band, found.answers, found.windows)
-        record |= tables_record(found.tables.marginals, found.tables.crosses)
-        true_rows_record = None if found.truth is None else found.truth.record
-        rows = {"rows": gathered.account.record, "truth_rows": true_rows_record, "origin": gathered.origin}
-        show_json(record | rows | {"repetition": repetition_record(_heading(contract, gathered))})
+        rows = {"rows": gathered.account.record, "truth_rows": None if account is None else account.record}
+        show_json(finding.record | rows)
     else:
-        _show_in_words(contract, gathered, outcome, known, found, everything=everything)
-        for path in [*outputs, *beside]:
+        finding.show(everything=everything)
+        for path in written:
             say_exactly(f"Wrote {path}")
-        _say_what_is_left_out(outcome.estimate, outputs)
-    _warn_of_ending(outcome.estimate, as_json=as_json)
-    warn_over_limit(_heading(contract, gathered))
+        _say_what_is_left_out(answer, outputs)
+    _warn_of_ending(answer, as_json=as_json)
+    warn_over_limit(finding.heading)
     if as_json:
-        note_poor_fit(fit, as_json=True)
-        note_poor_fit(shape_fit, as_json=True)
-    end_strictly(fit, shape_fit, strict=strict)
+        for fit in fits_of_this:
+            note_poor_fit(fit, as_json=True)
+    end_strictly(*fits_of_this, strict=strict)
 
 
 def _maps(outputs: list[Path]) -> list[Path]:
@@ -332,15 +291,20 @@ def _take_background(
     return [line for path in (background, *within) if path is not None for line in read_lines(path)]
 
 
+def _write(outputs: list[Path], finding: Findings, *, has_tables: bool) -> list[Path]:
+    """Write all files, tables beside those of the estimate among them, and return their paths."""
+    # All are rendered before the first is written, so that a missing package leaves none behind.
+    contents = {path: finding.render(path) for path in outputs}
+    contents |= tables_beside(outputs, finding.tables) if has_tables else {}
+    for path, content in contents.items():
+        write_text(path, content)
+    return list(contents)
+
+
 def _say_what_is_left_out(answer: Estimate, outputs: list[Path]) -> None:
     note = describe_left_out(answer.alphabet) if _maps(outputs) else ""
     if note:
         say(note)
-
-
-def _heading(survey: Survey, gathered: ReportInput) -> Heading:
-    """Return the metadata of counts; of a file of reports, what counts of it would have."""
-    return gathered.heading or Heading((survey,), (), gathered.account)
 
 
 def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
@@ -348,33 +312,6 @@ def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:
         warn(str(answer.uniformity))
     if answer.status in WHEN_ENDED_EARLY:
         warn(f"{answer.ending}. {WHEN_ENDED_EARLY[answer.status]}")
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Answers beyond the distribution of an estimate: queries, means and quantiles, windows, a band over all values.
-
-    `undivided` says why there are no windows; the truth is the account of the rows that the distance is measured from;
-    the background are lines for the maps of a page.
-    """
-
-    answers: list[Interval]
-    windows: Windows | None
-    undivided: str
-    band: Band | None
-    truth: Account | None = None
-    tables: CrossTables = field(default_factory=CrossTables)
-    background: tuple[NDArray[np.float64], ...] = ()
-
-
-@dataclass(frozen=True)
-class Questions:
-    """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them."""
-
-    queries: list[Query]
-    statistics: list[Statistic]
-    joint: bool
-    prospect: bool
 
 
 def _choose_method(name: str, delta: float | None, iteration_limit: int | None) -> Method:
@@ -430,223 +367,6 @@ def _warn_of_groups(survey: Survey) -> None:
             f"The survey declares the shape {survey.shape} of all people together, and a group need not have it: each "
             f"is estimated without, and so are its intervals."
         )
-
-
-def _ask(
-    survey: Survey,
-    outcome: Outcome,
-    questions: Questions,
-    level: float,
-    *,
-    has_band: bool,
-) -> Asked:
-    """Ask for median and mean where values are numbers, for what was asked, and for the windows that reports tell."""
-    answer = outcome.estimate
-    undivided = why_undivided(answer)
-    is_unbidden = isinstance(answer.alphabet, Integers) and not undivided
-    unbidden = [Statistic(0.5), *([Statistic()] if answer.alphabet.has_mean else [])] if is_unbidden else []
-    wanted = dict.fromkeys([*unbidden, *questions.statistics])
-    together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
-    each = level_of_each(level, together)
-    asked = _ask_statistics(answer, wanted, set(questions.statistics), (level, each, together))
-    found = answer.queries(questions.queries, each, name=survey.name) if questions.queries else []
-    for query, one in zip(questions.queries, found, strict=True):
-        ahead = str(answer.prospect(query, each, name=survey.name)) if questions.prospect else ""
-        asked.append(replace(one.among(together, level), prospect=ahead))
-    if not undivided and answer.alphabet.size > SOON and not isinstance(answer.alphabet, Attributes):
-        size = f"{answer.alphabet.size:,} {'cells' if isinstance(answer.alphabet, Grid) else 'values'}"
-        say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
-    # Of many combinations each attribute has windows of its own.
-    is_many = isinstance(answer.alphabet, Attributes) and answer.alphabet.size > SMALL
-    windows = None if undivided or is_many else answer.windows(level=level, name=survey.name)
-    if has_band and answer.blocks is not None:
-        warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
-    return Asked(asked, windows, undivided, answer.interval(level) if has_band and answer.blocks is None else None)
-
-
-def _ask_statistics(
-    answer: Estimate, wanted: Iterable[Statistic], joint: set[Statistic], levels: tuple[float, float, int]
-) -> list[Interval]:
-    """Return mean and quantiles, side by side: those that are to hold together at the level of each, others as such."""
-    level, each, together = levels
-    found: dict[Statistic, Interval] = {}
-    for is_joint, now in ((True, each), (False, level)):
-        some = sorted((one for one in wanted if (one in joint) is is_joint), key=lambda one: one.share or 0.0)
-        shares = [one.share for one in some if one.share is not None]
-        answers = answer.statistics(shares, now, mean=Statistic() in some) if some else []
-        found |= zip(some, answers, strict=True)
-    return [found[one].among(together, level) if one in joint else found[one] for one in wanted]
-
-
-def _render(
-    path: Path,
-    survey: Survey,
-    gathered: ReportInput,
-    outcome: Outcome,
-    truth: NDArray[np.float64] | None,
-    asked: Asked,
-) -> str:
-    counts = gathered.counts
-    if path.suffix.lower() == ".csv":
-        return estimate_csv(survey, outcome.estimate, asked.band)
-    if path.suffix.lower() == ".geojson":
-        return estimate_geojson(survey, outcome, asked.band, asked.answers, asked.windows)
-    if path.suffix.lower() == ".json":
-        record = estimate_record(survey, counts, outcome, asked.band, asked.answers, asked.windows)
-        record |= tables_record(asked.tables.marginals, asked.tables.crosses)
-        repetition = repetition_record(_heading(survey, gathered))
-        return to_json(record | {"origin": gathered.origin, "repetition": repetition}) + "\n"
-    if len(gathered.pool) > 1:
-        raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
-    from confide.pages import estimate_page
-
-    return estimate_page(
-        survey,
-        counts,
-        [outcome],
-        truth,
-        band=asked.band,
-        answers=asked.answers,
-        windows=asked.windows,
-        marginals=asked.tables.marginals,
-        crosses=asked.tables.crosses,
-        background=asked.background,
-        notes=gathered.notes,
-        files=_heading(survey, gathered).files,
-    )
-
-
-def _show_in_words(
-    survey: Survey,
-    gathered: ReportInput,
-    outcome: Outcome,
-    truth: NDArray[np.float64] | None,
-    asked: Asked,
-    *,
-    everything: bool,
-) -> None:
-    from confide.cli.terminal import show_distribution
-    from confide.explanations import explain_choices
-
-    answer = outcome.estimate
-    show_pairs(
-        [
-            *uniform_line(answer),
-            *([("But", answer.dependence)] if answer.dependence else []),
-            ("Survey", survey.title),
-            ("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}"),
-        ]
-    )
-    note_poor_fit(answer.fit)
-    note_poor_fit(answer.shape_fit)
-    note_not_identified(answer.identification)
-    doubts = [IN_DOUBT] if answer.fit.is_bad else []
-    doubts += [SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else []
-    _show_answers(asked.answers)
-    if everything or not asked.tables.marginals:
-        show_distribution(
-            console(), survey.name, answer, truth, everything=everything, band=asked.band, windows=asked.windows
-        )
-    _show_tables(answer.alphabet, asked.tables, truth, everything=everything)
-    show_pairs(
-        [
-            *noise_lines(gathered.counts.origin, gathered.notes),
-            *promise_line(_heading(survey, gathered)),
-            ("Method", repr(answer.method)),
-            ("Status", f"{answer.status}: {answer.ending}"),
-            *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
-            ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
-            *_certificate(answer),
-            *fit_line(answer.fit),
-            *shape_lines(answer.shape, answer.shape_fit, survey.shape),
-            *_bases(asked, doubts),
-            *identified_line(answer.identification),
-            *([] if answer.considered is None else [("Looked among", answer.considered.reason)]),
-            *([] if asked.truth is None else [("Truth", asked.truth.description)]),
-            *_distances(survey, outcome, truth),
-        ]
-    )
-
-
-def _show_tables(
-    alphabet: Alphabet, tables: CrossTables, truth: NDArray[np.float64] | None, *, everything: bool
-) -> None:
-    """Print each attribute by its windows, and the cross tables."""
-    from confide.cli.terminal import show_distribution
-
-    for name, (own, windows) in tables.marginals.items():
-        known = alphabet.margin(truth, name) if truth is not None and isinstance(alphabet, Attributes) else None
-        show_distribution(console(), name, own, known, everything=everything, windows=windows)
-    for table in tables.crosses:
-        show_cross(table, everything=everything)
-
-
-def _tables_beside(outputs: list[Path], tables: CrossTables) -> dict[Path, str]:
-    """Return a CSV file for each attribute and each cross table, beside that of the whole estimate."""
-    found: dict[tuple[str, ...], str] = {(name,): margin_csv(name, *one) for name, one in tables.marginals.items()}
-    found |= {table.names: cross_csv(table) for table in tables.crosses}
-    paths = [path for path in outputs if path.suffix.lower() == ".csv"]
-    return {path.with_suffix(f".{'-'.join(names)}.csv"): text for path in paths for names, text in found.items()}
-
-
-def _show_answers(answers: list[Interval]) -> None:
-    if answers:
-        say()
-        pairs = []
-        for one in answers:
-            pairs.append((one.question, _in_percent(one) if one.is_share else str(one)))
-            pairs += [("", note) for note in (one.remark, one.prospect) if note]
-        show_pairs(pairs)
-
-
-def _bases(asked: Asked, doubts: list[str]) -> list[tuple[str, str]]:
-    """Return lines for the list of facts: what all intervals rest on, and why some are not there."""
-    found = [(one.rests_on, _kind_of(one)) for one in asked.answers]
-    found += [] if asked.windows is None else [(one.rests_on, "windows") for one in asked.windows.answers]
-    found += [] if asked.band is None else [(asked.band.rests_on, "single values")]
-    found += asked.tables.bases
-    bases: dict[str, list[str]] = {}
-    for basis, what in found:
-        bases.setdefault(basis, []).append(what)
-    lines = [("Intervals", f"of {listed(list(dict.fromkeys(what)))} rest on {basis}") for basis, what in bases.items()]
-    lines += [("Intervals", f"of windows are left out: {asked.undivided}")] if asked.undivided else []
-    lines += [("But", doubt) for doubt in doubts] if bases else []
-    more = [] if asked.band is not None else [("", MORE_INTERVALS)]
-    return [*lines[:1], *[("" if word == "Intervals" else word, line) for word, line in lines[1:]], *more]
-
-
-def _certificate(answer: Estimate) -> list[tuple[str, str]]:
-    """Return a line where a method sought the maximum, or left no distribution; elsewhere the fit says more."""
-    from confide.explanations import describe_certificate
-
-    is_shown = answer.method.seeks_maximum or not answer.is_distribution
-    among = "" if answer.shape is None else ", among those of the shape"
-    return [("Certificate", f"{describe_certificate(answer.certificate)}{among}")] if is_shown else []
-
-
-def _kind_of(answer: Interval) -> str:
-    return "queries" if answer.is_share else "mean" if answer.question == "mean" else "quantiles"
-
-
-def _in_percent(answer: Interval) -> str:
-    found = f"{answer.estimate:.2%}, between {answer.low:.2%} and {answer.high:.2%} at {answer.shown_level}"
-    if answer.undetermined is None:
-        return found
-    low, high = answer.undetermined
-    return f"{found}; the best explanations alone leave {low:.2%} to {high:.2%} open"
-
-
-def _distances(survey: Survey, outcome: Outcome, truth: NDArray[np.float64] | None) -> list[tuple[str, str]]:
-    from confide.wording import with_unit
-
-    if truth is None:
-        return []
-    if outcome.total_variation is None:
-        return [("From the truth", "no distance: the answer is no distribution")]
-    variation = ("Total variation", f"{outcome.total_variation:.4f} from the truth")
-    if outcome.emd is None:
-        return [*([("EMD", outcome.emd_left_out)] if outcome.emd_left_out else []), variation]
-    return [("EMD", f"{with_unit(outcome.emd, survey.alphabet.unit)} from the truth"), variation]
 
 
 def _announced(name: str, alphabet: Alphabet) -> str:

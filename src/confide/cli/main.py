@@ -16,6 +16,7 @@ from confide.cli import (
     audit,
     collector,
     count,
+    curate,
     datasets,
     demo,
     diagnose,
@@ -26,6 +27,7 @@ from confide.cli import (
     plan,
     privatize,
     show,
+    studio,
 )
 from confide.cli.usage import MEANINGS, ExitCode, explained_failures, refuse_output
 
@@ -112,10 +114,11 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "merge": (merge.merge, merge.EXAMPLES),
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
+    "studio": (studio.studio, studio.EXAMPLES),
     "serve": (collector.serve, collector.SERVE_EXAMPLES),
     "send": (collector.send, collector.SEND_EXAMPLES),
     "pull": (collector.pull, collector.PULL_EXAMPLES),
-    "curate": (collector.curate, collector.CURATE_EXAMPLES),
+    "curate": (curate.curate, curate.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
 }
 """Every command with examples for its help; a new one joins by standing here."""

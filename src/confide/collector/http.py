@@ -17,35 +17,22 @@ import orjson
 
 from confide.collector.openapi import describe
 from confide.collector.readings import Readings
+from confide.collector.replies import (
+    HTML,
+    JSON,
+    TEXT,
+    Guest,
+    Headers,
+    Receive,
+    Reply,
+    Request,
+    Scope,
+    Send,
+    not_found,
+    require_method,
+)
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ADMISSIONS, StoreError
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers = Mapping[bytes, bytes]
-Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
-
-JSON = [
-    (b"content-type", b"application/json"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
-HTML = [
-    (b"content-type", b"text/html; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
-    (
-        b"content-security-policy",
-        (
-            b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-            b"frame-ancestors 'none'; base-uri 'none'"
-        ),
-    ),
-    (b"referrer-policy", b"no-referrer"),
-]
-TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
 
 CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
 
@@ -66,12 +53,14 @@ FORGET_EVERY = 600
 class Application:
     """Collector as an ASGI application."""
 
-    def __init__(self, collector: Collector, readings: Readings | None = None) -> None:
+    def __init__(self, collector: Collector, readings: Readings | None = None, guest: Guest | None = None) -> None:
         self.collector = collector
         self.readings = readings or Readings(collector)
+        self.guest = guest
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
         self._failures: set[str] = set()
+        self._looking: asyncio.Task[bool] | None = None
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,20 +101,28 @@ class Application:
             return 200, await self.collector.take(body, _secret(headers), _text(headers, b"confide-invitation")), JSON
         if method == "OPTIONS":
             return 204, b"", [(b"allow", b"GET, HEAD, POST, OPTIONS")]
-        _require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
+        require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
         return await self._read_or_change(path, method, headers, receive)
 
     async def _read_or_change(self, path: str, method: str, headers: Headers, receive: Receive) -> Reply:
         parts = path.strip("/").split("/")
         if path in self._plain:
-            _require_method(method, "GET")
+            require_method(method, "GET")
             return await self._plain[path](self)
         if parts[:2] == ["v1", "surveys"] and len(parts) == 2:
             return await self._surveys(method, headers, receive)
         if parts[:2] == ["v1", "surveys"] and len(parts) in (3, 4):
             entry = self.collector.entry(parts[2])
             return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, headers, receive)
-        raise Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
+        if self.guest is None:
+            raise not_found()
+        return await self.guest.answer(
+            Request(path, method, headers, _secret(headers), lambda: self._json_body(headers, receive))
+        )
+
+    async def _json_body(self, headers: Headers, receive: Receive) -> bytes:
+        _require_json(headers)
+        return await self._body(headers, receive)
 
     async def _surveys(self, method: str, headers: Headers, receive: Receive) -> Reply:
         if method == "POST":
@@ -137,7 +134,7 @@ class Application:
                 raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
             fingerprint = await asyncio.to_thread(self.collector.add, document, admission)
             return 201, orjson.dumps({"survey": fingerprint}), JSON
-        _require_method(method, "GET", "POST")
+        require_method(method, "GET", "POST")
         self.collector.require("read", _secret(headers))
         listed = [_summary(one) for one in self.collector.entries.values()]
         return 200, orjson.dumps({"surveys": listed}), JSON
@@ -145,10 +142,10 @@ class Application:
     async def _survey(self, entry: Entry, what: str, method: str, headers: Headers, receive: Receive) -> Reply:
         fingerprint = entry.stored.fingerprint
         if what == "":
-            _require_method(method, "GET")
-            return 200, entry.stored.document.encode(), JSON
+            require_method(method, "GET")
+            return 200, entry.stored.document.encode(), [*JSON, *_standing(entry)]
         if what == "close":
-            _require_method(method, "POST")
+            require_method(method, "POST")
             self.collector.require("administer", _secret(headers))
             await asyncio.to_thread(self.collector.store.close_survey, fingerprint)
             await asyncio.to_thread(self.collector.refresh)
@@ -157,7 +154,7 @@ class Application:
             secret = await self._form_token(headers, receive)
             self.collector.require("read", secret, fingerprint)
             return await self._reading(entry, what, headers)
-        _require_method(method, "GET")
+        require_method(method, "GET")
         self.collector.require("read", _secret(headers), fingerprint)
         return await self._reading(entry, what, headers)
 
@@ -180,15 +177,23 @@ class Application:
         return form.get("token", [None])[0]
 
     async def _health(self) -> Reply:
-        fault = self.collector.commits.fault
-        if fault:
-            with contextlib.suppress(StoreError):
-                await asyncio.to_thread(self.collector.store.check)
-                self.collector.commits.fault = fault = ""
-        if fault:
+        if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
+            self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+        if not await asyncio.shield(self._looking):
             raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
         strange = sorted(self.collector.unreadable)
         return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
+
+    def _look(self) -> bool:
+        """Whether the store can be written to now; after a failure, whether it has room as well."""
+        commits, store = self.collector.commits, self.collector.store
+        try:
+            (store.check if commits.fault else store.look)()
+        except StoreError as error:
+            commits.fault = str(error)
+        else:
+            commits.fault = ""
+        return not commits.fault
 
     async def _metrics(self) -> Reply:
         return 200, self.readings.metrics().encode(), TEXT
@@ -197,7 +202,7 @@ class Application:
         return 200, orjson.dumps(describe(self.collector.settings)), JSON
 
     async def _home(self) -> Reply:
-        return 200, self.readings.home().encode(), HTML
+        return 200, self.readings.home(has_studio=self.guest is not None).encode(), HTML
 
     _plain: Mapping[str, Callable[[Application], Awaitable[Reply]]] = {
         "/": _home,
@@ -235,7 +240,7 @@ class Application:
             return body
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
-        return await asyncio.to_thread(_unpack, body, most) if len(body) > LARGE else _unpack(body, most)
+        return await asyncio.to_thread(_unzip, body, most) if len(body) > LARGE else _unzip(body, most)
 
     async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
         """Receive what comes in several parts."""
@@ -289,10 +294,14 @@ class Application:
                 self.collector.refresh()
                 self.collector.commits.start()
                 self._keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._watch())]
+                if self.guest is not None:
+                    self.guest.start()
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 for keeper in self._keepers:
                     keeper.cancel()
+                if self.guest is not None:
+                    self.guest.close()
                 await asyncio.to_thread(self.collector.commits.finish)
                 self.readings.close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -337,6 +346,13 @@ def _summary(entry: Entry) -> dict[str, Any]:
     }
 
 
+def _standing(entry: Entry) -> list[tuple[bytes, bytes]]:
+    """Say beside a survey who may take part, so that a person is not asked in vain."""
+    admission = "closed" if entry.stored.is_closed else entry.stored.admission
+    simulated = [(b"confide-simulated", b"true")] if entry.stored.is_simulated else []
+    return [(b"confide-admission", admission.encode()), *simulated]
+
+
 def _refuse(refusal: Refusal) -> Reply:
     body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
     extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
@@ -358,7 +374,7 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "too-large", f"A message has at most {most:,} bytes. Send fewer reports at a time.")
 
 
-def _unpack(body: bytes, most: int) -> bytes:
+def _unzip(body: bytes, most: int) -> bytes:
     """Unpack gzip, no more than is allowed: a bomb is noticed before it goes off."""
     unpacker = zlib.decompressobj(31)
     try:
@@ -372,14 +388,10 @@ def _unpack(body: bytes, most: int) -> bytes:
     return whole
 
 
-def _require_method(method: str, *known: str) -> None:
-    if method not in known and not (method == "HEAD" and "GET" in known):
-        raise Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
-
-
 def _require_json(headers: Headers) -> None:
     """Refuse other types: a foreign page could send those without the browser asking us first."""
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+    stated = headers.get(b"content-type", b"")
+    if stated != b"application/json" and stated.partition(b";")[0].strip().lower() != b"application/json":
         raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")
 
 

@@ -1,0 +1,113 @@
+/** Estimates that follow the reports: one look at a time, not too often, and at once when the person asks for something. */
+import { Trouble, work, type Look, type Progress } from "./api.js";
+import { fail } from "./shell.js";
+
+/** What a look is for. */
+export interface Wanted {
+  queries: string[];
+  methods: string[];
+  band: boolean;
+  diagnosis: boolean;
+}
+
+/** Who is told. */
+export interface Listener {
+  show(look: Look): void;
+  /** Under way: how far, and how to stop it; null when it is not. */
+  busy(progress: Progress | null, stop: () => void): void;
+  /** Stopped by the person, until going on is pressed. */
+  halted(goOn: () => void): void;
+}
+
+/** Milliseconds between two looks at least, and how many times the last one's own time. */
+const LEAST = 1500;
+const TIMES = 2;
+
+export class Live {
+  readonly #survey: string;
+  readonly #listener: Listener;
+  #wanted: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
+  #version = -1;
+  #accepted = 0;
+  #looked = -1;
+  #under: AbortController | null = null;
+  #notBefore = 0;
+  #timer = 0;
+  #isHalted = false;
+  #isOver = false;
+
+  constructor(survey: string, listener: Listener) {
+    this.#survey = survey;
+    this.#listener = listener;
+  }
+
+  /** The counts are of this version now. */
+  tell(version: number, accepted: number): void {
+    this.#version = version;
+    this.#accepted = accepted;
+    this.#run();
+  }
+
+  /** Ask for something else, at once. */
+  want(wanted: Wanted): void {
+    this.#wanted = wanted;
+    this.again();
+  }
+
+  /** Look again, whether or not reports came. */
+  again(): void {
+    this.#looked = -1;
+    this.#notBefore = 0;
+    this.#isHalted = false;
+    if (this.#under) this.#under.abort();
+    else this.#run();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#under?.abort();
+  }
+
+  #run(): void {
+    clearTimeout(this.#timer);
+    if (this.#isOver || this.#isHalted || this.#under || this.#looked === this.#version || this.#accepted === 0) return;
+    const wait = this.#notBefore - Date.now();
+    if (wait > 0) this.#timer = window.setTimeout(() => this.#run(), wait);
+    else void this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const own = (this.#under = new AbortController());
+    const begun = Date.now();
+    const version = this.#version;
+    this.#looked = version;
+    const stop = (): void => {
+      this.#isHalted = true;
+      own.abort();
+    };
+    try {
+      const found = await work<Look>({ kind: "look", survey: this.#survey, groups: true, ...this.#wanted }, { signal: own.signal, tell: (progress) => this.#listener.busy(progress, stop) });
+      if (!own.signal.aborted && !this.#isOver) this.#listener.show(found);
+    } catch (error) {
+      this.#looked = own.signal.aborted ? -1 : version;
+      if (!this.#isOver && !own.signal.aborted) this.#fail(error);
+    }
+    this.#under = null;
+    if (this.#isOver) return;
+    this.#listener.busy(null, stop);
+    if (own.signal.aborted) this.#notBefore = 0;
+    else this.#notBefore = Math.max(this.#notBefore, Date.now() + Math.max(LEAST, TIMES * (Date.now() - begun)));
+    if (this.#isHalted) this.#listener.halted(() => this.again());
+    else this.#run();
+  }
+
+  #fail(error: unknown): void {
+    fail(error);
+    // Where the server was busy it is asked again by and by.
+    if (error instanceof Trouble && (error.code === "busy" || error.code === "429")) {
+      this.#looked = -1;
+      this.#notBefore = Date.now() + 1000 * Math.max(2, error.retryAfter);
+    }
+  }
+}

@@ -1,0 +1,188 @@
+/** Play: the paper's figures alive. A bundled truth is blurred, and methods recover it, at any epsilon and of any number of people. */
+import { ask, latest, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
+import { framed, Picture, type Series } from "./charts.js";
+import { h, put, s } from "./dom.js";
+import { METHODS, RAPPOR, type MethodChoice } from "./methods.js";
+import { number, percent } from "./scales.js";
+import { fail, onReturn, say, started } from "./shell.js";
+
+/** What the sliders say. */
+interface Setting {
+  dataset: Start["datasets"][number];
+  mechanism: string;
+  epsilon: number;
+  people: number;
+  methods: string[];
+  seed: number;
+}
+
+const PEOPLE = [100, 1_000_000] as const;
+const STEPS = 200;
+const FIRST = ["stacked", "ibu", "mle", "inversion-normalize"];
+
+export function show(main: HTMLElement, _route: string[]): () => void {
+  const screen = new Play();
+  put(main, screen.element);
+  const forget = onReturn(() => screen.begin());
+  screen.begin();
+  return () => {
+    forget();
+    screen.end();
+  };
+}
+
+class Play {
+  readonly element: HTMLElement;
+  readonly #picture = new Picture("wide");
+  readonly #words = h("p", { class: "lead", "aria-live": "polite" });
+  readonly #table = h("div", {});
+  readonly #dataset: HTMLSelectElement;
+  readonly #mechanism = h("select", { id: "play-mechanism", onchange: () => this.#changed() });
+  readonly #epsilon = h("input", { type: "range", id: "play-epsilon", min: 0, max: STEPS, step: 1, value: STEPS / 2 });
+  readonly #people = h("input", { type: "range", id: "play-people", min: 0, max: STEPS, step: 1, value: 140 });
+  readonly #epsilonWords = h("output", { for: "play-epsilon" });
+  readonly #peopleWords = h("output", { for: "play-people" });
+  readonly #methods = h("fieldset", { class: "methods" });
+  readonly #state = h("div", { class: "state" });
+  #boxes: HTMLInputElement[] = [];
+  #range: Preview["epsilon"] = { value: 0.05, low: 0.001, high: 10, usual: 0.05, per: "" };
+  #seed = 1;
+  #isOver = false;
+  readonly #draw: (setting: Setting) => void;
+  readonly #prepare: (dataset: Setting["dataset"]) => void;
+
+  constructor() {
+    const { datasets } = started();
+    this.#dataset = h("select", { id: "play-dataset", onchange: () => this.begin() }, ...datasets.map((one, index) => h("option", { value: index }, one.title)));
+    this.#draw = latest((setting, signal) => this.#work(setting, signal), (found, setting) => this.#show(found, setting), (trouble) => this.#fail(trouble));
+    this.#prepare = latest((dataset, signal) => ask<Preview>("/studio/v1/preview", { draft: draftOf(dataset), value: null }, { signal }), (found) => this.#ready(found), (trouble) => this.#fail(trouble));
+    for (const slider of [this.#epsilon, this.#people]) slider.addEventListener("input", () => this.#changed());
+    const again = h("button", { type: "button", onclick: () => (this.#seed++, this.#changed()) }, "Ask other people");
+    const control = (id: string, name: string, input: HTMLElement, words?: HTMLElement): HTMLElement => h("div", {}, h("label", { for: id }, name, words), input);
+    this.element = h("div", {},
+      h("header", {}, h("h1", {}, "Play"), h("p", { class: "lead" }, "A truth that is known, blurred, and recovered: move a slider and see which method comes closest.")),
+      h("section", { class: "play-controls", "aria-label": "What is played with" },
+        control("play-dataset", "Data", this.#dataset), control("play-mechanism", "Mechanism", this.#mechanism),
+        control("play-epsilon", "Epsilon", this.#epsilon, this.#epsilonWords), control("play-people", "People", this.#people, this.#peopleWords),
+        this.#methods, h("div", {}, again)),
+      this.#words, this.#picture.element, this.#table, this.#state);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#picture.end();
+  }
+
+  /** Learn which mechanisms suit the data, then draw. */
+  begin(): void {
+    const dataset = this.#chosenDataset();
+    if (dataset) this.#prepare(dataset);
+    else put(this.#words, "This server has no bundled data.");
+  }
+
+  #chosenDataset(): Setting["dataset"] | undefined {
+    return started().datasets[Number(this.#dataset.value)];
+  }
+
+  #ready(found: Preview): void {
+    if (this.#isOver) return;
+    const { mechanism, mechanisms } = found;
+    put(this.#mechanism, ...mechanisms.map((one) => h("option", { value: one.kind, selected: one.kind === mechanism.kind, title: one.remark }, one.name)));
+    this.#range = found.epsilon;
+    this.#epsilon.value = String(Math.round(STEPS * place(found.epsilon.usual, found.epsilon.low, found.epsilon.high)));
+    this.#changed();
+  }
+
+  /** The methods that know what to do with this mechanism; those that were chosen stay chosen. */
+  #offer(mechanism: string): void {
+    const known = mechanism === "rappor" || mechanism === "unary" ? [...METHODS.filter((one) => !one.key.startsWith("inversion")), ...RAPPOR] : METHODS;
+    const keys = known.map((one) => one.key).join();
+    if (this.#boxes.map((box) => box.value).join() === keys) return;
+    const before = new Set(this.#boxes.filter((box) => box.checked).map((box) => box.value));
+    const isChosen = (one: MethodChoice): boolean => (this.#boxes.length ? before.has(one.key) : FIRST.includes(one.key)) || one.key === "stacked";
+    this.#boxes = known.map((one) => h("input", { type: "checkbox", value: one.key, checked: isChosen(one), onchange: () => this.#changed() }));
+    put(this.#methods, h("legend", { class: "unseen" }, "Methods"), ...known.map((one, index) => h("label", { class: "method", title: one.words }, this.#boxes[index], h("span", { class: `swatch of-${one.colour}` }), one.name)));
+  }
+
+  #changed(): void {
+    const dataset = this.#chosenDataset();
+    if (!dataset) return;
+    const { low, high, per } = this.#range;
+    const epsilon = rounded(low * (high / low) ** (Number(this.#epsilon.value) / STEPS), 2);
+    const people = rounded(PEOPLE[0] * (PEOPLE[1] / PEOPLE[0]) ** (Number(this.#people.value) / STEPS), 2);
+    put(this.#epsilonWords, `${number(epsilon)}${per ? ` per ${per}` : ""}`);
+    put(this.#peopleWords, people.toLocaleString("en"));
+    this.#epsilon.setAttribute("aria-valuetext", this.#epsilonWords.textContent ?? "");
+    this.#people.setAttribute("aria-valuetext", `${this.#peopleWords.textContent} people`);
+    this.#offer(this.#mechanism.value);
+    this.#draw({ dataset, mechanism: this.#mechanism.value, epsilon, people, methods: this.#boxes.filter((box) => box.checked).map((box) => box.value), seed: this.#seed });
+  }
+
+  async #work({ dataset, ...rest }: Setting, signal: AbortSignal): Promise<Playing> {
+    const begun = Date.now();
+    // Only what takes long is told of: a line that flashes with every step of a slider tells nothing.
+    const tell = ({ words }: { words: string }): void => {
+      if (Date.now() - begun > 600) put(this.#state, h("p", { class: "note" }, `${words || "Under way"}…`));
+    };
+    return work<Playing>({ kind: "play", dataset: dataset.name, ...rest }, { signal, tell });
+  }
+
+  #show(found: Playing, { dataset }: Setting): void {
+    if (this.#isOver) return;
+    put(this.#state);
+    put(this.#words, found.words);
+    const drawn = found.methods.filter((one) => one.distribution.length > 0);
+    const reports: Series[] = found.reports.length ? [{ name: "reports (the noise)", colour: "reports", shares: found.reports, form: "line" }] : [];
+    this.#picture.show({
+      title: dataset.title,
+      finding: found.words,
+      isFindingShown: false,
+      values: found.values,
+      series: [{ name: "truth", colour: "truth", shares: found.truth }, ...reports, ...drawn.map((one): Series => ({ name: one.name, colour: one.colour, shares: one.distribution, form: "steps" }))],
+      level: 2,
+      file: `play-${dataset.name}`,
+    });
+    put(this.#table, distances(found));
+  }
+
+  #fail(trouble: unknown): void {
+    if (this.#isOver) return;
+    put(this.#state);
+    if (trouble instanceof Error && (trouble as { code?: string }).code === "no-answer") {
+      put(this.#words, trouble.message);
+      return say(trouble.message);
+    }
+    fail(trouble);
+  }
+}
+
+/** How far each method is from the truth, nearest first, as bars. */
+function distances(found: Playing): HTMLElement {
+  const far = found.methods.filter((one) => one.emd !== null).map((one) => one.emd!.value);
+  const most = Math.max(...far, 1e-9);
+  const row = (one: MethodShown): HTMLElement => {
+    const bar = s("svg", { class: `far of-${one.colour}`, width: 140, height: 12, "aria-hidden": "true" }, s("rect", { width: Math.max(2, (140 * (one.emd?.value ?? 0)) / most), height: 12, rx: 2 }));
+    return h("tr", {}, h("td", { class: "words named" }, h("span", { class: `swatch of-${one.colour}` }), one.name), h("td", {}, one.emd ? `${number(one.emd.value)} ${one.emd.unit ?? ""}` : "not known"), h("td", { class: "words" }, one.emd && bar), h("td", {}, one.distribution.length ? percent(variation(one.distribution, found.truth)) : ""), h("td", { class: "words" }, h("span", { class: "prose" }, one.words)));
+  };
+  const sorted = [...found.methods].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
+  const head = h("tr", {}, ...["method", "distance from the truth (EMD)", "", "people in the wrong place", ""].map((words, index) => h("th", { class: index % 2 ? "" : "words" }, words || h("span", { class: "unseen" }, index === 2 ? "as a bar" : "remark"))));
+  return framed("Distance of each method from the truth", head, sorted.map(row));
+}
+
+/** Total variation: the share of people that would have to move. */
+function variation(one: number[], other: number[]): number {
+  return one.reduce((sum, share, index) => sum + Math.abs(share - (other[index] ?? 0)), 0) / 2;
+}
+
+function draftOf(dataset: Setting["dataset"]): Draft {
+  return { survey: { name: "value", title: dataset.title, alphabet: dataset.alphabet }, epsilon: 0.05, people: 10000, guess: dataset.name };
+}
+
+/** Where a number lies between two, by its logarithm. */
+function place(value: number, low: number, high: number): number {
+  return Math.min(1, Math.max(0, Math.log(value / low) / Math.log(high / low)));
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
+}

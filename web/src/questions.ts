@@ -1,0 +1,46 @@
+/** What was brushed in a picture as the question that a person would type. */
+import type { Values } from "./api.js";
+
+/** The question for these positions, or null where none can be written. */
+export function questionOf(values: Values, name: string, indices: number[]): string | null {
+  const called = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? name : "value";
+  const [first, last] = [indices[0], indices.at(-1)];
+  if (first === undefined || last === undefined || values.kind === "attributes") return null;
+  if (values.plane) return boxOf(values, indices);
+  const labels = indices.map((index) => values.labels[index] ?? "");
+  if (values.kind === "bins") return amounts(called, values.labels[first] ?? "", values.labels[last] ?? "");
+  if (values.positions && ["integers", "dates", "hours", "circle"].includes(values.kind)) {
+    const [from, to] = [labels[0], labels.at(-1)].map((label) => (label ?? "").replaceAll(",", ""));
+    if (first === 0 && values.kind !== "hours" && values.kind !== "circle") return `${called} <= ${to}`;
+    if (last === values.size - 1 && values.kind !== "hours" && values.kind !== "circle") return `${called} >= ${from}`;
+    return `${called} in ${from}..${to}`;
+  }
+  const quoted = labels.map(quote);
+  return quoted.includes(null) ? null : `${called} in {${quoted.join(", ")}}`;
+}
+
+function quote(label: string): string | null {
+  if (!label.includes('"')) return `"${label}"`;
+  return label.includes("'") ? null : `'${label}'`;
+}
+
+/** Bins are asked for by their edges. */
+function amounts(name: string, first: string, last: string): string | null {
+  const number = "-?[\\d.]+(?:e[+-]?\\d+)?";
+  const from = new RegExp(`^(${number})`).exec(first)?.[1];
+  const to = new RegExp(`to (${number})`).exec(last)?.[1];
+  const parts = [...(from === undefined ? [] : [`${name} >= ${from}`]), ...(to === undefined ? [] : [`${name} < ${to}`])];
+  return parts.length ? parts.join(" and ") : null;
+}
+
+function boxOf(values: Values, indices: number[]): string {
+  const cells = indices.map((index) => cellOf(values, index));
+  const [rows, columns] = [0, 1].map((axis) => cells.map((cell) => cell[axis]!)) as [number[], number[]];
+  return `cell in (${Math.min(...rows)}, ${Math.min(...columns)})..(${Math.max(...rows)}, ${Math.max(...columns)})`;
+}
+
+/** Row and column as the survey counts them, which need not begin at 0: its label says them. */
+function cellOf(values: Values, index: number): [number, number] {
+  const found = values.kind === "grid" ? /(-?\d+)\D+?(-?\d+)/.exec(values.labels[index] ?? "") : null;
+  return found ? [Number(found[1]), Number(found[2])] : (values.plane?.cells[index] ?? [0, 0]);
+}

@@ -1,0 +1,271 @@
+/** One survey on the screen: verdict first, answers and picture, questions, then what a specialist asks for. */
+import type { Answer, Look, Progress, SurveySummary } from "./api.js";
+import { framed, Picture, type Brushed, type Series, type Spec } from "./charts.js";
+import { h, put } from "./dom.js";
+import type { Listener, Wanted } from "./live.js";
+import { METHODS } from "./methods.js";
+import { questionOf } from "./questions.js";
+import { progressBar, say, started } from "./shell.js";
+import { invitation, marksOf, TakeAlong, whole } from "./takealong.js";
+
+const MOST_GROUPS = 12;
+
+export class Shown implements Listener {
+  readonly element: HTMLElement;
+  /** Called with what the person asks for. */
+  wanted: (wanted: Wanted) => void = () => undefined;
+  readonly #summary: SurveySummary;
+  readonly #asked: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
+  #look: Look | null = null;
+  #groupPictures: Picture[] = [];
+  #bar: ReturnType<typeof progressBar> | null = null;
+
+  readonly #marks = h("p", { class: "marks" });
+  readonly #count = h("dd", { class: "live-count" }, "…");
+  readonly #refused = h("dd", {}, "…");
+  readonly #state = h("div", { class: "state" });
+  readonly #verdict = h("div", { class: "verdict-place" });
+  readonly #answers = h("dl", { class: "answers" });
+  readonly #picture = new Picture("wide hero-picture");
+  readonly #field = h("input", { id: "question", type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-describedby": "question-trouble question-help" });
+  readonly #trouble = h("p", { class: "trouble", id: "question-trouble", role: "alert" });
+  readonly #questions = h("dl", { class: "answers questions", "aria-live": "polite" });
+  readonly #groups = h("section", { class: "groups-place", hidden: true });
+  readonly #methodPicture = new Picture("wide");
+  readonly #methodWords = h("ul", { class: "method-words" });
+  readonly #diagnosis = h("div", {});
+  readonly #promise = h("ul", {});
+  readonly #details = h("dl", { class: "technical" });
+  readonly #found = h("div", { class: "found", hidden: true });
+  readonly #empty = h("section", { class: "empty", hidden: true });
+  readonly #along: TakeAlong;
+
+  constructor(summary: SurveySummary) {
+    this.#summary = summary;
+    this.#along = new TakeAlong(summary, this.#picture);
+    const title = h("header", {}, h("h1", {}, summary.title), this.#marks,
+      h("dl", { class: "facts" }, h("div", {}, h("dt", {}, "Reports"), this.#count), h("div", {}, h("dt", {}, "Refused"), this.#refused)), this.#state);
+    put(this.#found, this.#verdict, this.#answers, this.#picture.element, this.#questionForm(), this.#groups, this.#folded(), this.#along.element);
+    put(this.#empty, h("h2", {}, "No report has come yet"), h("p", {}, "Open this address on a phone, or send it to those who are asked:"), invitation(summary, true));
+    this.element = h("div", { class: "look" }, title, this.#empty, this.#found, this.#below());
+    put(this.#marks, ...marksOf(summary));
+  }
+
+  /** The numbers that are watched, each second. */
+  count({ accepted, rejected, is_closed }: { accepted: number; rejected: number; is_closed: boolean }): void {
+    const words = whole(accepted);
+    if (this.#count.textContent !== words) put(this.#count, words);
+    put(this.#refused, whole(rejected));
+    put(this.#marks, ...marksOf({ ...this.#summary, is_closed }));
+    this.#empty.toggleAttribute("hidden", accepted > 0);
+    this.#along.closed(is_closed);
+  }
+
+  busy(progress: Progress | null, stop: () => void): void {
+    if (!progress) {
+      this.#bar = null;
+      put(this.#state, h("p", { class: "note" }, this.#look ? `Of ${whole(this.#look.accepted)} reports; follows by itself as more come in.` : ""));
+      return;
+    }
+    if (!this.#bar) put(this.#state, (this.#bar = progressBar("Estimating", stop)).element);
+    this.#bar.tell(progress);
+  }
+
+  halted(goOn: () => void): void {
+    put(this.#state, h("div", { class: "progress" }, h("span", {}, "Stopped. What is below stays as it was."), h("button", { type: "button", class: "quiet", onclick: goOn }, "Go on")));
+  }
+
+  end(): void {
+    for (const one of [this.#picture, this.#methodPicture, ...this.#groupPictures]) one.end();
+  }
+
+  show(look: Look): void {
+    const isFirst = this.#look === null;
+    this.#look = look;
+    this.#found.removeAttribute("hidden");
+    put(this.#verdict, ...verdictOf(look));
+    put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
+    this.#picture.show(this.#spec(look));
+    this.#showQuestions(look);
+    this.#showGroups(look);
+    this.#showMethods(look);
+    put(this.#diagnosis, ...(look.diagnosis ? look.diagnosis.words.map((words) => h("p", {}, words)) : [h("p", { class: "note" }, "Is being made…")]));
+    put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
+    put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
+    this.#along.show(look, this.#spec(look));
+    if (isFirst) say(`${look.fit.verdict}. ${look.windows.words}`);
+  }
+
+  #spec(look: Look): Spec {
+    const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
+    const reports: Series[] = look.reports && !look.values.plane ? [{ name: "reports as they came", colour: "reports", shares: look.reports, form: "line" }] : [];
+    return {
+      title: this.#titled("What the reports tell"),
+      finding: look.windows.words,
+      values: look.values,
+      name: look.survey.name,
+      series: [...reports, estimate],
+      windows: look.windows.windows,
+      level: 2,
+      file: fileName(look.survey.title),
+      ...(look.values.kind === "attributes" ? {} : { brush: (range: Brushed | null) => this.#brushed(range) }),
+    };
+  }
+
+  /** Simulated people are named in every picture, so that none is taken for real when it is taken along. */
+  #titled(words: string): string {
+    return this.#summary.is_simulated ? `${words} (simulated people)` : words;
+  }
+
+  // Questions: typed, or brushed in the picture.
+
+  #questionForm(): HTMLElement {
+    const name = this.#summary.name;
+    const form = h("form", { class: "question", autocomplete: "off" }, h("label", { for: "question" }, "Ask how many"),
+      h("div", { class: "beside" }, this.#field, h("button", { class: "main", type: "submit" }, "Ask")), this.#trouble,
+      h("p", { class: "note", id: "question-help" }, `As text, such as ${name} >= 65 or ${name} in 20..39; or drag over the picture.`));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#ask(this.#field.value.trim());
+    });
+    this.#field.addEventListener("input", () => put(this.#trouble));
+    return h("section", { class: "ask" }, form, this.#questions);
+  }
+
+  #ask(question: string): void {
+    put(this.#trouble);
+    if (!question) return put(this.#trouble, "Type a question first, or drag over the picture.");
+    if (!this.#asked.queries.includes(question)) this.#asked.queries.push(question);
+    this.wanted({ ...this.#asked });
+  }
+
+  #brushed(range: Brushed | null): void {
+    const look = this.#look;
+    if (!range || !look) return;
+    const question = questionOf(look.values, look.survey.name, range.indices);
+    if (question === null) return put(this.#trouble, "This choice cannot be written as a question.");
+    this.#field.value = question;
+    this.#ask(question);
+  }
+
+  #showQuestions(look: Look): void {
+    const failed = look.queries.find((one) => one.error);
+    if (failed) {
+      put(this.#trouble, failed.error);
+      this.#asked.queries = this.#asked.queries.filter((one) => one !== failed.query);
+    }
+    const forget = (query: string): void => {
+      this.#asked.queries = this.#asked.queries.filter((one) => one !== query);
+      this.#picture.clear();
+      this.wanted({ ...this.#asked });
+    };
+    const cards = look.queries.filter((one) => !one.error && this.#asked.queries.includes(one.query)).reverse();
+    put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query))));
+  }
+
+  // Groups, side by side.
+
+  #showGroups(look: Look): void {
+    this.#groups.toggleAttribute("hidden", look.groups.length === 0);
+    if (!look.groups.length) return;
+    const columns = [...new Set(look.groups.flatMap((one) => [...one.statistics, ...one.queries].map(({ query }) => query)))];
+    const head = h("tr", {}, ...["group", "people", ...columns].map((words, index) => h("th", { class: index ? "" : "words" }, words)));
+    const rows = look.groups.map((one) => {
+      const found = new Map([...one.statistics, ...one.queries].map((answer) => [answer.query, answer]));
+      return h("tr", {}, h("td", { class: "words named" }, one.name), h("td", {}, whole(one.people)), ...columns.map((query) => h("td", {}, found.get(query)?.words ?? "")));
+    });
+    const few = look.groups.slice(0, MOST_GROUPS);
+    while (this.#groupPictures.length < few.length) this.#groupPictures.push(new Picture());
+    const panels = h("div", { class: "panels" }, ...few.map((_one, index) => this.#groupPictures[index]!.element));
+    put(this.#groups, h("h2", {}, "Groups, side by side"), h("ul", {}, ...look.differences.map((words) => h("li", {}, words))), framed("Groups in numbers", head, rows), panels);
+    few.forEach((one, index) => this.#groupPictures[index]!.show({
+      title: this.#titled(one.name),
+      finding: `${whole(one.people)} people${one.statistics[0] ? `, ${one.statistics[0].query} ${one.statistics[0].words}` : ""}.`,
+      values: look.values,
+      name: look.survey.name,
+      series: [{ name: "all", colour: "faint", shares: look.distribution, form: "line" }, { name: one.name, colour: "stacked", shares: one.distribution }],
+      height: 220,
+      file: fileName(`${look.survey.title} ${one.name}`),
+    }));
+  }
+
+  // What is folded away: made when it is opened.
+
+  #folded(): HTMLElement {
+    const methods = h("details", {}, h("summary", {}, h("h2", {}, "Methods, side by side")), this.#methodChoices(), this.#methodPicture.element, this.#methodWords);
+    methods.addEventListener("toggle", () => {
+      this.#asked.methods = methods.open ? this.#chosen() : [];
+      if (methods.open) this.wanted({ ...this.#asked });
+    });
+    const diagnosis = h("details", {}, h("summary", {}, h("h2", {}, "Diagnosis")), this.#diagnosis);
+    diagnosis.addEventListener("toggle", () => {
+      this.#asked.diagnosis = diagnosis.open;
+      if (diagnosis.open && !this.#look?.diagnosis) this.wanted({ ...this.#asked });
+    });
+    const band = h("input", { type: "checkbox", id: "band" });
+    band.addEventListener("change", () => {
+      this.#asked.band = band.checked;
+      this.wanted({ ...this.#asked });
+    });
+    return h("section", { class: "folded" }, methods, diagnosis,
+      h("details", {}, h("summary", {}, h("h2", {}, "What was promised")), this.#promise),
+      h("details", {}, h("summary", {}, h("h2", {}, "Technical details")), h("p", {}, band, h("label", { for: "band" }, "An interval for every value, in the picture")), this.#details));
+  }
+
+  readonly #boxes = METHODS.map((one) => h("input", { type: "checkbox", value: one.key, checked: one.key === "stacked" || one.key === "ibu" || one.key === "inversion-normalize" }));
+
+  #chosen(): string[] {
+    return this.#boxes.filter((box) => box.checked).map((box) => box.value);
+  }
+
+  #methodChoices(): HTMLElement {
+    const labels = METHODS.map((one, index) => h("label", { class: "method", title: one.words }, this.#boxes[index], h("span", { class: `swatch of-${one.colour}` }), one.name));
+    const choices = h("fieldset", { class: "methods" }, h("legend", { class: "unseen" }, "Methods"), ...labels);
+    choices.addEventListener("change", () => {
+      this.#asked.methods = this.#chosen();
+      this.wanted({ ...this.#asked });
+    });
+    return choices;
+  }
+
+  #showMethods(look: Look): void {
+    const drawn = look.methods.filter((one) => one.distribution.length > 0);
+    this.#methodPicture.element.toggleAttribute("hidden", !drawn.length);
+    if (drawn.length) {
+      const reports: Series[] = look.reports ? [{ name: "reports", colour: "reports", shares: look.reports, form: "line" }] : [];
+      this.#methodPicture.show({
+        title: this.#titled("The same reports by several methods"),
+        finding: "Where methods agree, the answer does not hang on the method.",
+        values: look.values,
+        name: look.survey.name,
+        series: [...reports, ...drawn.map((one): Series => ({ name: one.name, colour: one.colour, shares: one.distribution, form: "steps" }))],
+        file: fileName(`${look.survey.title} methods`),
+      });
+    }
+    put(this.#methodWords, ...look.methods.map((one) => h("li", {}, h("strong", {}, `${one.name}: `), one.words)));
+  }
+
+  #below(): HTMLElement {
+    const mayAsk = started().may_administer;
+    return h("section", { class: "below" }, h("h2", {}, "Take part"), invitation(this.#summary, mayAsk), mayAsk && this.#along.closing);
+  }
+}
+
+export function fileName(title: string): string {
+  return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "survey";
+}
+
+function verdictOf(look: Look): HTMLElement[] {
+  const { verdict, words, is_good } = look.fit;
+  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, `Reports: ${verdict}`);
+  const said = h("p", { class: "lead" }, badge, " ", look.uniformity.is_told ? "" : look.uniformity.words);
+  const more = h("p", { class: "note" }, words, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
+  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, more)] : [said, more];
+}
+
+/** An answer in large letters, its interval below; `forget` puts a button beside it. */
+function answerCard(one: Answer, forget?: () => void): HTMLElement {
+  const [estimate = "", ...rest] = one.words.split(", between ");
+  return h("div", {}, h("dt", {}, one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
+    h("dd", {}, estimate), rest.length > 0 && h("dd", { class: "ends" }, `between ${rest.join(", between ")}`));
+}

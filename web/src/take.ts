@@ -1,0 +1,399 @@
+/** The page of a person who takes part: the answer is blurred here, the report is shown, and nothing else is sent. */
+import { ConfideError, loadSurvey, newSecret, Queue, type Sent, type Survey } from "/client/confide.js";
+import type { AlphabetTable } from "./api.js";
+import { h, put, s } from "./dom.js";
+import { fieldFor, inWords, placeOf, type Field, type Place } from "./fields.js";
+
+/** What is kept of a report that was drawn, until it is sent: never the answer itself. */
+interface Drawn {
+  report: unknown;
+  groups: Record<string, string>;
+  /** Whether the person pressed Send. */
+  isConfirmed: boolean;
+  /** An invitation or a token, where the survey asks for one. */
+  code?: string;
+}
+
+/** Who may take part, as the collector says beside the survey. */
+type Admission = "open" | "token" | "invited" | "closed";
+
+const SECRET = "confide secret";
+const fingerprint = location.pathname.split("/").pop() ?? "";
+const KEY = `confide drawn ${fingerprint}`;
+
+const main = document.querySelector<HTMLElement>("#main")!;
+const said = h("p", { class: "unseen", role: "status" });
+const stage = h("section", { class: "stage" });
+
+let survey: Survey;
+let alphabet: AlphabetTable;
+let queue: Queue;
+let admission: Admission = "open";
+let isSimulated = false;
+let code = "";
+/** The answer as the person gave it: in this page's memory, and nowhere else. */
+let answer: { words: string; place: Place | null } | null = null;
+let refusal = "";
+let wantsAgain = false;
+let pause = 2;
+let timer = 0;
+
+void begin();
+
+async function begin(): Promise<void> {
+  takeCode();
+  try {
+    await read();
+  } catch (error) {
+    return showNoSurvey(error);
+  }
+  queue = new Queue(survey);
+  document.title = survey.title;
+  put(main, ...head(), promise(), stage, said, foot());
+  addEventListener("storage", ({ key }) => key === KEY && void refresh());
+  addEventListener("online", () => void deliver());
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void deliver());
+  keepOffline();
+  await refresh();
+  await deliver();
+}
+
+/** An invitation that came behind the #, which no server sees; it leaves the address at once. */
+function takeCode(): void {
+  code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
+  if (location.hash) history.replaceState(null, "", location.pathname);
+}
+
+async function read(): Promise<void> {
+  const found = await fetch(`/v1/surveys/${encodeURIComponent(fingerprint)}`, { credentials: "omit" });
+  if (!found.ok) throw new ConfideError("survey", found.status === 404 ? "unknown" : `The collector answered ${found.status}.`);
+  const text = await found.text();
+  survey = loadSurvey(text);
+  // The address says which survey this is; another one in its place is refused.
+  if (survey.fingerprint !== fingerprint) throw new ConfideError("pin", `The address names ${fingerprint}; the collector sent ${survey.fingerprint}.`);
+  alphabet = (JSON.parse(text) as { alphabet: AlphabetTable }).alphabet;
+  admission = (found.headers.get("confide-admission") ?? "open") as Admission;
+  isSimulated = found.headers.get("confide-simulated") === "true";
+}
+
+function showNoSurvey(error: unknown): void {
+  const isUnknown = error instanceof ConfideError && error.message === "unknown";
+  const isRefused = error instanceof ConfideError && !isUnknown;
+  const title = isUnknown ? "There is no such survey here" : isRefused ? "This survey cannot be trusted" : "The survey cannot be reached";
+  const words = isUnknown
+    ? "The address may be cut, or the survey was never here. Ask whoever gave it to you. Nothing was sent."
+    : isRefused
+      ? `${(error as Error).message} Nothing was sent.`
+      : "Neither the network nor a copy on this device has it. It is tried again by itself.";
+  document.title = title;
+  put(main, h("header", {}, h("h1", {}, title)), h("p", { class: "lead", role: "alert" }, words), !isUnknown && h("button", { class: "main", onclick: () => location.reload() }, "Try again"));
+  if (!isUnknown && !isRefused) {
+    addEventListener("online", () => location.reload());
+    setTimeout(() => location.reload(), 15000);
+  }
+}
+
+function head(): HTMLElement[] {
+  const mark = isSimulated && h("p", { class: "mark" }, "Simulated: made-up people answer here too");
+  return [h("header", {}, mark, h("h1", {}, survey.title))];
+}
+
+// What is promised.
+
+function promise(): HTMLElement {
+  const { reports, epsilon } = survey.limits;
+  const most = reports === null ? "" : ` At most ${counted(reports, "report")} of each person.`;
+  const total = epsilon === null ? "" : ` At most epsilon ${epsilon} of each person in all.`;
+  return h("section", { class: "promise" },
+    h("p", {}, `Your answer stays on this device. Noise is added here, and only a blurred report is sent. ${inShort(survey.promise)}${most}${total}`),
+    h("details", {}, h("summary", {}, "The whole promise"), h("ul", {}, ...survey.promise.map((one) => h("li", {}, one)))));
+}
+
+const ODDS = /^(?:.*: )?(?:Two values (.*) apart|Any two (values)|any two (people)) are told apart .*: even odds become (.*) at most\.$/;
+
+/** The promise in one sentence: of people as a whole where there are several attributes, else near and far. */
+function inShort(sentences: string[]): string {
+  const found = sentences.map((one) => ODDS.exec(one)).filter((one) => one !== null);
+  const whole = found.find((one) => one[3] ?? one[2]);
+  if (whole) return `Even odds between any two ${whole[3] ?? "answers"} become at most ${whole[4]} for whoever sees it.`;
+  const pairs = found.slice(-2).map((one) => `${one[1]} apart become at most ${one[4]}`);
+  return pairs.length ? `For whoever sees it, even odds between two answers ${pairs.join(", between two ")}.` : "";
+}
+
+function counted(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function foot(): HTMLElement {
+  return h("footer", {}, h("details", {}, h("summary", {}, "What this page sends and keeps"),
+    h("ul", {},
+      h("li", {}, "Sent: the blurred report, the survey's fingerprint, the day, a random number so that it counts once", Object.keys(survey.groups).length > 0 && ", and the groups that you choose", ". No cookie, no name, nothing to anyone else."),
+      h("li", {}, "Kept in this browser: the report until it is sent, how many you gave", survey.isPermanent && ", and a secret that makes your noise the same each time", ". Never your answer."),
+      h("li", {}, "Fingerprint of the survey: ", h("code", {}, fingerprint)))));
+}
+
+// What was drawn, and which of the states this is.
+
+function drawn(): Drawn | null {
+  const text = localStorage.getItem(KEY);
+  return text === null ? null : (JSON.parse(text) as Drawn);
+}
+
+function keep(record: Drawn | null): void {
+  if (record === null) localStorage.removeItem(KEY);
+  else localStorage.setItem(KEY, JSON.stringify(record));
+}
+
+/** Do something in one tab at a time, where the browser can. */
+function alone<T>(task: () => Promise<T>): Promise<T> {
+  return "locks" in navigator ? (navigator.locks.request(KEY, task) as Promise<T>) : task();
+}
+
+/** Show where this person stands; whichever tab changed it. */
+async function refresh(): Promise<void> {
+  let status: { waiting: number; reports: number };
+  try {
+    status = await queue.status();
+  } catch (error) {
+    return show("This browser keeps nothing", h("p", {}, `${messageOf(error)} A report must be kept until it is sent, and counted: allow this page to keep data, or leave the private window.`));
+  }
+  let record = drawn();
+  if (record && !status.waiting) keep((record = null)); // sent by another tab, or never drawn to the end
+  if (!record && status.waiting) record = { report: null, groups: {}, isConfirmed: false };
+  if (record) return record.isConfirmed ? showWaiting("") : showDrawn(record);
+  if (refusal) return showRefused();
+  if (status.reports > 0 && !wantsAgain) return showDone(status.reports);
+  if (admission === "closed") return showClosed();
+  showForm(status.reports);
+}
+
+function show(title: string, ...children: (HTMLElement | string | false | null)[]): void {
+  put(stage, h("h2", { tabindex: -1 }, title), ...children);
+  put(said, title);
+}
+
+function showClosed(): void {
+  show("This survey is closed", h("p", {}, "It takes no more reports. Nothing was asked of you, and nothing was sent."));
+}
+
+function showForm(reports: number): void {
+  const ready = h("button", { class: "main", type: "submit" }, "Blur my answer");
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const field = fieldFor(alphabet, survey.name, () => put(trouble));
+  const groups = groupFields(() => put(trouble));
+  const form = h("form", { autocomplete: "off", novalidate: true }, field.element, groups.element, codeField(), trouble, ready,
+    h("p", { class: "note" }, "One press draws one report. It is shown before it is sent, and not drawn again: choosing among several would give your answer away."));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void draw(field, groups, trouble);
+  });
+  const again = reports > 0 && h("p", { class: "note" }, `You gave ${counted(reports, "report")} already. ${survey.promise.find((one) => /^(Each further|Any number)/.test(one)) ?? ""}`);
+  show(sentence(survey.name), again, form);
+}
+
+/** A survey's word for its values as a heading: Your age. */
+function sentence(name: string): string {
+  return `Your ${name}`;
+}
+
+interface Groups {
+  element: HTMLElement | null;
+  chosen(): Record<string, string> | null;
+}
+
+function groupFields(changed: () => void): Groups {
+  const names = Object.entries(survey.groups);
+  if (!names.length) return { element: null, chosen: () => ({}) };
+  const selects = names.map(([name, values]) => h("select", { autocomplete: "off", onchange: changed, "data-name": name },
+    h("option", { value: "" }, "Choose…"), ...values.map((value) => h("option", { value }, value))));
+  const labels = selects.map((select, index) => h("label", {}, names[index]![0], select));
+  return {
+    element: h("fieldset", { class: "groups" }, h("legend", {}, "Sent as it is"), h("p", { class: "note" }, "This is not blurred: it stands beside your report, so that groups can be compared."), ...labels),
+    chosen: () => (selects.every((one) => one.value) ? Object.fromEntries(selects.map((one, index) => [names[index]![0], one.value])) : null),
+  };
+}
+
+function codeField(): HTMLElement | null {
+  if (admission !== "invited" && admission !== "token") return null;
+  const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", value: code, required: true });
+  input.addEventListener("input", () => (code = input.value.trim()));
+  const words = admission === "invited" ? "Your invitation" : "Your token";
+  return h("label", { class: "code" }, words, h("small", {}, "This survey is for people who were given a code. It is good for one report, and says nothing of which one it was."), input);
+}
+
+/** Draw the one report: counted before it is shown. */
+async function draw(field: Field, groups: Groups, trouble: HTMLElement): Promise<void> {
+  const raw = field.raw();
+  const chosen = groups.chosen();
+  if (raw === undefined) return put(trouble, "Choose your answer first.");
+  if (chosen === null) return put(trouble, "Choose what is sent beside your answer.");
+  if (codeField() && !code) return put(trouble, "Type the code that you were given.");
+  try {
+    await alone(async () => {
+      if (drawn()) return; // another tab was first
+      const value = survey.take(raw);
+      const report = survey.blur(value, survey.isPermanent ? { permanent: secret() } : {});
+      keep({ report: report.data, groups: chosen, isConfirmed: false, ...(code ? { code } : {}) });
+      try {
+        await queue.add(report, chosen);
+      } catch (error) {
+        keep(null);
+        throw error;
+      }
+      answer = { words: field.words(), place: field.place() };
+      wantsAgain = false;
+    });
+    await refresh();
+    stage.querySelector("h2")?.focus();
+  } catch (error) {
+    put(trouble, messageOf(error));
+  }
+}
+
+function secret(): string {
+  let found = localStorage.getItem(SECRET);
+  if (found === null) localStorage.setItem(SECRET, (found = newSecret()));
+  return found;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof ConfideError ? error.message : `This failed: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+function showDrawn({ report, groups }: Drawn): void {
+  const words = report === null ? "a report that was drawn earlier" : inWords(alphabet, report);
+  const beside = Object.entries(groups).map(([name, value]) => `${name}: ${value}`).join(", ");
+  const send = h("button", { class: "main", onclick: () => void confirm() }, "Send");
+  show("This is all that leaves",
+    h("dl", { class: "two" },
+      h("div", { class: "stays" }, h("dt", {}, "Your answer, which stays here"), h("dd", {}, answer?.words ?? "forgotten when this page was closed")),
+      h("div", { class: "leaves" }, h("dt", {}, "Your report, which is sent"), h("dd", {}, words), beside && h("dd", { class: "beside" }, `and, not blurred: ${beside}`))),
+    picture(report),
+    send,
+    h("p", { class: "note" }, "This report is the one: it was drawn by chance, and drawing until one fits would tell your answer. If you would rather not, close this page: nothing was sent."),
+    h("details", {}, h("summary", {}, "Exactly as it is sent"), h("pre", {}, JSON.stringify({ survey: fingerprint, batch: "a random number", day: "today", reports: [report], ...(beside ? { groups } : {}) }, null, 2))));
+  put(said, `This is all that leaves: ${words}${beside ? `, and ${beside}` : ""}. It is not sent yet.`);
+}
+
+/** Answer and report where they lie, on a line or a map. */
+function picture(report: unknown): HTMLElement | null {
+  const there = placeOf(alphabet, report);
+  if (!there) return null;
+  const isMap = alphabet.kind === "grid" || alphabet.kind === "places";
+  const height = isMap ? Math.min(260, Math.round((320 * Number(alphabet["rows"] ?? 1)) / Number(alphabet["columns"] ?? 1))) : 44;
+  const at = ([x, y]: Place): { cx: number; cy: number } => ({ cx: 12 + x * 296, cy: isMap ? 8 + y * (height - 16) : 22 });
+  const own = answer?.place ?? null;
+  return h("div", { class: "where", "aria-hidden": "true" }, s("svg", { viewBox: `0 0 320 ${height}` },
+    isMap ? s("rect", { class: "ground", x: 4, y: 2, width: 312, height: height - 4, rx: 4 }) : s("line", { class: "track", x1: 12, x2: 308, y1: 22, y2: 22 }),
+    own && s("line", { class: "moved", x1: at(own).cx, y1: at(own).cy, x2: at(there).cx, y2: at(there).cy }),
+    own && s("circle", { class: "own", r: 7, ...at(own) }), s("circle", { class: "noisy", r: 7, ...at(there) })));
+}
+
+async function confirm(): Promise<void> {
+  const record = drawn();
+  keep({ ...(record ?? { report: null, groups: {} }), isConfirmed: true, ...(code ? { code } : {}) });
+  showSending();
+  pause = 2;
+  await deliver();
+}
+
+function showSending(): void {
+  show("Sending…", h("p", {}, "The report is on its way."));
+}
+
+/** Send what was confirmed, and show what became of it; tried again by itself. */
+async function deliver(): Promise<void> {
+  clearTimeout(timer);
+  const record = drawn();
+  if (!record?.isConfirmed) return;
+  const given = record.code ?? code;
+  let result: Sent;
+  try {
+    result = await alone(() => queue.send(location.origin, given ? (admission === "token" ? { token: given } : { invitation: given }) : {}));
+  } catch (error) {
+    return show("It could not be sent", h("p", { role: "alert" }, messageOf(error)));
+  }
+  if (result.refused.length) await noteRefusal(result.refused[0]!);
+  if (result.left) return showHeld(result);
+  keep(null);
+  const { report } = record;
+  if (result.sent) return showSent(report);
+  await refresh();
+}
+
+async function noteRefusal(words: string): Promise<void> {
+  refusal = words;
+  await read().catch(() => undefined); // whether it is closed by now
+}
+
+function showHeld({ reason = "", retryAfter }: Sent): void {
+  if (reason && reason !== "offline" && retryAfter === undefined) return showBarred(reason);
+  showWaiting(reason === "offline" ? "" : reason);
+  pause = Math.min(60, pause * 2);
+  timer = window.setTimeout(() => void deliver(), 1000 * Math.max(pause, retryAfter ?? 0));
+}
+
+function showWaiting(reason: string): void {
+  const words = reason ? `The collector said: ${reason}` : "The collector cannot be reached now, or this device has no network.";
+  show("Your report waits", h("p", {}, `${words} The report is kept on this device and sent by itself, once and no more, while this page is open or when you open it again.`),
+    h("p", { class: "sent-value" }, wordsOf(drawn()?.report)),
+    h("button", { class: "quiet", onclick: () => void deliver() }, "Try now"));
+}
+
+/** The collector does not let it in: for the person to mend. */
+function showBarred(reason: string): void {
+  const form = h("form", { autocomplete: "off" }, codeField(), h("button", { class: "main" }, "Send again"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    keep({ ...drawn()!, ...(code ? { code } : {}) });
+    void deliver();
+  });
+  show("The collector does not let it in", h("p", { role: "alert" }, `${reason} Your report is kept on this device.`), form);
+}
+
+function wordsOf(report: unknown): string {
+  return report === null || report === undefined ? "" : inWords(alphabet, report);
+}
+
+function showSent(report: unknown): void {
+  refusal = "";
+  show("Sent. Thank you.", h("p", { class: "sent-value" }, wordsOf(report)), h("p", {}, "This is all that left your device. It counts once, and nothing links it to you."), againButton());
+  answer = null;
+}
+
+function showDone(reports: number): void {
+  show("You have taken part", h("p", {}, `You gave ${counted(reports, "report")} to this survey from this browser.`), againButton());
+}
+
+/** Another report, where the survey's limits leave room for one; they are held by the ledger when it is drawn. */
+function againButton(): HTMLElement {
+  const { reports: most } = survey.limits;
+  const own = h("div", { class: "again" });
+  void queue.status().then(({ reports }) => {
+    if (most !== null && reports >= most) return put(own, h("p", { class: "note" }, `This survey takes ${counted(most, "report")} of each person, and has yours.`));
+    if (admission === "closed") return put(own, h("p", { class: "note" }, "The survey is closed by now."));
+    const words = survey.promise.find((one) => /^(Each further|Any number)/.test(one)) ?? "";
+    put(own, h("details", {}, h("summary", {}, "Answer again"), h("p", { class: "note" }, `${words} ${most === null ? "" : `${counted(most - reports, "report")} more at most.`}`),
+      h("button", { class: "quiet", onclick: () => ((wantsAgain = true), void refresh()) }, "Answer again")));
+  });
+  return own;
+}
+
+function showRefused(): void {
+  const isClosed = admission === "closed" || /closed/.test(refusal);
+  show(isClosed ? "This survey is closed" : "Your report was refused",
+    h("p", { role: "alert" }, isClosed ? "It closed before your report came, and takes no more. Your report was not counted." : `The collector said: ${refusal} It was not counted, and is not sent again.`));
+  refusal = "";
+}
+
+/** Page, client and survey are kept for the time without a network; the service worker asks the network first. */
+function keepOffline(): void {
+  if (!("serviceWorker" in navigator)) return; // no https: then it works with a network alone
+  navigator.serviceWorker
+    .register("/take/offline.js", { scope: "/take/" })
+    .then(async () => {
+      const cache = await caches.open("confide take");
+      await cache.addAll([location.pathname, "/take/take.js", "/take/take.css", "/client/confide.js", `/v1/surveys/${fingerprint}`]);
+    })
+    .catch(() => undefined);
+}
