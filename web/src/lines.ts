@@ -6,10 +6,10 @@ import { at, largest, percent, percents, shorten, smallest, ticks, widthOf } fro
 
 const TOP = 26;
 const BOTTOM = 42;
-// An estimate that goes wild (a maximum of the likelihood, an inversion) would press all others flat: its peaks are cut
+// What goes wild (a maximum of the likelihood, an inversion, truncated reports at their ends) would press all else flat: peaks are cut
 // at this many times the others' and the picture says so.
 const HEADROOM = 2.2;
-const WILD = new Set(["mle", "normalized", "projected"]);
+const WILD = new Set(["mle", "normalized", "projected", "reports"]);
 
 /** Where things lie in a picture over a line. */
 export interface Frame {
