@@ -20,7 +20,7 @@ from tests.collector.killing import SURVEY
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli.collector import _without_password, pull_counts
+from confide.cli.collector import without_password, pull_counts
 from confide.cli.main import app
 from confide.collector.client import Client, CollectorError, Receipt
 from confide.collector.computing import _ANSWERS, compute
@@ -373,6 +373,6 @@ def test_a_token_for_one_survey_is_told_to_name_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_password_is_not_shown() -> None:
-    assert _without_password("postgresql://me:a@b:c@host/db") == "postgresql://me:***@host/db"
-    assert _without_password("postgresql://host/db?password=x&a=1") == "postgresql://host/db?password=***&a=1"
-    assert _without_password("confide.db") == "confide.db"
+    assert without_password("postgresql://me:a@b:c@host/db") == "postgresql://me:***@host/db"
+    assert without_password("postgresql://host/db?password=x&a=1") == "postgresql://host/db?password=***&a=1"
+    assert without_password("confide.db") == "confide.db"

@@ -105,7 +105,7 @@ def serve(  # noqa: PLR0913 - one argument an option
     from confide.collector.stores import ADMISSIONS
 
     check_choice("--upload", upload, ADMISSIONS)
-    with _needs_server(), contextlib.ExitStack() as closing:
+    with needs_server(), contextlib.ExitStack() as closing:
         if simulate is not None:
             folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="confide-"))
             store = str(Path(folder) / STORE) if store == STORE else store
@@ -130,6 +130,7 @@ def _serve(
     from confide.collector.simulation import simulate, simulated_survey
     from confide.collector.stores import open_store
     from confide.collector.tokens import first_token
+    from confide.studio.serving import Studio
 
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
@@ -146,7 +147,7 @@ def _serve(
     def ready() -> None:
         pairs = [("Devices send to", f"{address}/v1/reports")]
         pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
-        pairs += [("Store", "one that goes when you stop" if people is not None else _without_password(url))]
+        pairs += [("Store", "one that goes when you stop" if people is not None else without_password(url))]
         pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]
         show_pairs(pairs)
         say_exactly(f"Then: CONFIDE_TOKEN=... confide pull {address} -o counts.parquet")
@@ -158,14 +159,14 @@ def _serve(
             done = simulate(address, contracts[0], people or 0, tell)
         say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
 
-    run(url, listening, settings, ready)
+    run(url, listening, settings, ready, Studio)
     say("Ended; all that was accepted is counted.")
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """Return a store's address as it may be shown.
 
-    >>> _without_password("postgresql://me:secret@host/db?password=secret&x=1")
+    >>> without_password("postgresql://me:secret@host/db?password=secret&x=1")
     'postgresql://me:***@host/db?password=***&x=1'
     """
     shown = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", url)
@@ -324,7 +325,8 @@ def _token(path: Path | None) -> str | None:
 
 
 @contextlib.contextmanager
-def _needs_server() -> Iterator[None]:
+def needs_server() -> Iterator[None]:
+    """Say what to install where the packages that a server takes are missing."""
     try:
         import orjson  # noqa: F401
         import uvicorn  # noqa: F401
@@ -380,7 +382,7 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
     if not store.startswith(("postgresql://", "postgres://")) and not Path(store).is_file():
         raise InvalidParameterError(f"There is no store {store!r}. Name the one that confide serve was given.")
     meant = None if survey is None else load_survey(survey)
-    with _needs_server(), contextlib.closing(open_store(store)) as opened:
+    with needs_server(), contextlib.closing(open_store(store)) as opened:
         found = None if meant is None else _find(opened, meant)
         fingerprint = "" if found is None else found.fingerprint
         if token is not None:

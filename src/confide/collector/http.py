@@ -10,7 +10,8 @@ import time
 import weakref
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
@@ -63,12 +64,47 @@ FORGET_EVERY = 600
 """Looks between two rounds of forgetting marks that are past."""
 
 
+@dataclass(frozen=True)
+class Request:
+    """A request for a path that the collector itself does not know.
+
+    Attributes
+    ----------
+    path, method, headers
+        What was asked.
+    secret
+        The token that came with it.
+    body
+        Receives the message, within the collector's limits.
+    """
+
+    path: str
+    method: str
+    headers: Headers
+    secret: str | None
+    body: Callable[[], Awaitable[bytes]]
+
+
+class Guest(Protocol):
+    """What is served beside a collector, by its server and with its tokens, such as the studio."""
+
+    async def answer(self, request: Request) -> Reply:
+        """Answer a request, or refuse it."""
+
+    def start(self) -> None:
+        """Begin, when the server does."""
+
+    def close(self) -> None:
+        """End, when the server does."""
+
+
 class Application:
     """Collector as an ASGI application."""
 
-    def __init__(self, collector: Collector, readings: Readings | None = None) -> None:
+    def __init__(self, collector: Collector, readings: Readings | None = None, guest: Guest | None = None) -> None:
         self.collector = collector
         self.readings = readings or Readings(collector)
+        self.guest = guest
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
         self._failures: set[str] = set()
@@ -112,20 +148,28 @@ class Application:
             return 200, await self.collector.take(body, _secret(headers), _text(headers, b"confide-invitation")), JSON
         if method == "OPTIONS":
             return 204, b"", [(b"allow", b"GET, HEAD, POST, OPTIONS")]
-        _require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
+        require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
         return await self._read_or_change(path, method, headers, receive)
 
     async def _read_or_change(self, path: str, method: str, headers: Headers, receive: Receive) -> Reply:
         parts = path.strip("/").split("/")
         if path in self._plain:
-            _require_method(method, "GET")
+            require_method(method, "GET")
             return await self._plain[path](self)
         if parts[:2] == ["v1", "surveys"] and len(parts) == 2:
             return await self._surveys(method, headers, receive)
         if parts[:2] == ["v1", "surveys"] and len(parts) in (3, 4):
             entry = self.collector.entry(parts[2])
             return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, headers, receive)
-        raise Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
+        if self.guest is None:
+            raise not_found()
+        return await self.guest.answer(
+            Request(path, method, headers, _secret(headers), lambda: self._json_body(headers, receive))
+        )
+
+    async def _json_body(self, headers: Headers, receive: Receive) -> bytes:
+        _require_json(headers)
+        return await self._body(headers, receive)
 
     async def _surveys(self, method: str, headers: Headers, receive: Receive) -> Reply:
         if method == "POST":
@@ -137,7 +181,7 @@ class Application:
                 raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
             fingerprint = await asyncio.to_thread(self.collector.add, document, admission)
             return 201, orjson.dumps({"survey": fingerprint}), JSON
-        _require_method(method, "GET", "POST")
+        require_method(method, "GET", "POST")
         self.collector.require("read", _secret(headers))
         listed = [_summary(one) for one in self.collector.entries.values()]
         return 200, orjson.dumps({"surveys": listed}), JSON
@@ -145,10 +189,10 @@ class Application:
     async def _survey(self, entry: Entry, what: str, method: str, headers: Headers, receive: Receive) -> Reply:
         fingerprint = entry.stored.fingerprint
         if what == "":
-            _require_method(method, "GET")
+            require_method(method, "GET")
             return 200, entry.stored.document.encode(), [*JSON, *_standing(entry)]
         if what == "close":
-            _require_method(method, "POST")
+            require_method(method, "POST")
             self.collector.require("administer", _secret(headers))
             await asyncio.to_thread(self.collector.store.close_survey, fingerprint)
             await asyncio.to_thread(self.collector.refresh)
@@ -157,7 +201,7 @@ class Application:
             secret = await self._form_token(headers, receive)
             self.collector.require("read", secret, fingerprint)
             return await self._reading(entry, what, headers)
-        _require_method(method, "GET")
+        require_method(method, "GET")
         self.collector.require("read", _secret(headers), fingerprint)
         return await self._reading(entry, what, headers)
 
@@ -197,7 +241,7 @@ class Application:
         return 200, orjson.dumps(describe(self.collector.settings)), JSON
 
     async def _home(self) -> Reply:
-        return 200, self.readings.home().encode(), HTML
+        return 200, self.readings.home(has_studio=self.guest is not None).encode(), HTML
 
     _plain: Mapping[str, Callable[[Application], Awaitable[Reply]]] = {
         "/": _home,
@@ -289,10 +333,14 @@ class Application:
                 self.collector.refresh()
                 self.collector.commits.start()
                 self._keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._watch())]
+                if self.guest is not None:
+                    self.guest.start()
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 for keeper in self._keepers:
                     keeper.cancel()
+                if self.guest is not None:
+                    self.guest.close()
                 await asyncio.to_thread(self.collector.commits.finish)
                 self.readings.close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -344,6 +392,11 @@ def _standing(entry: Entry) -> list[tuple[bytes, bytes]]:
     return [(b"confide-admission", admission.encode()), *simulated]
 
 
+def not_found() -> Refusal:
+    """Return the refusal of a path that nobody knows."""
+    return Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
+
+
 def _refuse(refusal: Refusal) -> Reply:
     body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
     extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
@@ -379,7 +432,8 @@ def _unpack(body: bytes, most: int) -> bytes:
     return whole
 
 
-def _require_method(method: str, *known: str) -> None:
+def require_method(method: str, *known: str) -> None:
+    """Refuse other methods than these."""
     if method not in known and not (method == "HEAD" and "GET" in known):
         raise Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
 

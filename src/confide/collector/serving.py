@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from confide.collector.http import Application
+from confide.collector.http import Application, Guest
 from confide.collector.service import Collector, Settings
 from confide.collector.stores import StoreError, open_store
 
@@ -154,11 +154,13 @@ def run(
     listening: socket.socket,
     settings: Settings | None = None,
     on_ready: Callable[[], None] | None = None,
+    guest: Callable[[Collector], Guest] | None = None,
 ) -> None:
-    """Serve the surveys of a store until a signal ends it; what was accepted by then is counted."""
+    """Serve the surveys of a store, and a guest beside them, until a signal ends it; what was accepted is counted."""
     sys.setswitchinterval(SWITCH)
     store = open_store(url)
-    server = Server(Application(Collector(store, settings)), on_ready)
+    collector = Collector(store, settings)
+    server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
     try:
         with contextlib.suppress(KeyboardInterrupt), _ending_gently():
             server.run(sockets=[listening])
