@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.collector.killing import postgres
+from tests.collector.killing import Nursery, nursery, postgres
 
 from confide.collector.stores import Store, open_store
 
@@ -46,3 +46,10 @@ def store(url: str) -> Iterator[Store]:
     found = open_store(url)
     yield found
     found.close()
+
+
+@pytest.fixture(scope="module")
+def born() -> Iterator[Nursery]:
+    """A process that forks servers."""
+    with nursery() as found:
+        yield found

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 SURVEY = """
@@ -98,6 +99,41 @@ def nursery() -> Iterator[Nursery]:
                     os.kill(pid, signal.SIGKILL)
             process.stdin.close()  # type: ignore[union-attr]
             process.wait(10)
+
+
+class Running:
+    """A server of one survey, in a process of its own."""
+
+    def __init__(self, born: Nursery, folder: Path, survey: Any, admission: str = "open", **settings: Any) -> None:
+        from confide.collector.stores import open_store
+        from confide.collector.tokens import make_token
+
+        self.url, self.survey, self.folder = str(folder / "store.db"), survey, folder
+        self.store: Any = open_store(self.url)
+        self.store.add_survey(survey, admission)
+        self.token = make_token(self.store, "administer", "curator")[1]
+        self.port = free_port()
+        self.pid = born.start(self.url, self.port, **settings)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def wait(self) -> None:
+        """Wait until the server has looked at its store again."""
+        time.sleep(1.3)
+
+    def send(self, content: bytes, seconds: float = 5.0) -> bytes:
+        """Send bytes, and return what comes before the connection ends, or nothing more comes."""
+        found = b""
+        with socket.create_connection(("127.0.0.1", self.port), seconds) as connection:
+            try:
+                connection.sendall(content)
+                while part := connection.recv(65536):
+                    found += part
+            except OSError:
+                pass
+        return found
 
 
 def wait_until_ready(port: int, seconds: float = 20.0) -> None:

@@ -243,6 +243,27 @@ def test_an_invitation_is_for_one_report_once(store: Store) -> None:
         assert (served.counts(), store.invitations(1)) == ({"3": 1, "4": 1}, 0)
 
 
+def test_a_bad_invitation_takes_no_good_one_with_it(store: Store) -> None:
+    with serving(store, admission="invited") as served:
+        (good,), message = make_invitations(store, 1, 1), served.message([3])
+        commits, sent = served.app.collector.commits, {"content_type": "application/json"}
+
+        async def together() -> list[int]:
+            with commits._changed:  # both in one transaction
+                asked = [
+                    asyncio.create_task(
+                        served.asking("POST", "/v1/reports", json.dumps(one).encode(), confide_invitation=code, **sent)
+                    )
+                    for code, one in (("guess", message | {"reports": [4]}), (good, message))
+                ]
+                while commits.waiting < 2:
+                    await asyncio.sleep(0)
+            return [one.status for one in await asyncio.gather(*asked)]
+
+        assert served.run(together()) == [409, 200]
+        assert (served.counts(), store.invitations(1)) == ({"3": 1}, 0)
+
+
 def test_a_survey_comes_with_who_may_take_part(store: Store) -> None:
     with serving(store, admission="invited") as served:
         assert served.read("", "").headers["confide-admission"] == "invited"

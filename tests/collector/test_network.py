@@ -13,53 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.collector.killing import SURVEY, Nursery, free_port, nursery, wait_until_ready
+from tests.collector.killing import SURVEY, Nursery, Running, free_port, wait_until_ready
 from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.collector import Client, CollectorError, write_message
 from confide.collector.outbox import Outbox
-from confide.collector.stores import Store, open_store
-from confide.collector.tokens import make_token
 from confide.errors import InvalidParameterError
 from confide.files import load_counts
-from confide.surveys import Survey, parse_survey
+from confide.surveys import parse_survey
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def born() -> Iterator[Nursery]:
-    with nursery() as found:
-        yield found
-
-
-class Running:
-    """A server of one survey, in a process of its own."""
-
-    def __init__(self, born: Nursery, folder: Path, survey: Survey, **settings: Any) -> None:
-        self.url, self.survey, self.folder = str(folder / "store.db"), survey, folder
-        self.store: Store = open_store(self.url)
-        self.store.add_survey(survey)
-        self.token = make_token(self.store, "administer", "curator")[1]
-        self.port = free_port()
-        self.pid = born.start(self.url, self.port, **settings)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def send(self, content: bytes, seconds: float = 5.0) -> bytes:
-        """Send bytes, and return what comes before the connection ends, or nothing more comes."""
-        found = b""
-        with socket.create_connection(("127.0.0.1", self.port), seconds) as connection:
-            try:
-                connection.sendall(content)
-                while part := connection.recv(65536):
-                    found += part
-            except OSError:
-                pass
-        return found
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from tests.collector.killing import SURVEY
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli.collector import without_password, pull_counts
+from confide.cli.collector import pull_counts, without_password
 from confide.cli.main import app
-from confide.collector.client import Client, CollectorError, Receipt
+from confide.collector.client import Client, CollectorError, Receipt, to_counts_file
 from confide.collector.computing import _ANSWERS, compute
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoredToken, open_store
+from confide.collector.stores import Store, StoredToken, StoreError, open_store
 from confide.collector.tokens import first_token, make_invitations
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
@@ -289,6 +289,79 @@ def test_health_is_good_again_when_there_is_room(served: Served, monkeypatch: py
     assert served.ask("GET", "/healthz").status == 200
 
 
+def test_health_is_looked_at_anew_each_time(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert served.ask("GET", "/healthz").status == 200
+    (tmp_path / "store.db").rename(tmp_path / "away.db")
+    assert served.ask("GET", "/healthz").status == 503  # before anybody sends
+    assert b"confide_store_up 0\n" in served.ask("GET", "/metrics").body
+    (tmp_path / "away.db").rename(tmp_path / "store.db")
+    assert served.ask("GET", "/healthz").status == 200
+    place = f"file:{tmp_path / 'store.db'}?mode=ro"
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteStore, "_connect", lambda _: sqlite3.connect(place, uri=True, isolation_level=None))
+        assert served.ask("GET", "/healthz").status == 503
+    assert served.ask("GET", "/healthz").status == 200
+
+
+def test_a_sqlite_file_is_served_by_one_process_and_curated_beside_it(tmp_path: Path, served: Served) -> None:
+    place = str(tmp_path / "store.db")
+    served.store.hold()
+    served.store.hold()  # its own
+    second = open_store(place)
+    with pytest.raises(StoreError, match=r"serves .*store\.db already.*postgresql://"):
+        second.hold()
+    second.set_window(9)  # as curate does
+    second.close()
+    served.store.close()
+    third = open_store(place)
+    third.hold()
+    third.close()
+
+
+def test_any_number_of_processes_serve_one_database(database: str) -> None:
+    stores = [open_store(database), open_store(database)]
+    for one in stores:
+        one.hold()
+        one.close()
+
+
+def test_the_window_is_kept_in_the_store_and_days_are_opened_again(
+    tmp_path: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def curate(*options: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["curate", str(tmp_path / "store.db"), *options])
+        served.app.collector.refresh()
+        served.app.collector.days._looked = -1.0
+        return done.exit_code, " ".join(done.output.split())
+
+    def status(days: int) -> int:
+        return served.post(served.message([3], day=(TODAY - timedelta(days)).isoformat())).status
+
+    monkeypatch.setattr("confide.cli.curate._today", lambda: TODAY)
+    assert (status(7), status(8)) == (200, 422)
+    assert curate("--window", "30") == (0, "Days are taken from 2026-10-17 on: a window of 30 days.")
+    assert (status(30), status(31)) == (200, 422)
+    code, said = curate("--horizon", "2026-11-10")
+    assert (code, "from 2026-11-10 on" in said, status(6), status(7)) == (0, True, 200, 503)
+    code, said = curate("--horizon", "2026-11-01")
+    assert (code, "counts twice" in said, status(15), status(16)) == (0, True, 200, 503)
+    assert curate("--horizon", "2026-11-17")[0] == curate("--horizon", "soon")[0] == curate("--window", "0")[0] == 2
+    assert "window of 30 days" in curate()[1]
+    served.app.collector.forget()
+    assert date.fromordinal(served.store.horizon()) == date(2026, 11, 1)  # the longer window is kept to
+
+
+def test_a_url_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"by": [], "survey": ages().fingerprint, "days": [], "rejected": {}, "is_simulated": False, "accepted": 0}
+    monkeypatch.setattr("confide.cli.collector.pull_counts", lambda *_: to_counts_file(ages(), record))
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    for command in ("diagnose", "estimate"):
+        empty = CliRunner().invoke(app, [command, str(tmp_path / "survey.toml"), "http://127.0.0.1:9"])
+        assert (empty.exit_code, "no reports in http://127.0.0.1:9 " in " ".join(empty.output.split())) == (4, True)
+    merged = CliRunner().invoke(app, ["merge", "http://127.0.0.1:9", "-o", str(tmp_path / "m.parquet")])
+    assert (merged.exit_code, "confide pull http://127.0.0.1:9" in " ".join(merged.output.split())) == (2, True)
+
+
 def test_an_invitation_is_not_spent_by_a_report_that_is_rejected(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "store.db"))
     with serving(store, admission="invited") as served:
@@ -337,7 +410,7 @@ def test_an_outbox_that_waited_too_long_says_what_to_do(tmp_path: Path) -> None:
 
     (tmp_path / "v.csv").write_text("age\n3\n")
     box, _ = Outbox.fill(tmp_path / "box", ages(), tmp_path / "v.csv")
-    with pytest.raises(CollectorError, match=r"0 of 1 batches were.*remove"):
+    with pytest.raises(CollectorError, match=r"so far 0 of 1 batch.*remove"):
         box.send(Late())
 
 
@@ -347,7 +420,7 @@ def test_sending_permanent_noise_is_refused_with_the_cure(tmp_path: Path) -> Non
     (tmp_path / "v.csv").write_text("answer\nyes\n")
     command = ["send", str(tmp_path / "s.json"), str(tmp_path / "v.csv"), "--to", "http://127.0.0.1:9"]
     refused = CliRunner().invoke(app, command)
-    assert (refused.exit_code, "confide privatize" in " ".join(refused.output.split())) == (2, True)
+    assert (refused.exit_code, "--secret-column" in " ".join(refused.output.split())) == (2, True)
 
 
 def test_of_two_first_starts_one_makes_the_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

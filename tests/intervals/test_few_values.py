@@ -98,6 +98,40 @@ def test_a_set_never_has_an_end_inside_that_of_a_smaller_one() -> None:
             assert few.lowest(-small, errors) >= few.lowest(-large, errors) - 1e-12
 
 
+HEAPS = np.full(SIZE, 40)
+HEAPS[5::10] = 1500
+
+
+def heaped(seed: int) -> Inference:
+    """Return what one survey leaves of six heaps above an even rest."""
+    line, generator = TruncatedGeometric(Integers(0, SIZE - 1), 0.3), np.random.default_rng([4, seed])
+    people = generator.multinomial(HEAPS.sum(), HEAPS / HEAPS.sum())
+    return recover([(line.simulate_counts(people, rng=generator), line)], MLE())._inference
+
+
+def test_heaps_may_stand_above_people_who_are_spread_evenly() -> None:
+    fewest = few_of(heaped(3)).with_rest[-1]
+    assert fewest.values[0].tolist() == [5, 15, 25, 35, 45, 55, SIZE]
+    assert (fewest.values[:, -1] == SIZE).all()  # the rest is nowhere, and is not moved
+    assert fewest.shares[0, -1] == pytest.approx(40 * SIZE / HEAPS.sum(), abs=0.06)
+    np.testing.assert_allclose(fewest.shares.sum(axis=1), 1)
+
+
+def test_a_rest_that_may_be_nothing_is_left_out() -> None:
+    assert not few_of(survey(1)).with_rest
+
+
+@pytest.mark.slow
+def test_people_off_the_heaps_are_not_overrated() -> None:
+    """The best explanation takes some from the heaps, and 1.92 nats do not make up for it."""
+    beside = (np.arange(SIZE) % 2 == 0).astype(float)
+    surveys, true = [heaped(seed) for seed in range(30)], float(beside @ HEAPS) / HEAPS.sum()
+    first = np.array(finish_all([one.region.search(beside, 1.92) for one in surveys]))
+    few = np.array([few_of(one).lowest(beside, 1.96) for one in surveys])
+    assert np.mean(first <= true) < 0.87
+    assert np.mean(np.minimum(first, few) <= true) >= 0.93
+
+
 def test_with_more_people_fewer_supports_are_allowed_and_errors_are_smaller() -> None:
     few = few_of(survey(1))
     one, ten = (-few.lowest(-np.eye(SIZE)[30], 1.96, times) for times in (1.0, 10.0))

@@ -83,6 +83,16 @@ def test_past_so_many_tails_those_beside_them_stand_in(monkeypatch: pytest.Monke
     assert (ends[:, 1] >= exact[:, 1] - 0.02).all()
 
 
+def test_a_tail_far_below_nothing_outweighs_chance_above_it_in_a_smaller_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ends below nothing counted as nothing, one in eight of empty tails had a lower end above it."""
+    low, high = np.linspace(0.4, 0.1, 39), np.linspace(0.9, 0.6, 39)
+    low[30:], high[:3] = (-0.3, 0.15, *[-0.4] * 7), (1.2, 0.95, 1.1)
+    monkeypatch.setattr(Unbiased, "_ends", lambda _, __: (low, high))
+    _, lowest, highest = Unbiased(draw(np.full(40, 1 / 40), 20_000, 3), 0.95)._tails
+    assert lowest[30] == lowest[31] == 0
+    assert highest[1] == highest[2] == 1
+
+
 def test_it_is_asked_where_it_applies() -> None:
     counts = np.full(40, 50.0)
     assert is_unbiased(Evidence(CHANNEL, counts))

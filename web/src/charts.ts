@@ -254,7 +254,7 @@ function headOf(spec: Spec): HTMLElement | null {
 
 export function legendOf(spec: Pick<Spec, "series" | "windows" | "values">): HTMLElement | null {
   if (spec.values.plane || (spec.series.length < 2 && !spec.windows?.length)) return null;
-  const entries = spec.series.map((one) => h("li", {}, h("span", { class: `swatch ${of(one.colour)} ${one.colour === "truth" ? "truth" : ""}` }), one.name));
+  const entries = spec.series.map((one) => h("li", {}, h("span", { class: `swatch ${of(one.colour)} ${one.colour === "truth" ? "truth" : (one.form ?? "")}` }), one.name));
   if (spec.windows?.length) entries.push(h("li", {}, h("span", { class: "swatch window of-stacked" }), spec.values.positions ? "each window’s share, between its ends" : "between its ends"));
   return h("ul", { class: "legend" }, ...entries);
 }

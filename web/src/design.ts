@@ -1,7 +1,150 @@
-/** Design: who is asked, how many, how precise; the rest follows. */
+/** Design: who is asked, how many, how precise; how much each answer is blurred follows, and every change shows at once. */
+import { ask, latest, Trouble, work, type Draft, type Expectation, type Preview } from "./api.js";
 import { h, put } from "./dom.js";
+import { keep, restored, type State } from "./drafts.js";
+import { Expected, Glance, OneReport, Promised } from "./outlooks.js";
+import { Rivalry } from "./rivals.js";
+import { calm, fail, onReturn, titled } from "./shell.js";
+import { Steps } from "./steps.js";
+import { TakeAlong } from "./taking.js";
+
+// Moving on is cheap for a simulation that has just begun; stopping it would cost the server a process.
+const PATIENCE = 1500;
+// A slider that still moves needs no simulation.
+const PAUSE = 180;
+
+/** What the parts of the screen may do with the draft. */
+export interface Desk {
+  state: State;
+  /** The draft has changed: keep it, and show what follows. */
+  changed: () => void;
+  /** Another value is looked at. */
+  looked: (value: number) => void;
+  /** Another template, another mechanism: fields are to be filled anew. */
+  refill: () => void;
+}
 
 export function show(main: HTMLElement, _route: string[]): () => void {
-  put(main, h("header", {}, h("h1", {}, "Design a survey")));
-  return () => undefined;
+  titled("Design");
+  const screen = new Screen();
+  put(main, ...screen.elements);
+  screen.begin();
+  const forget = onReturn(() => screen.changed());
+  return () => {
+    forget();
+    screen.end();
+  };
+}
+
+class Screen implements Desk {
+  state = restored();
+  readonly elements: HTMLElement[];
+  readonly #wrong = h("div", { class: "callout", role: "alert", hidden: true });
+  readonly #steps = new Steps(this);
+  readonly #glance = new Glance();
+  readonly #promised = new Promised();
+  readonly #report = new OneReport(this);
+  readonly #expected = new Expected();
+  readonly #rivals = new Rivalry(this);
+  readonly #along = new TakeAlong();
+  readonly #ended = new AbortController();
+  #timer = 0;
+  #asked = 0;
+
+  constructor() {
+    const outlook = h("div", { class: "outlook" }, this.#wrong, this.#promised.element, this.#report.element, this.#expected.element, this.#rivals.element);
+    this.elements = [
+      h("header", {}, h("h1", {}, "Design a survey"), h("p", { class: "lead" }, "Say who is asked, how many, and how precise the answer must be. How much each answer is blurred follows from that.")),
+      this.#glance.element,
+      h("div", { class: "desk" }, this.#steps.element, outlook),
+      this.#along.element,
+    ];
+  }
+
+  begin(): void {
+    this.#steps.fill();
+    this.changed();
+  }
+
+  end(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+    this.#steps.end();
+    this.#rivals.end();
+    this.#report.end();
+    this.#expected.end();
+  }
+
+  changed(): void {
+    keep(this.state);
+    this.#asked = performance.now();
+    this.#preview({ draft: structuredClone(this.state.draft), value: this.state.value });
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.#expect(structuredClone(this.state.draft)), PAUSE);
+    this.#steps.plan();
+    this.#rivals.changed();
+  }
+
+  looked(value: number): void {
+    if (value === this.state.value) return;
+    this.state.value = value;
+    keep(this.state);
+    this.#asked = performance.now();
+    this.#preview({ draft: structuredClone(this.state.draft), value });
+  }
+
+  refill(): void {
+    this.#glance.forget();
+    this.#expected.forget();
+    this.#steps.fill();
+    this.changed();
+  }
+
+  readonly #preview = latest(
+    (input: { draft: Draft; value: number | null }, signal) => ask<Preview>("/studio/v1/preview", input, { signal }),
+    (preview, input) => this.#showPreview(preview, input.draft),
+    (error) => this.#wrongDraft(error),
+  );
+
+  readonly #expect = latest(
+    (draft: Draft, signal) => work<Expectation>({ kind: "expect", draft, seed: 0 }, { signal: patient(signal, this.#ended.signal), tell: () => this.#expected.wait() }),
+    (found) => {
+      if (this.#ended.signal.aborted) return;
+      this.#expected.show(found, this.state.draft);
+      this.#glance.expect(found);
+    },
+    (error) => this.#expected.fail(error),
+  );
+
+  #showPreview(preview: Preview, draft: Draft): void {
+    if (this.#ended.signal.aborted) return;
+    calm();
+    this.#wrong.hidden = preview.warnings.length === 0;
+    put(this.#wrong, ...preview.warnings.map((words) => h("p", {}, words)));
+    this.#glance.show(preview);
+    this.#promised.show(preview);
+    this.#report.show(preview, draft);
+    this.#steps.show(preview);
+    this.#rivals.show(preview);
+    this.#along.show(preview, draft);
+    // What a slider waits for, from its movement to what it shows: tests and the benchmark read it.
+    performance.measure("slider", { start: this.#asked, end: performance.now() });
+  }
+
+  /** A draft that the server refuses is told beside it; what was shown stays until it is mended. */
+  #wrongDraft(error: unknown): void {
+    if (this.#ended.signal.aborted) return;
+    if (!(error instanceof Trouble) || ["gone", "no-token", "bad-token", "busy"].includes(error.code)) return fail(error);
+    this.#wrong.hidden = false;
+    put(this.#wrong, h("h2", {}, "This draft is no survey yet"), h("p", {}, error.message));
+  }
+}
+
+/** A signal that lets what has just begun come to its end, unless the screen is left. */
+function patient(signal: AbortSignal, ended: AbortSignal): AbortSignal {
+  const own = new AbortController();
+  const begun = performance.now();
+  signal.addEventListener("abort", () => setTimeout(() => own.abort(), Math.max(0, PATIENCE - (performance.now() - begun))));
+  ended.addEventListener("abort", () => own.abort());
+  return own.signal;
 }

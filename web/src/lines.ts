@@ -6,9 +6,9 @@ import { at, largest, percent, percents, shorten, smallest, ticks, widthOf } fro
 
 const TOP = 26;
 const BOTTOM = 42;
-// What goes wild (a maximum of the likelihood, an inversion, truncated reports at their ends) would press all else flat: peaks are cut
-// at this many times the others' and the picture says so.
-const HEADROOM = 2.2;
+// An estimate that goes wild (a maximum of the likelihood, an inversion), and reports, which pile up at the ends, would
+// press all others flat: their peaks are cut at this many times the others', and the picture says so.
+const HEADROOM = 1.6;
 const WILD = new Set(["mle", "normalized", "projected", "reports"]);
 
 /** Where things lie in a picture over a line. */
@@ -143,7 +143,7 @@ function bars(frame: Frame, shares: number[], floor: string): string {
 function outline(frame: Frame, series: Series): SVGElement {
   const form = formOf(series);
   const middles = series.shares.map((share, index) => `${at((frame.x(frame.edges[index]!) + frame.x(frame.edges[index + 1]!)) / 2)} ${within(frame, share)}`);
-  return s("path", { class: `curve ${form} ${of(series.colour)}`, d: `M${form === "line" ? middles.join("L") : stairs(frame, series.shares)}` });
+  return s("path", { class: `curve ${form === "area" ? "thin" : ""} ${of(series.colour)}`, d: `M${form === "line" ? middles.join("L") : stairs(frame, series.shares)}` });
 }
 
 /** A box from the lower to the upper end of a window's share, spread evenly over its values. */

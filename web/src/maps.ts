@@ -23,13 +23,13 @@ export interface MapFrame {
 export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing {
   const plane = spec.values.plane!;
   // Many maps are compared at a glance, two beside each other on a phone; few are looked at.
-  const least = spec.series.length > 2 ? 140 : 230;
+  const least = spec.series.length > 2 ? 140 : 180;
   const beside = Math.max(1, Math.min(spec.series.length, Math.floor((width + GAP) / (least + GAP))));
   // Handles of a brush stand half outside.
   const edge = spec.brush && held ? 7 : 0;
   const room = Math.min((width - 2 * edge - GAP * (beside - 1)) / beside, 460);
   const ratio = cellRatio(plane);
-  const cellWidth = Math.min(room / plane.columns, 420 / plane.rows / ratio);
+  const cellWidth = Math.min(room / plane.columns, (spec.height ?? 420) / plane.rows / ratio);
   const cell = { width: cellWidth, height: cellWidth * ratio };
   const each = { width: cellWidth * plane.columns, height: cell.height * plane.rows + HEAD };
   const step = Math.max(room, each.width) + GAP;

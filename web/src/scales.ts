@@ -25,7 +25,8 @@ export function percent(share: number): string {
 /** Ticks of shares with as many digits as tell them apart. */
 export function percents(shares: number[]): string[] {
   const step = shares.length > 1 ? Math.abs(shares[1]! - shares[0]!) * 100 : 1;
-  const digits = step >= 0.999 ? 0 : Math.min(6, Math.ceil(-Math.log10(step) - 1e-9));
+  let digits = 0;
+  while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits++;
   return shares.map((share) => `${(share * 100).toFixed(digits)}%`);
 }
 

@@ -8,7 +8,7 @@ import { around, calm, fail, main, onReturn, onToken, restart, titled } from "./
 
 const SCREENS = { design: { name: "Design", show: design.show }, look: { name: "Look", show: look.show }, play: { name: "Play", show: play.show } };
 type Screen = keyof typeof SCREENS;
-const THEMES = { "": "System colours", light: "Light", dark: "Dark" };
+const THEMES = { "": "Auto", light: "Light", dark: "Dark" };
 const THEME = "confide theme";
 
 const links = new Map<Screen, HTMLAnchorElement>();
@@ -78,7 +78,7 @@ function skipLink(): HTMLElement {
 
 function bar(): HTMLElement {
   for (const [name, screen] of Object.entries(SCREENS) as [Screen, { name: string }][]) links.set(name, h("a", { href: `#/${name}` }, screen.name));
-  const theme = h("select", { "aria-label": "Colours", onchange: () => setTheme(theme.value) }, ...Object.entries(THEMES).map(([value, words]) => h("option", { value, selected: value === kept() }, words)));
+  const theme = h("select", { "aria-label": "Colours of the page", onchange: () => setTheme(theme.value) }, ...Object.entries(THEMES).map(([value, words]) => h("option", { value, selected: value === kept() }, words)));
   return h(
     "header",
     { class: "bar" },

@@ -1,4 +1,4 @@
-"""confide serve, send, pull and curate: reports over the network, into counts."""
+"""confide serve, send and pull: reports over the network, into counts."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from confide.checks import check_choice
 from confide.cli.numbers import as_count
 from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
+from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names, take_reports
 from confide.counting import ReportInput
-from confide.errors import InvalidParameterError, MissingExtraError
-from confide.files import CountsFile, whole_file
+from confide.errors import ConfideError, InvalidParameterError, MissingExtraError
+from confide.files import CountsFile, Reject
 from confide.files.counts_files import write_counts_file
 from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
 if TYPE_CHECKING:
     from confide.collector.service import Settings
-    from confide.collector.stores import Store, StoredSurvey
 
 SERVE_EXAMPLES = (
     "confide serve survey.toml",
@@ -36,17 +35,14 @@ SERVE_EXAMPLES = (
     "confide serve survey.toml --store postgresql://localhost/confide --port 8001",
     "confide serve survey.toml --allow-origin https://example.org",
 )
-SEND_EXAMPLES = ("confide send survey.toml values.csv --to http://127.0.0.1:8000",)
+SEND_EXAMPLES = (
+    "confide send survey.toml values.csv --to http://127.0.0.1:8000",
+    "confide send survey.toml values.csv --to http://127.0.0.1:8000 --invitation invitations.txt",
+    "confide send survey.toml people.csv --to http://127.0.0.1:8000 --column age --secret-column secret",
+)
 PULL_EXAMPLES = (
     "confide pull http://127.0.0.1:8000 -o counts.parquet",
     "confide pull http://127.0.0.1:8000 --by town,day -o counts.parquet",
-)
-CURATE_EXAMPLES = (
-    "confide curate confide.db",
-    "confide curate confide.db --token read --name alice",
-    "confide curate confide.db --revoke alice",
-    "confide curate confide.db --survey survey.toml --invite 500 -o invitations.txt",
-    "confide curate confide.db --survey survey.toml --close",
 )
 
 STORE = "confide.db"
@@ -83,7 +79,14 @@ def serve(  # noqa: PLR0913 - one argument an option
             metavar="ORIGIN", help="A web site whose pages may send, such as https://example.org.", show_default=False
         ),
     ] = None,
-    window: Annotated[int, typer.Option(metavar="DAYS", help="How many days back a report may be of.")] = 7,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            metavar="DAYS",
+            help="How many days back a report may be of; the store keeps it. [default: 7]",
+            show_default=False,
+        ),
+    ] = None,
     most_a_second: Annotated[
         int, typer.Option(metavar="N", help="Batches that are taken a second; 0 for as many as there are.")
     ] = 0,
@@ -109,39 +112,49 @@ def serve(  # noqa: PLR0913 - one argument an option
         if simulate is not None:
             folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="confide-"))
             store = str(Path(folder) / STORE) if store == STORE else store
-        _serve(surveys or [], store, (host, port), _settings(allow_origin, window, most_a_second), upload, simulate)
+        settings = _settings(allow_origin, most_a_second)
+        _serve(surveys or [], store, (host, port), settings, _Kept(upload, window, simulate))
 
 
-def _settings(origins: list[str] | None, window: int, most_a_second: int) -> Settings:
+def _settings(origins: list[str] | None, most_a_second: int) -> Settings:
     from confide.collector.service import Settings
 
-    if window < 1 or most_a_second < 0:
-        raise InvalidParameterError("--window takes a number of days from 1, --most-a-second a number from 0.")
+    if most_a_second < 0:
+        raise InvalidParameterError(f"--most-a-second takes a number from 0; got {most_a_second:,}.")
     for origin in origins or ():
         if "://" not in origin or origin.rstrip("/") != origin or "*" in origin:
             raise InvalidParameterError(f"--allow-origin takes a site such as https://example.org; got {origin!r}.")
-    return Settings(window=window, most_a_second=most_a_second, origins=tuple(origins or ()))
+    return Settings(most_a_second=most_a_second, origins=tuple(origins or ()))
 
 
-def _serve(
-    paths: list[Path], url: str, place: tuple[str, int], settings: Settings, upload: str, people: int | None
-) -> None:
+class _Kept(NamedTuple):
+    """What the store is told when it is served: who may upload, the window of days, the number of simulated people."""
+
+    upload: str
+    window: int | None
+    people: int | None
+
+
+def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settings, kept: _Kept) -> None:
     from confide.collector.serving import address_of, bind, run
     from confide.collector.simulation import simulate, simulated_survey
     from confide.collector.stores import open_store
     from confide.collector.tokens import first_token
     from confide.studio.serving import Studio
 
+    people = kept.people
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
         raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
     listening = bind(*place)  # first: a token that is made and never shown would be lost for good
     opened = open_store(url)
+    opened.hold()
+    if kept.window is not None:
+        opened.set_window(kept.window)
     for contract in contracts:
-        opened.add_survey(contract, upload, is_simulated=people is not None)
+        opened.add_survey(contract, kept.upload, is_simulated=people is not None)
     contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
     token = first_token(opened)
-    opened.close()
     address = address_of(listening)
 
     def ready() -> None:
@@ -159,7 +172,7 @@ def _serve(
             done = simulate(address, contracts[0], people or 0, tell)
         say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
 
-    run(url, listening, settings, ready, Studio)
+    run(opened, listening, settings, ready, Studio)
     say("Ended; all that was accepted is counted.")
 
 
@@ -191,6 +204,22 @@ def send(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
+    invitation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE|FILE",
+            help="An invitation, or a file of them, one a line: one for each report. For surveys that need them.",
+            show_default=False,
+        ),
+    ] = None,
+    secret_column: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Permanent noise: the column with a secret of each person, as for privatize. Secrets are not sent.",
+            show_default=False,
+        ),
+    ] = "",
     token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -198,21 +227,18 @@ def send(  # noqa: PLR0913 - one argument an option
 
     Values are blurred once. If sending is interrupted, the same command goes on where it stopped; a batch that arrived
     twice is counted once. What was sent is written down in VALUES.sent, and is not sent again. Columns that the survey
-    declares as groups are sent along, not blurred.
+    declares as groups are sent along, not blurred. Of a survey with permanent noise the same values may be sent again
+    on another day.
     """
     from confide.collector.client import Client
-    from confide.collector.outbox import Outbox, receipts_of, require_unsent
+    from confide.collector.outbox import BATCH_SIZE, Outbox, receipts_of, require_unsent
 
-    contract = load_survey(survey)
-    if contract.needs_secret:
-        raise InvalidParameterError(
-            "Permanent noise comes from each person's own secret, which confide send does not take. Let devices send "
-            "(docs/client.md), or blur with confide privatize and its secrets, and count the reports there."
-        )
+    contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
+    _require_secrets(contract, secret_column)
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
     with Client(to, _token(token_file)) as client:
-        client.survey(contract.fingerprint)  # refused before anything is blurred
+        _require_admission(client.admission(contract.fingerprint), codes)  # refused before anything is blurred
         waiting = Outbox.open(place, contract, to)
         if waiting is not None:
             already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
@@ -220,16 +246,55 @@ def send(  # noqa: PLR0913 - one argument an option
         else:
             if not again:
                 require_unsent(values, contract)
-            waiting, done = Outbox.fill(place, contract, values, column or (), to=to, rejects=rejects)
+            size = 1 if codes else BATCH_SIZE
+            options: dict[str, Any] = {"rejects": rejects, "secret_column": secret_column, "batch_size": size}
+            waiting, done = Outbox.fill(place, contract, values, column or (), to=to, **options)
             say(f"Blurred {done.account.description}.", stderr=True)
         with progress_bar("Sending batches", waiting.messages) as tell:
-            found = waiting.send(client, tell, receipts_of(values))
+            found = waiting.send(client, tell, receipts_of(values), codes)
     if as_json:
         show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
         return
     say(f"Sent {counted(found.accepted, 'report')} to {to}; all are counted there.")
     if found.rejected:
         warn(f"{counted(len(found.rejected), 'report')} were rejected: {found.rejected[0][1]}.")
+
+
+def _invitations(named: str) -> list[str]:
+    """Return the invitations that were named: one, or those of a file."""
+    if re.fullmatch("([0-9a-zA-Z]{5}-?){4}", named) and not Path(named).is_file():
+        return [named]
+    try:
+        found = Path(named).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError):
+        raise InvalidParameterError(
+            f"--invitation takes an invitation such as abcde-fghij-klmno-pqrst, or a file of them; {named!r} is "
+            f"neither."
+        ) from None
+    if not found or len(set(found)) < len(found):
+        raise InvalidParameterError(f"{named} holds {'an invitation twice' if found else 'no invitation'}.")
+    return found
+
+
+def _require_secrets(survey: Survey, column: str) -> None:
+    if survey.needs_secret and not column:
+        raise InvalidParameterError(
+            "This survey's noise is permanent, and comes from a secret of each person. Name the column that holds "
+            "them: --secret-column; or let each device send by itself (docs/client.md)."
+        )
+    if column and not survey.needs_secret:
+        raise InvalidParameterError(
+            "--secret-column is for surveys with permanent noise; this one draws fresh noise for every report."
+        )
+
+
+def _require_admission(admission: str, codes: list[str]) -> None:
+    if admission == "invited" and not codes:
+        raise InvalidParameterError(
+            "This survey takes one report for each invitation. Name them: --invitation CODE, or a file of them."
+        )
+    if codes and admission != "invited":
+        raise InvalidParameterError("This survey takes no invitations: leave out --invitation.")
 
 
 def pull(
@@ -306,11 +371,18 @@ def name_reports(reports: Path) -> str:
     return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
 
 
-def as_named(found: ReportInput, path: Path, given: Path) -> ReportInput:
-    """Return reports under the name that they were asked for by: the URL, and not the file that it was pulled into."""
+def take_named(
+    path: Path, given: Path, survey: Survey, columns: list[str], rejects: Path | None, set_aside: Sequence[Reject] = ()
+) -> ReportInput:
+    """Read reports under the name that they were asked for by: the URL, and not the file that it was pulled into."""
+    name = name_reports(given)
+    try:
+        found = take_reports(path, survey, columns, rejects, set_aside)
+    except ConfideError as error:
+        error.args = (str(error).replace(str(path), name),)
+        raise
     if given == path:
         return found
-    name = name_reports(given)
     account = replace(found.account, source=name)
     return replace(found, account=account, description=found.description.replace(str(path), name))
 
@@ -326,111 +398,10 @@ def _token(path: Path | None) -> str | None:
 
 @contextlib.contextmanager
 def needs_server() -> Iterator[None]:
-    """Say what to install where the packages that a server takes are missing."""
+    """Say which extra to install where a collector's packages are not there."""
     try:
         import orjson  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(str(error.name), "A collector", "collector") from None
     yield
-
-
-def curate(  # noqa: C901, PLR0913 - one argument an option
-    store: Annotated[str, typer.Argument(metavar="STORE", help="The collector's store, as for serve.")] = STORE,
-    *,
-    token: Annotated[
-        str | None,
-        typer.Option(metavar="upload|read|administer", help="Make a token, and show it once.", show_default=False),
-    ] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the token is called.", show_default=False)] = "",
-    revoke: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Revoke the token of this name.", show_default=False)
-    ] = None,
-    survey: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="SURVEY", help="The survey that is meant; a token then is for it alone.", show_default=False
-        ),
-    ] = None,
-    invite: Annotated[
-        int | None,
-        typer.Option(
-            parser=as_count, metavar="N", help="Make invitations, each for one report, into -o.", show_default=False
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where invitations go, one a line.", show_default=False),
-    ] = None,
-    upload: Annotated[
-        str | None, typer.Option(metavar="open|token|invited", help="Who may send from now on.", show_default=False)
-    ] = None,
-    close: Annotated[bool, typer.Option("--close", help="Let the survey take no more reports, for good.")] = False,
-) -> None:
-    """Look after a collector's store: surveys, tokens, invitations.
-
-    Without an option it lists what there is; of tokens and invitations the store itself knows digests alone. A running
-    collector notices changes within a second or two.
-    """
-    from confide.collector.stores import ADMISSIONS, open_store
-    from confide.collector.tokens import make_token
-
-    if (invite is not None and (output is None or survey is None)) or ((close or upload) and survey is None):
-        raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
-    if upload is not None:
-        check_choice("--upload", upload, ADMISSIONS)
-    if not store.startswith(("postgresql://", "postgres://")) and not Path(store).is_file():
-        raise InvalidParameterError(f"There is no store {store!r}. Name the one that confide serve was given.")
-    meant = None if survey is None else load_survey(survey)
-    with needs_server(), contextlib.closing(open_store(store)) as opened:
-        found = None if meant is None else _find(opened, meant)
-        fingerprint = "" if found is None else found.fingerprint
-        if token is not None:
-            called, secret = make_token(opened, token, name, fingerprint)
-            show_pairs([("Token", secret), ("Name", called), ("Allows", token)])
-        if revoke is not None:
-            opened.revoke(revoke)
-            say(f"Revoked {revoke}.")
-        if invite is not None and output is not None and found is not None:
-            _invite(opened, found.number, invite, output)
-        if upload is not None:
-            opened.admit(fingerprint, upload)
-            say(f"Uploads to {fingerprint}: {upload}.")
-        if close:
-            opened.close_survey(fingerprint)
-            say(f"Closed {fingerprint}.")
-        if not any((token, revoke, invite, upload, close)):
-            _list_store(opened)
-
-
-def _find(opened: Store, survey: Survey) -> StoredSurvey:
-    known = [one for one in opened.surveys() if one.fingerprint == survey.fingerprint]
-    if not known:
-        raise InvalidParameterError(f"The store has no survey {survey.fingerprint}, {survey.title!r}. Serve it first.")
-    return known[0]
-
-
-def _invite(opened: Store, number: int, people: int, output: Path) -> None:
-    from confide.collector.tokens import make_invitations
-
-    check_outputs([output], [])
-    with whole_file(output, mode=0o600) as stream:
-        stream.write("".join(f"{code}\n" for code in make_invitations(opened, number, people)).encode())
-    say(f"Wrote {counted(people, 'invitation')} to {output}; each is for one report.")
-
-
-def _list_store(opened: Store) -> None:
-    pairs = []
-    for one in opened.surveys():
-        account = opened.account(one.number)
-        state = "closed" if one.is_closed else f"uploads: {one.admission}"
-        left = (
-            f", {counted(opened.invitations(one.number), 'invitation')} not spent" if one.admission == "invited" else ""
-        )
-        came = f"{account.pop('', 0):,} accepted + {sum(account.values()):,} rejected"
-        pairs.append(("Survey", f"{one.fingerprint}  {one.survey.title}: {came}, {state}{left}"))
-    pairs += [
-        ("Token", f"{one.name}: {one.role}{f', for {one.survey} alone' if one.survey else ''}")
-        for one in opened.tokens()
-    ]
-    show_pairs(pairs or [("Store", "nothing in it yet")])

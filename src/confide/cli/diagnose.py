@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from confide.cli.collector import as_named, local_counts, name_reports
+from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.numbers import as_share
 from confide.cli.terminal import (
     console,
@@ -43,7 +43,6 @@ from confide.cli.usage import (
     outputs_option,
     read_share,
     separated,
-    take_reports,
 )
 from confide.counting import ReportInput
 from confide.counts import merge
@@ -248,7 +247,7 @@ def _gather(path: Path, given: Path, survey: Survey, column: list[str] | None, r
         heading.require(survey, name)
         if heading.is_pooled:
             raise InvalidParameterError(f"{name} holds counts of several surveys; diagnose those of one at a time.")
-    return as_named(take_reports(path, survey, column or [], rejects), path, given)
+    return take_named(path, given, survey, column or [], rejects)
 
 
 def _diagnose(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, Lattice
 from confide.cli.answers import Findings, Questions, ask, tables_beside
 from confide.cli.attributes import choose_tables, tabulate
-from confide.cli.collector import as_named, local_counts, name_reports
+from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import warn_over_limit
@@ -55,7 +55,6 @@ from confide.cli.usage import (
     gather_queries,
     outputs_option,
     separated,
-    take_reports,
 )
 from confide.comparisons import assess_pool
 from confide.counts import Counts
@@ -245,7 +244,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             return
     true_rows = None if truth is None else _read_truth(truth, contract, is_sorted=rejects is not None)
     set_aside = () if true_rows is None else true_rows.rejected
-    gathered = as_named(take_reports(reports, asked_by, column or [], rejects, set_aside), reports, given)
+    gathered = take_named(reports, given, asked_by, column or [], rejects, set_aside)
     gathered = separated(count_on_cells(gathered, asked_by, contract), is_known=different_people)
     known = None if true_rows is None else _true_distribution(true_rows, contract, gathered.counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:

@@ -16,6 +16,7 @@ from confide.cli import (
     audit,
     collector,
     count,
+    curate,
     datasets,
     demo,
     diagnose,
@@ -117,7 +118,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "serve": (collector.serve, collector.SERVE_EXAMPLES),
     "send": (collector.send, collector.SEND_EXAMPLES),
     "pull": (collector.pull, collector.PULL_EXAMPLES),
-    "curate": (collector.curate, collector.CURATE_EXAMPLES),
+    "curate": (curate.curate, curate.EXAMPLES),
     "datasets": (datasets.datasets, datasets.EXAMPLES),
 }
 """Every command with examples for its help; a new one joins by standing here."""

@@ -64,6 +64,9 @@ def merge(
     """
     if output.suffix.lower() != ".parquet":
         raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
+    url = next((one for one in counts if "://" in one), None)
+    if url is not None:
+        raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
     check_outputs([output], map(Path, counts))
     heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
     warn_over_limit(heading)

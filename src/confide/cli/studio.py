@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import html
 import os
-import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import typer
 from confide.cli.collector import STORE, StorePath, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
 from confide.errors import InvalidParameterError
-from confide.surveys import load_survey
+from confide.surveys import Survey, load_survey
 
 if TYPE_CHECKING:
     import socket
@@ -63,9 +62,8 @@ def studio(
     It serves what `confide serve` does, from the same store. A store that is new begins with a survey of ages, which
     made-up people answer. The address that it prints holds a token for as long as it runs: keep it to yourself.
     """
-    with needs_server(), _alone(store) as told:
-        listening = _listen(host, port)
-        _run([load_survey(path) for path in surveys or []], store, listening, told, is_shown=browser)
+    with needs_server():
+        _run([load_survey(path) for path in surveys or []], store, (host, port), is_shown=browser)
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
@@ -81,22 +79,20 @@ def _listen(host: str, port: int | None) -> socket.socket:
     return bind(host, 0)
 
 
-def _run(contracts: list, url: str, listening: socket.socket, told: Path | None, *, is_shown: bool) -> None:  # type: ignore[type-arg]
+def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is_shown: bool) -> None:
     from confide.collector.serving import address_of, run
     from confide.collector.simulation import simulated_survey
-    from confide.collector.stores import open_store
     from confide.studio.serving import Studio
 
-    with contextlib.closing(open_store(url)) as opened:
-        is_new = not contracts and not opened.surveys()
-        for contract in contracts:
-            opened.add_survey(contract)
-        if is_new:
-            opened.add_survey(simulated_survey(), is_simulated=True)
-        name, token = _make_token(opened, is_alone=told is not None)
+    opened = _take(url)
+    listening = _listen(*place)
+    is_new = not contracts and not opened.surveys()
+    for contract in contracts:
+        opened.add_survey(contract)
+    if is_new:
+        opened.add_survey(simulated_survey(), is_simulated=True)
+    name, token = _make_token(opened, is_alone="://" not in url)
     address = f"{address_of(listening)}/studio"
-    if told is not None:
-        told.write_text(address, encoding="utf-8")
 
     def ready() -> None:
         say_exactly(f"{address}#token={token}")
@@ -106,8 +102,23 @@ def _run(contracts: list, url: str, listening: socket.socket, told: Path | None,
 
     with contextlib.ExitStack() as closing:
         closing.callback(_revoke, url, name)
-        run(url, listening, None, ready, lambda collector: Studio(collector, is_warm=True, people=PEOPLE * is_new))
+        run(opened, listening, None, ready, lambda collector: Studio(collector, is_warm=True, people=PEOPLE * is_new))
     say("Ended; all that was accepted is counted.")
+
+
+def _take(url: str) -> Store:
+    """Return a store that no other process serves."""
+    from confide.collector.stores import StoreError, open_store
+
+    opened = open_store(url)
+    try:
+        opened.hold()
+    except StoreError as error:
+        opened.close()
+        raise InvalidParameterError(
+            f"{error} If that is a studio, use it at its address; or name another file: --store other.db"
+        ) from None
+    return opened
 
 
 def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
@@ -143,31 +154,3 @@ def _opened(address: str) -> Iterator[None]:
         yield
     finally:
         Path(path).unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _alone(url: str) -> Iterator[Path | None]:
-    """Refuse a second studio on one file, and say where the first is; databases that serve several are no matter."""
-    if url.startswith(("postgres://", "postgresql://")) or sys.platform == "win32":
-        yield None
-        return
-    import fcntl
-
-    path = Path(f"{url}.studio")
-    if not path.absolute().parent.is_dir():  # which the store says better
-        yield None
-        return
-    with path.open("a+", encoding="utf-8") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            stream.seek(0)
-            where = stream.read().strip()
-            raise InvalidParameterError(
-                f"A studio is open on {url} already{f', at {where}' if where else ''}. Use that one, end it with "
-                f"Ctrl-C, or name another file with --store."
-            ) from None
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)

@@ -77,6 +77,7 @@ class Client:
     token: str | None = field(default=None, repr=False)
     patience: float = PATIENCE
     _connection: http.client.HTTPConnection | None = field(default=None, init=False, repr=False)
+    _admission: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -125,6 +126,13 @@ class Client:
         answer = self._record("POST", "/v1/reports", message, headers, needs=("accepted", "rejected"))
         rejected = tuple((one["position"], one["reason"]) for one in answer["rejected"])
         return Receipt(answer["accepted"], rejected)
+
+    def admission(self, fingerprint: str) -> str:
+        """Return who may upload, ``open``, ``token`` or ``invited``; a survey that is closed is an error."""
+        self.survey(fingerprint)
+        if self._admission == "closed":
+            raise CollectorError("This survey is closed, and takes no more reports.", 410, "closed")
+        return self._admission
 
     # Curators.
 
@@ -200,7 +208,7 @@ class Client:
                 self._connection = kind(self._parts.netloc, timeout=TIMEOUT)
             self._connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
             answer = self._connection.getresponse()
-            text = answer.read()
+            text, self._admission = answer.read(), answer.getheader("confide-admission", "")
         except (OSError, http.client.HTTPException) as error:
             self.hang_up()
             return CollectorError(f"There is no answer from {self.url}: {str(error) or type(error).__name__}."), pause

@@ -10,43 +10,29 @@ import time
 import weakref
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
 from confide.collector.openapi import describe
 from confide.collector.readings import Readings
+from confide.collector.replies import (
+    HTML,
+    JSON,
+    TEXT,
+    Guest,
+    Headers,
+    Receive,
+    Reply,
+    Request,
+    Scope,
+    Send,
+    not_found,
+    require_method,
+)
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ADMISSIONS, StoreError
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers = Mapping[bytes, bytes]
-Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
-
-JSON = [
-    (b"content-type", b"application/json"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
-HTML = [
-    (b"content-type", b"text/html; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
-    (
-        b"content-security-policy",
-        (
-            b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-            b"frame-ancestors 'none'; base-uri 'none'"
-        ),
-    ),
-    (b"referrer-policy", b"no-referrer"),
-]
-TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
 
 CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
 
@@ -64,40 +50,6 @@ FORGET_EVERY = 600
 """Looks between two rounds of forgetting marks that are past."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """A request for a path that the collector itself does not know.
-
-    Attributes
-    ----------
-    path, method, headers
-        What was asked.
-    secret
-        The token that came with it.
-    body
-        Receives the message, within the collector's limits.
-    """
-
-    path: str
-    method: str
-    headers: Headers
-    secret: str | None
-    body: Callable[[], Awaitable[bytes]]
-
-
-class Guest(Protocol):
-    """What is served beside a collector, by its server and with its tokens, such as the studio."""
-
-    async def answer(self, request: Request) -> Reply:
-        """Answer a request, or refuse it."""
-
-    def start(self) -> None:
-        """Begin, when the server does."""
-
-    def close(self) -> None:
-        """End, when the server does."""
-
-
 class Application:
     """Collector as an ASGI application."""
 
@@ -108,6 +60,7 @@ class Application:
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
         self._failures: set[str] = set()
+        self._looking: asyncio.Task[bool] | None = None
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -224,15 +177,23 @@ class Application:
         return form.get("token", [None])[0]
 
     async def _health(self) -> Reply:
-        fault = self.collector.commits.fault
-        if fault:
-            with contextlib.suppress(StoreError):
-                await asyncio.to_thread(self.collector.store.check)
-                self.collector.commits.fault = fault = ""
-        if fault:
+        if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
+            self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+        if not await asyncio.shield(self._looking):
             raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
         strange = sorted(self.collector.unreadable)
         return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
+
+    def _look(self) -> bool:
+        """Whether the store can be written to now; after a failure, whether it has room as well."""
+        commits, store = self.collector.commits, self.collector.store
+        try:
+            (store.check if commits.fault else store.look)()
+        except StoreError as error:
+            commits.fault = str(error)
+        else:
+            commits.fault = ""
+        return not commits.fault
 
     async def _metrics(self) -> Reply:
         return 200, self.readings.metrics().encode(), TEXT
@@ -279,7 +240,7 @@ class Application:
             return body
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
-        return await asyncio.to_thread(_unpack, body, most) if len(body) > LARGE else _unpack(body, most)
+        return await asyncio.to_thread(_unzip, body, most) if len(body) > LARGE else _unzip(body, most)
 
     async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
         """Receive what comes in several parts."""
@@ -392,11 +353,6 @@ def _standing(entry: Entry) -> list[tuple[bytes, bytes]]:
     return [(b"confide-admission", admission.encode()), *simulated]
 
 
-def not_found() -> Refusal:
-    """Return the refusal of a path that nobody knows."""
-    return Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
-
-
 def _refuse(refusal: Refusal) -> Reply:
     body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
     extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
@@ -418,7 +374,7 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "too-large", f"A message has at most {most:,} bytes. Send fewer reports at a time.")
 
 
-def _unpack(body: bytes, most: int) -> bytes:
+def _unzip(body: bytes, most: int) -> bytes:
     """Unpack gzip, no more than is allowed: a bomb is noticed before it goes off."""
     unpacker = zlib.decompressobj(31)
     try:
@@ -430,12 +386,6 @@ def _unpack(body: bytes, most: int) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise Refusal(400, "malformed", "The message is not one whole piece of gzip.")
     return whole
-
-
-def require_method(method: str, *known: str) -> None:
-    """Refuse other methods than these."""
-    if method not in known and not (method == "HEAD" and "GET" in known):
-        raise Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
 
 
 def _require_json(headers: Headers) -> None:

@@ -34,7 +34,7 @@ MEANINGS = {
     415: "The message is not application/json, or packed in another way than gzip",
     422: "The day or the groups are not taken, an invited report is rejected, or there is no answer",
     429: "Too much at a time; Retry-After says when to come again",
-    503: "The store cannot be used now, or the clock was wrong; Retry-After says when to come again",
+    503: "The store cannot be used now, or the day is closed for now; Retry-After says when to come again",
 }
 
 WHERE = [{"name": "survey", "in": "path", "required": True, "schema": FINGERPRINT}]

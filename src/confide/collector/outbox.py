@@ -20,6 +20,7 @@ from confide.files import Privatized, privatize_file, whole_file
 from confide.files.reading import csv_batches
 from confide.files.sheets import Request
 from confide.surveys import Survey
+from confide.wording import counted
 
 BATCH_SIZE = 1_000
 
@@ -78,7 +79,7 @@ class Outbox:
         return found
 
     @classmethod
-    def fill(
+    def fill(  # noqa: PLR0913 - what privatize_file takes, and where it goes
         cls,
         path: Path,
         survey: Survey,
@@ -87,16 +88,20 @@ class Outbox:
         *,
         to: str = "",
         rejects: Path | None = None,
+        secret_column: str = "",
+        batch_size: int = BATCH_SIZE,
     ) -> tuple[Outbox, Privatized]:
         """Blur a file of values into an outbox, in a random order; a whole one or none."""
         groups = tuple(survey.groups)
         with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".confide-") as folder:
             reports = Path(folder) / "reports.csv"
-            done = privatize_file(values, reports, survey, columns, keep=groups, rejects=rejects)
+            done = privatize_file(
+                values, reports, survey, columns, keep=groups, rejects=rejects, secret_column=secret_column
+            )
             messages = Path(folder) / "messages"
             number = 0
             with messages.open("wb") as stream:
-                for message in _messages(reports, survey, groups):
+                for message in _messages(reports, survey, groups, batch_size):
                     stream.write(message + b"\n")
                     number += 1
             digest, name = _digest(values), secrets.token_hex(16)
@@ -108,19 +113,34 @@ class Outbox:
                     whole.write(block)
         return found, done
 
-    def send(self, client: Client, tell: Callable[[int], None] | None = None, receipts: Path | None = None) -> Receipt:
-        """Send what was not sent yet, and remove the outbox when all of it was answered, and that is written down."""
+    def send(
+        self,
+        client: Client,
+        tell: Callable[[int], None] | None = None,
+        receipts: Path | None = None,
+        invitations: Sequence[str] = (),
+    ) -> Receipt:
+        """Send what was not sent yet, and remove the outbox when all of it was answered, and that is written down.
+
+        The n-th message goes with the n-th invitation, also after an interruption: one that was counted spends none.
+        """
+        if invitations and len(invitations) < self.messages:
+            raise DataFileError(
+                f"There are {counted(len(invitations), 'invitation')} for {counted(self.messages, 'report')}, and each "
+                f"is for one report. Ask the curator for {self.messages - len(invitations):,} more."
+            )
         found, sent = Receipt(0), self.sent
         with self.path.open("rb") as stream:
             stream.readline()
             for number, message in enumerate(stream):
                 if number >= sent:
-                    found += self._post(client, message.rstrip(b"\n"))
+                    found += self._post(client, message.rstrip(b"\n"), number, invitations)
                     self._mark.write_text(f"{self.name} {number + 1}")
                 if tell is not None:
                     tell(number + 1)
         if receipts is not None:
             line = {"values": self.values, "survey": self.survey, "to": self.to, "reports": self.reports}
+            line |= {"day": _today()}
             with os.fdopen(os.open(receipts, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a") as stream_out:
                 stream_out.write(json.dumps(line) + "\n")
         self.path.unlink()
@@ -128,19 +148,25 @@ class Outbox:
             self._mark.unlink()
         return found
 
-    def _post(self, client: Client, message: bytes) -> Receipt:
+    def _post(self, client: Client, message: bytes, number: int, invitations: Sequence[str]) -> Receipt:
         try:
-            return client.post(message)
+            return client.post(message, invitations[number] if invitations else None)
         except CollectorError as error:
-            if error.code != "day":
+            told = ""
+            if error.code == "day":
+                told = (
+                    f"These reports waited in {self.path} for too long. Ask the curator to let these days in again "
+                    f"(confide curate --window and --horizon); or, if nothing was sent (so far {self.sent:,} of "
+                    f"{counted(self.messages, 'batch')}), remove the outbox and send the values anew."
+                )
+            elif error.code == "spent":
+                told = (
+                    f"It is number {number + 1} of those that were named. Put another in its place, and give the same "
+                    f"command again: what was sent is not sent twice."
+                )
+            if not told:
                 raise
-            raise CollectorError(
-                f"{error} These reports waited in {self.path} for too long. Ask the curator to serve with a longer "
-                f"--window for a while; or, if nothing was sent ({self.sent} of {self.messages} batches were), remove "
-                f"the outbox and send the values anew.",
-                error.status,
-                error.code,
-            ) from None
+            raise CollectorError(f"{error} {told}", error.status, error.code) from None
 
 
 def receipts_of(values: Path) -> Path:
@@ -158,10 +184,11 @@ def require_unsent(values: Path, survey: Survey) -> None:
     for line in lines:
         try:
             one = json.loads(line)
-            known, place = (one["values"], one["survey"]), one["to"]
+            known, place, day = (one["values"], one["survey"]), one["to"], one["day"]
         except (ValueError, KeyError, TypeError):
             continue  # of somebody else's making
-        if known == (digest, survey.fingerprint):
+        # With permanent noise the same value is reported anew every day, and tells no more than on the first.
+        if known == (digest, survey.fingerprint) and (day == _today() or not survey.needs_secret):
             raise DataFileError(
                 f"{values} was sent to {place} before, says {receipts_of(values)}; sent again, everybody in it would "
                 f"be counted twice. If that is meant: --again."
@@ -175,16 +202,20 @@ def _digest(values: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _messages(path: Path, survey: Survey, groups: tuple[str, ...]) -> Iterator[bytes]:
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _messages(path: Path, survey: Survey, groups: tuple[str, ...], batch_size: int) -> Iterator[bytes]:
     """Return reports as messages, those of one group together."""
-    wire, day = Wire.of(survey), datetime.now(UTC).date().isoformat()
+    wire, day = Wire.of(survey), _today()
     waiting: dict[tuple[str, ...], list[object]] = {}
     for rows in csv_batches(str(path), Request(wire.alphabet, keep=groups)):
         keys = zip(*(column.tolist() for column in rows.kept), strict=True) if groups else [()] * len(rows.values)
         for key, report in zip(keys, wire.to_lists(rows.values), strict=True):
             own = waiting.setdefault(key, [])
             own.append(report)
-            if len(own) == BATCH_SIZE:
+            if len(own) == batch_size:
                 yield write_message(survey, own, groups=dict(zip(groups, key, strict=True)), day=day)
                 own.clear()
     for key, own in waiting.items():

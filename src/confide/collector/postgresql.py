@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from confide.collector.stores import Batch, Fate, Store, explained
+from confide.collector.stores import LOCK_SECONDS, Batch, Fate, Store, explained
 from confide.errors import MissingExtraError
 
 try:
@@ -17,9 +17,6 @@ except ImportError:
     raise MissingExtraError("psycopg", "A store in PostgreSQL", "postgresql") from None
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-
-PATIENCE = 5
-"""Seconds that a connection may take, and a transaction wait for another."""
 
 TRIES = 5
 """Times that a transaction is tried that another one stood in the way of."""
@@ -39,11 +36,11 @@ class PostgresStore(Store):
         self._lock = threading.Lock()
 
     def _connect(self) -> Connection:
-        connection = psycopg.connect(self._url, connect_timeout=PATIENCE, autocommit=True)
+        connection = psycopg.connect(self._url, connect_timeout=int(LOCK_SECONDS), autocommit=True)
         try:
             # Whatever the server's default is: an answer is sent when the reports are durable.
             connection.execute("SET synchronous_commit = on")
-            connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
+            connection.execute(f"SET lock_timeout = '{LOCK_SECONDS:g}s'")
         except psycopg.Error:
             connection.close()
             raise
@@ -122,6 +119,9 @@ class PostgresStore(Store):
             "ON CONFLICT (survey, day, cell, report) DO UPDATE SET number = counts.number + excluded.number",
             _columns(counts, 5),
         )
+
+    def hold(self) -> None:
+        """See :meth:`Store.hold`: any number of processes may serve one database."""
 
     def tidy(self) -> None:
         """See :meth:`Store.tidy`: nothing after each pause; rows are put in order when marks are forgotten."""

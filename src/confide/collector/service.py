@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from confide.collector.commits import GroupCommit
-from confide.collector.stores import Batch, Fate, Store, StoredSurvey, StoredToken, name_cell
+from confide.collector.stores import WINDOW, Batch, Fate, Store, StoredSurvey, StoredToken, name_cell
 from confide.collector.tokens import digest_invitation, is_allowed
 from confide.collector.wire import Wire
 from confide.errors import ConfideError
@@ -26,7 +26,7 @@ KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
 NEEDED = KEYS - {"groups"}
 
 BATCH = re.compile("[0-9a-f]{32}").fullmatch
-DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+IS_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
 MANY = 500
 """Reports past which a batch is judged in a thread, unless it is all of whole numbers that are good."""
@@ -55,7 +55,7 @@ class Settings:
     most_a_second
         Batches that one process takes a second, on average over a few; 0 for no limit.
     window
-        Days back that a report may be of.
+        Days back that a report may be of, where the store does not say it.
     body_seconds
         Seconds that a message may take to arrive.
     most_computing
@@ -68,7 +68,7 @@ class Settings:
     most_reports: int = 10_000
     most_waiting: int = 10_000
     most_a_second: int = 0
-    window: int = 7
+    window: int = WINDOW
     body_seconds: float = 10.0
     most_computing: int = 4
     origins: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Days:
         self._known = {day.isoformat(): day.toordinal() for day in days}
 
     def _refuse(self, text: Any) -> Refusal:
-        is_day = isinstance(text, str) and DAY(text) is not None
+        is_day = isinstance(text, str) and IS_DAY(text) is not None
         try:
             _ = date.fromisoformat(text) if is_day else None
         except ValueError:
@@ -136,8 +136,9 @@ class Days:
             return Refusal(400, "malformed", f'day must be a day such as "2026-11-16"; got {shown(text)}.')
         start = self.clock().toordinal() - self.window
         if self.horizon > start + 1 and date.fromisoformat(text).toordinal() >= start:
-            # A clock was wrong, here or of another process. The device did nothing wrong, and must not drop its report.
-            said = f"Days before {date.fromordinal(self.horizon)} were forgotten here; the collector's clock was wrong."
+            # A clock was wrong, here or of another process, or a curator moved the horizon. The device did nothing
+            # wrong, and must not drop its report.
+            said = f"Days before {date.fromordinal(self.horizon)} are closed here: by the curator, or by a wrong clock."
             return Refusal(503, "clock", f"{said} Send this again later.", retry_after=3600)
         known = sorted(self._known)
         ends = f"{known[0]} to {known[-1]}" if known else "none"
@@ -176,7 +177,7 @@ class Collector:
             except Exception:  # whatever is wrong with one row: the others are served
                 unreadable.add(_name_plainly(stored.fingerprint))
         self.entries, self.tokens, self.unreadable = fresh, self.store.tokens(), unreadable
-        self.days.horizon = self.store.horizon()
+        self.days.horizon, self.days.window = self.store.horizon(), self.store.window() or self.settings.window
 
     def forget(self) -> None:
         """Remove marks of days that no report may be of any more.
@@ -185,8 +186,8 @@ class Collector:
         than reports of later days have come: a clock that is ahead for a while must not close days that are to come.
         """
         last = min(self.days.clock().toordinal(), self.store.newest())
-        if last > self.settings.window + 1:
-            self.store.forget(date.fromordinal(last - self.settings.window - 1))
+        if last > self.days.window + 1:
+            self.store.forget(date.fromordinal(last - self.days.window - 1))
 
     def entry(self, fingerprint: Any) -> Entry:
         """Return the survey of this fingerprint."""

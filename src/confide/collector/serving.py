@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from confide.collector.http import Application, Guest
+from confide.collector.http import Application
+from confide.collector.replies import Guest
 from confide.collector.service import Collector, Settings
-from confide.collector.stores import StoreError, open_store
+from confide.collector.stores import Store, StoreError, open_store
 
 MOST_HEADER_BYTES = 32 * 1024
 """Bytes that headers may have together; those of browsers have a few thousand."""
@@ -150,7 +151,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def run(
-    url: str,
+    store: Store | str,
     listening: socket.socket,
     settings: Settings | None = None,
     on_ready: Callable[[], None] | None = None,
@@ -158,14 +159,15 @@ def run(
 ) -> None:
     """Serve the surveys of a store, and a guest beside them, until a signal ends it; what was accepted is counted."""
     sys.setswitchinterval(SWITCH)
-    store = open_store(url)
-    collector = Collector(store, settings)
-    server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
+    opened = open_store(store) if isinstance(store, str) else store
     try:
+        opened.hold()
+        collector = Collector(opened, settings)
+        server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
         with contextlib.suppress(KeyboardInterrupt), _ending_gently():
             server.run(sockets=[listening])
     finally:
-        store.close()
+        opened.close()
 
 
 @contextlib.contextmanager

@@ -30,12 +30,23 @@ ADMISSIONS = ("open", "token", "invited")
 """Who may upload: anybody, whoever has a token for it, whoever has an invitation that is not spent."""
 
 
+LOCK_SECONDS = 5.0
+"""Seconds that a transaction waits for one of another process, and a connection may take."""
+
+WINDOW, LONGEST_WINDOW = 7, 3660
+"""Days back that a report may be of, unless somebody says otherwise; and the most that may be said."""
+
+
 class StoreError(ConfideError):
     """A store that cannot be used now, or at all."""
 
 
 class UnavailableError(StoreError):
     """A store that is full, read-only, busy or gone: nothing was counted, and the same batch may be sent again."""
+
+
+class _UndoneError(Exception):
+    """End of a transaction that was only tried."""
 
 
 class Fate(Enum):
@@ -171,6 +182,10 @@ class Store(ABC):
     def tidy(self) -> None:
         """Remove traces of the order in which things came, as far as the database keeps any."""
 
+    @abstractmethod
+    def hold(self) -> None:
+        """Take the store for this process to serve, until it is closed or ends; refuse it where only one may."""
+
     def sort(self) -> None:
         """Put rows in the order of their keys, where the database keeps another."""
         self.tidy()
@@ -185,10 +200,11 @@ class Store(ABC):
         """Count batches in one transaction, each exactly once, and return what became of each when it is durable."""
         with self.counting() as connection:
             closed = {row[0] for row in self.run(connection, "SELECT number FROM surveys WHERE is_closed = 1")}
-            firsts = {batch.mark: batch for batch in reversed(batches)}
+            firsts = self._firsts(connection, batches)
             claimed = self.claim(connection, [one for one in firsts.values() if one.survey not in closed])
             contents = {one.mark: one.content for one in firsts.values() if one.mark in claimed}
-            contents |= self._contents(connection, [mark for mark in firsts if mark not in claimed])
+            known = [mark for mark in firsts if mark not in claimed]
+            contents |= self._some(connection, "SELECT mark, content FROM batches WHERE mark", known)
             spent = {mark for mark in claimed if not self._spend(connection, firsts[mark])}
             fates = []
             for batch in batches:
@@ -207,12 +223,21 @@ class Store(ABC):
                 self.add(connection, *_sums(fresh))
         return fates
 
-    def _contents(self, connection: Any, marks: Sequence[str]) -> dict[str, str]:
+    def _firsts(self, connection: Any, batches: Sequence[Batch]) -> dict[str, Batch]:
+        """Return the first batch of each mark, one whose invitation is good before one whose invitation is not."""
+        firsts = {batch.mark: batch for batch in reversed(batches)}
+        if len(firsts) == len(batches):
+            return firsts
+        invited = sorted({batch.invitation for batch in batches if batch.invitation is not None})
+        good = {None, *self._some(connection, "SELECT digest, digest FROM invitations WHERE digest", invited)}
+        return firsts | {batch.mark: batch for batch in reversed(batches) if batch.invitation in good}
+
+    def _some(self, connection: Any, statement: str, keys: Sequence[str]) -> dict[str, str]:
+        """Return the pairs that a statement finds for any of these keys, so many at a time."""
         found: dict[str, str] = {}
-        for start in range(0, len(marks), 500):
-            some = marks[start : start + 500]
-            places = ", ".join("?" * len(some))
-            found |= dict(self.run(connection, f"SELECT mark, content FROM batches WHERE mark IN ({places})", some))
+        for start in range(0, len(keys), 500):
+            some = keys[start : start + 500]
+            found |= dict(self.run(connection, f"{statement} IN ({', '.join('?' * len(some))})", some))
         return found
 
     def _spend(self, connection: Any, batch: Batch) -> bool:
@@ -237,8 +262,7 @@ class Store(ABC):
                 for statement in step:
                     self.run(connection, statement)
             if known < VERSION:
-                self.run(connection, "DELETE FROM facts WHERE name = 'version'")
-                self.run(connection, "INSERT INTO facts (name, value) VALUES ('version', ?)", [str(VERSION)])
+                self._write_fact(connection, "version", VERSION)
 
     @abstractmethod
     def has_tables(self, connection: Any) -> bool:
@@ -345,10 +369,33 @@ class Store(ABC):
             return int(self.run(connection, "SELECT COUNT(*) FROM invitations WHERE survey = ?", [number])[0][0])
 
     def horizon(self) -> int:
-        """Return the first day whose marks are still there: no report of an earlier one is ever taken again."""
+        """Return the first day whose marks are still there: no report of an earlier one is taken."""
+        return self._fact("horizon")
+
+    def window(self) -> int:
+        """Return how many days back a report may be of; 0 where nobody has said it."""
+        return self._fact("window")
+
+    def set_window(self, days: int) -> None:
+        """Say how many days back a report may be of, for all processes; no day that was forgotten comes back by it."""
+        if not 1 <= days <= LONGEST_WINDOW:
+            raise InvalidParameterError(f"--window takes a number of days from 1 to {LONGEST_WINDOW:,}; got {days:,}.")
+        with self.writing() as connection:
+            self._write_fact(connection, "window", days)
+
+    def reopen(self, first: date) -> None:
+        """Take days from this one on again, whose marks are gone: a batch of them that was counted counts again."""
+        with self.writing() as connection:
+            self._write_fact(connection, "horizon", first.toordinal())
+
+    def _fact(self, name: str) -> int:
         with self.reading() as connection:
-            rows = self.run(connection, "SELECT value FROM facts WHERE name = 'horizon'")
+            rows = self.run(connection, "SELECT value FROM facts WHERE name = ?", [name])
         return int(rows[0][0]) if rows else 0
+
+    def _write_fact(self, connection: Any, name: str, value: int) -> None:
+        self.run(connection, "DELETE FROM facts WHERE name = ?", [name])
+        self.run(connection, "INSERT INTO facts (name, value) VALUES (?, ?)", [name, str(value)])
 
     def newest(self) -> int:
         """Return the newest day that any report was of; 0 where none came."""
@@ -356,13 +403,12 @@ class Store(ABC):
             return int(self.run(connection, "SELECT COALESCE(MAX(day), 0) FROM accounts")[0][0])
 
     def forget(self, before: date) -> None:
-        """Remove the marks of days before this one, for good: the horizon moves first, and never back."""
+        """Remove the marks of days before this one, for good: the horizon moves first, and never back by itself."""
         day = before.toordinal()
         if day <= self.horizon():
             return
         with self.writing() as connection:
-            self.run(connection, "DELETE FROM facts WHERE name = 'horizon'")
-            self.run(connection, "INSERT INTO facts (name, value) VALUES ('horizon', ?)", [str(day)])
+            self._write_fact(connection, "horizon", day)
         with self.reading() as connection:
             if not self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [day]):
                 return
@@ -371,6 +417,12 @@ class Store(ABC):
                 ends = [start, f"{start}g", day]
                 self.run(connection, "DELETE FROM batches WHERE mark >= ? AND mark < ? AND day < ?", ends)
         self.sort()
+
+    def look(self) -> None:
+        """Raise `UnavailableError` where nothing can be written; what is tried is undone."""
+        with contextlib.suppress(_UndoneError), self.writing() as connection:
+            self.run(connection, "UPDATE facts SET value = value WHERE name = 'version'")
+            raise _UndoneError
 
     def check(self) -> None:
         """Raise `UnavailableError` where nothing could be counted now: something is written, and more than has room."""

@@ -137,7 +137,8 @@ class Unbiased:
         size = self.evidence.channel.shape[0]
         places = np.unique(np.linspace(1, size - 1, min(size - 1, max(2, TAILS // size))).astype(np.int64))
         ends = self._ends((np.arange(size) >= places[:, None]).astype(np.float64))
-        low, high = (_falling(np.clip(end, 0.0, 1.0)) for end in ends)
+        # Pooled as they are: with ends below nothing at nothing, a tail would get the mean of chance above it alone.
+        low, high = (np.clip(_falling(end), 0.0, 1.0) for end in ends)
         return places, low, high
 
     def _ends(self, queries: FloatArray) -> tuple[FloatArray, FloatArray]:

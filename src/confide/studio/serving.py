@@ -13,8 +13,8 @@ import orjson
 
 from confide import __version__
 from confide.collector.client import write_message
-from confide.collector.http import JSON, Reply, Request, not_found, require_method
 from confide.collector.readings import counts_json
+from confide.collector.replies import JSON, Reply, Request, not_found, require_method
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED
 from confide.collector.tokens import is_allowed

@@ -1,0 +1,185 @@
+"""confide curate: surveys, tokens and invitations of a collector's store."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.checks import check_choice
+from confide.cli.collector import STORE, needs_server
+from confide.cli.numbers import as_count
+from confide.cli.terminal import say, show_pairs, warn
+from confide.cli.usage import check_outputs
+from confide.errors import InvalidParameterError
+from confide.files import whole_file
+from confide.surveys import Survey, load_survey
+from confide.wording import counted
+
+if TYPE_CHECKING:
+    from confide.collector.stores import Store, StoredSurvey
+
+EXAMPLES = (
+    "confide curate confide.db",
+    "confide curate confide.db --token read --name alice",
+    "confide curate confide.db --revoke alice",
+    "confide curate confide.db --survey survey.toml --invite 500 -o invitations.txt",
+    "confide curate confide.db --survey survey.toml --close",
+    "confide curate confide.db --window 30",
+)
+
+
+def curate(  # noqa: C901, PLR0913 - one argument an option
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The collector's store, as for serve.")] = STORE,
+    *,
+    token: Annotated[
+        str | None,
+        typer.Option(metavar="upload|read|administer", help="Make a token, and show it once.", show_default=False),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What the token is called.", show_default=False)] = "",
+    revoke: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Revoke the token of this name.", show_default=False)
+    ] = None,
+    survey: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SURVEY", help="The survey that is meant; a token then is for it alone.", show_default=False
+        ),
+    ] = None,
+    invite: Annotated[
+        int | None,
+        typer.Option(
+            parser=as_count, metavar="N", help="Make invitations, each for one report, into -o.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where invitations go, one a line.", show_default=False),
+    ] = None,
+    upload: Annotated[
+        str | None, typer.Option(metavar="open|token|invited", help="Who may send from now on.", show_default=False)
+    ] = None,
+    close: Annotated[bool, typer.Option("--close", help="Let the survey take no more reports, for good.")] = False,
+    window: Annotated[
+        int | None,
+        typer.Option(metavar="DAYS", help="How many days back a report may be of, from now on.", show_default=False),
+    ] = None,
+    horizon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAY",
+            help="The first day that is taken, such as 2026-11-16. An earlier one than before opens days whose batch "
+            "ids are gone: a batch of them that is sent twice counts twice.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Look after a collector's store: surveys, tokens, invitations, days.
+
+    Without an option it lists what there is; of tokens and invitations the store itself knows digests alone. A running
+    collector notices changes within a second or two.
+    """
+    from confide.collector.stores import ADMISSIONS, open_store
+    from confide.collector.tokens import make_token
+
+    if (invite is not None and (output is None or survey is None)) or ((close or upload) and survey is None):
+        raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
+    if upload is not None:
+        check_choice("--upload", upload, ADMISSIONS)
+    if not store.startswith(("postgresql://", "postgres://")) and not Path(store).is_file():
+        raise InvalidParameterError(f"There is no store {store!r}. Name the one that confide serve was given.")
+    meant = None if survey is None else load_survey(survey)
+    with needs_server(), contextlib.closing(open_store(store)) as opened:
+        found = None if meant is None else _find(opened, meant)
+        fingerprint = "" if found is None else found.fingerprint
+        if token is not None:
+            called, secret = make_token(opened, token, name, fingerprint)
+            show_pairs([("Token", secret), ("Name", called), ("Allows", token)])
+        if revoke is not None:
+            opened.revoke(revoke)
+            say(f"Revoked {revoke}.")
+        if invite is not None and output is not None and found is not None:
+            _invite(opened, found.number, invite, output)
+        if upload is not None:
+            opened.admit(fingerprint, upload)
+            say(f"Uploads to {fingerprint}: {upload}.")
+        if close:
+            opened.close_survey(fingerprint)
+            say(f"Closed {fingerprint}.")
+        if window is not None or horizon is not None:
+            _set_days(opened, window, horizon)
+        if not any((token, revoke, invite, upload, close, window is not None, horizon)):
+            _list_store(opened)
+
+
+def _find(opened: Store, survey: Survey) -> StoredSurvey:
+    known = [one for one in opened.surveys() if one.fingerprint == survey.fingerprint]
+    if not known:
+        raise InvalidParameterError(f"The store has no survey {survey.fingerprint}, {survey.title!r}. Serve it first.")
+    return known[0]
+
+
+def _invite(opened: Store, number: int, people: int, output: Path) -> None:
+    from confide.collector.tokens import make_invitations
+
+    check_outputs([output], [])
+    with whole_file(output, mode=0o600) as stream:
+        stream.write("".join(f"{code}\n" for code in make_invitations(opened, number, people)).encode())
+    say(f"Wrote {counted(people, 'invitation')} to {output}; each is for one report.")
+
+
+def _set_days(opened: Store, window: int | None, horizon: str | None) -> None:
+    """Set the window and the first day that is taken, and say which days are taken then."""
+    if window is not None:
+        opened.set_window(window)
+    if horizon is not None:
+        try:
+            first = date.fromisoformat(horizon)
+        except ValueError:
+            raise InvalidParameterError(f"--horizon takes a day such as 2026-11-16; got {horizon!r}.") from None
+        if first > _today():
+            raise InvalidParameterError(f"--horizon takes a day up to today, {_today()}; got {first}.")
+        before = opened.horizon()
+        opened.forget(first)
+        if first.toordinal() < before:
+            opened.reopen(first)
+            warn(
+                f"batch ids of days before {date.fromordinal(before)} are gone: a batch of such a day that was counted "
+                f"and is sent again counts twice."
+            )
+    say(f"Days are taken {_describe_days(opened)}.")
+
+
+def _describe_days(opened: Store) -> str:
+    from confide.collector.stores import WINDOW
+
+    days, horizon = opened.window() or WINDOW, opened.horizon()
+    start = _today().toordinal() - days
+    back = counted(days, "day")
+    if horizon > start:
+        return f"from {date.fromordinal(horizon)} on: of the window of {back}, batch ids before it are gone"
+    return f"from {date.fromordinal(start)} on: a window of {back}"
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _list_store(opened: Store) -> None:
+    pairs = []
+    for one in opened.surveys():
+        account = opened.account(one.number)
+        state = "closed" if one.is_closed else f"uploads: {one.admission}"
+        left = (
+            f", {counted(opened.invitations(one.number), 'invitation')} not spent" if one.admission == "invited" else ""
+        )
+        came = f"{account.pop('', 0):,} accepted + {sum(account.values()):,} rejected"
+        pairs.append(("Survey", f"{one.fingerprint}  {one.survey.title}: {came}, {state}{left}"))
+    pairs += [
+        ("Token", f"{one.name}: {one.role}{f', for {one.survey} alone' if one.survey else ''}")
+        for one in opened.tokens()
+    ]
+    show_pairs([*pairs, ("Days", _describe_days(opened))])

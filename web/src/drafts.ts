@@ -1,0 +1,87 @@
+/** The draft of a survey that is being designed, kept in this tab: reload and the back button lose nothing. */
+import type { AlphabetTable, Draft, Planned, Work } from "./api.js";
+import { started } from "./shell.js";
+import { spanOf } from "./values.js";
+
+const KEY = "confide design";
+
+/** How precise the answer must be: the whole picture, or one question's share. */
+export interface Target {
+  by: "emd" | "width";
+  emd: number;
+  width: number;
+  query: string;
+}
+
+export interface State {
+  template: string;
+  draft: Draft;
+  target: Target;
+  /** Whether the person chooses epsilon, and it does not follow from the target. */
+  isOwn: boolean;
+  /** The true value that the picture of one report is for. */
+  value: number | null;
+  planned: { key: string; planned: Planned } | null;
+  /** Drafts of the other templates, as they were left. */
+  left: Record<string, { draft: Draft; target: Target }>;
+}
+
+/** What was being designed in this tab, or the first template. */
+export function restored(): State {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as State | null;
+    if (found && typeof found.draft?.epsilon === "number" && found.draft.survey?.alphabet?.kind && found.target) return found;
+  } catch {
+    // Nothing was kept, or another version kept it.
+  }
+  return fresh(started().templates[0]!.name, {});
+}
+
+export function keep(state: State): void {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(state));
+  } catch {
+    // A browser that keeps nothing still designs.
+  }
+}
+
+/** The state of a template, as it was left or as it begins. */
+export function fresh(name: string, left: State["left"]): State {
+  const template = started().templates.find((one) => one.name === name) ?? started().templates[0]!;
+  const known = left[template.name];
+  const draft = known?.draft ?? structuredClone(template.draft);
+  return { template: template.name, draft, target: known?.target ?? targetOf(draft), isOwn: false, value: null, planned: null, left };
+}
+
+/** A first target: a fiftieth of the values' span, a share of two in a hundred, and a question that splits them. */
+function targetOf(draft: Draft): Target {
+  const { alphabet, name } = draft.survey;
+  const span = spanOf(alphabet);
+  return { by: "emd", emd: span === null ? 0.02 : round(span / 50), width: 0.02, query: queryOf(name, alphabet) };
+}
+
+function round(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return Number(([1, 2, 5, 10].find((digit) => digit * power >= value * 0.999)! * power).toPrecision(1));
+}
+
+/** A question to begin with. */
+export function queryOf(name: string, alphabet: AlphabetTable): string {
+  const [low, high] = [Number(alphabet["low"]), Number(alphabet["high"])];
+  if (alphabet.kind === "integers") return `${name} >= ${Math.round(low + (high - low) * 0.65)}`;
+  const first = Array.isArray(alphabet["values"]) ? alphabet["values"][0] : undefined;
+  if (first !== undefined && !String(first).includes("'")) return `${name} == '${String(first)}'`;
+  return "";
+}
+
+/** The plan that epsilon, or the people, follow from. */
+export function planOf(state: State, solve: "epsilon" | "people"): Work {
+  const { by, emd, width, query } = state.target;
+  return { kind: "plan", draft: state.draft, solve, target: by === "emd" ? { emd } : { width, query } };
+}
+
+/** What a plan depends on: not on the epsilon that it gives, nor on titles. */
+export function keyOf(state: State): string {
+  const { epsilon: _epsilon, survey, ...rest } = state.draft;
+  return JSON.stringify([rest, survey.alphabet, survey.name, state.target]);
+}

@@ -1,0 +1,169 @@
+/** What a draft would be, at a glance and whole: its promise in odds, one report of a true value, and the picture to expect. */
+import { Trouble, type Draft, type Expectation, type Preview } from "./api.js";
+import { Picture, type Series } from "./charts.js";
+import type { Desk } from "./design.js";
+import { h, put } from "./dom.js";
+import { number, percent } from "./scales.js";
+import { fail } from "./shell.js";
+import { errorWords } from "./steps.js";
+
+/** The few numbers that a phone shows while the sliders are moved; all of them stand below too. */
+export class Glance {
+  readonly element = h("p", { class: "glance", "aria-hidden": "true" });
+  readonly #promise = h("span", {});
+  readonly #error = h("span", {});
+
+  constructor() {
+    put(this.element, this.#promise, this.#error);
+  }
+
+  show(preview: Preview): void {
+    const nearest = preview.odds[0];
+    put(this.#promise, h("strong", {}, `Epsilon ${number(preview.epsilon.value)}`), nearest ? ` ${oddsWords(nearest.odds)}` : "");
+  }
+
+  /** Say nothing of the error until it is known again. */
+  forget(): void {
+    put(this.#error);
+  }
+
+  expect(found: Expectation): void {
+    put(this.#error, "off by ", h("strong", {}, found.emd ? errorWords(found.emd.value, found.emd.unit) : percent(found.total_variation)));
+  }
+}
+
+export class Promised {
+  readonly element = h("section", { class: "promised", "aria-label": "What is promised" });
+  readonly #cards = h("dl", { class: "answers" });
+  readonly #sentences = h("details", {}, h("summary", {}, "The promise in sentences"));
+  #isMade = false;
+
+  show(preview: Preview): void {
+    if (!this.#isMade) put(this.element, h("h2", {}, "What is promised"), h("p", {}, "Whoever sees one report, and thought two answers equally likely before, can then bet on the right one with at most these odds."), this.#cards, this.#sentences);
+    this.#isMade = true;
+    put(this.#cards, ...preview.odds.slice(0, 3).map((one) => h("div", {}, h("dt", {}, `${one.from} or ${one.to}`), h("dd", {}, oddsWords(one.odds)))));
+    const summary = this.#sentences.firstElementChild!;
+    put(this.#sentences, summary, h("ul", {}, ...preview.promise.map((words) => h("li", {}, words))));
+  }
+}
+
+/** Odds as they are said: "51 to 49", and near the ends with as many digits as it takes not to say "100 to 0". */
+export function oddsWords(likelier: number): string {
+  const digits = likelier > 99.995 ? 3 : likelier > 99.5 ? 2 : likelier > 98.5 ? 1 : 0;
+  return likelier >= 99.9995 ? "certainty" : `${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)}`;
+}
+
+export class OneReport {
+  readonly element: HTMLElement;
+  readonly #picture = new Picture();
+  readonly #desk: Desk;
+  readonly #choice = h("div", { class: "truth-choice" });
+  #shown = "";
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+    this.element = h("section", { class: "one-report", "aria-label": "One report" }, this.#picture.element, this.#choice);
+    this.#picture.element.append(this.#choice);
+  }
+
+  show(preview: Preview, draft: Draft): void {
+    const { reports, value } = preview;
+    const total = reports.drawn.reduce((sum, count) => sum + count, 0) || 1;
+    const of = reports.values.kind.includes("bit") ? 1000 : total;
+    const isSame = sameValues(preview);
+    const series: Series[] = [{ name: "a thousand draws", colour: "reports", form: "bars", shares: reports.drawn.map((count) => count / of) }];
+    if (reports.probabilities.length === reports.values.size) series.push({ name: "probability", colour: "reports", form: "line", shares: reports.probabilities });
+    if (reports.values.size === 0 || reports.drawn.length === 0) series.length = 0;
+    this.#picture.show({
+      title: "What leaves the phone",
+      level: 2,
+      finding: reports.words,
+      values: reports.values,
+      series: reports.values.plane || !reports.values.positions ? series.slice(-1) : series,
+      name: "report",
+      measure: "share of reports",
+      mark: isSame ? { index: value.index, words: `true ${draft.survey.name}: ${value.label}` } : null,
+      height: reports.values.plane ? 280 : 230,
+      file: `${draft.survey.name}-report`,
+      ...(isSame ? { pick: (index: number) => this.#desk.looked(index) } : {}),
+    });
+    this.#fillChoice(preview, draft);
+  }
+
+  end(): void {
+    this.#picture.end();
+  }
+
+  /** The true value can be moved in the picture, and here by keyboard: along a line or over cells, or from a list. */
+  #fillChoice(preview: Preview, draft: Draft): void {
+    const { values, value } = preview;
+    const key = JSON.stringify([values.labels, draft.survey.name]);
+    if (key !== this.#shown) {
+      this.#shown = key;
+      put(this.#choice, h("label", { for: "true-value" }, `The true ${draft.survey.name}`), values.size > 30 || values.positions ? this.#range(values.size) : this.#list(values.labels), h("output", { for: "true-value" }));
+    }
+    const control = this.#choice.querySelector<HTMLInputElement | HTMLSelectElement>("#true-value");
+    if (control && document.activeElement !== control) control.value = String(value.index);
+    control?.setAttribute("aria-valuetext", value.label);
+    const output = this.#choice.querySelector("output");
+    if (output) output.textContent = control instanceof HTMLSelectElement ? "" : value.label;
+  }
+
+  #range(size: number): HTMLElement {
+    const range = h("input", { type: "range", id: "true-value", min: 0, max: size - 1, step: 1, oninput: () => this.#desk.looked(Number(range.value)) });
+    return range;
+  }
+
+  #list(labels: string[]): HTMLElement {
+    const list = h("select", { id: "true-value", onchange: () => this.#desk.looked(Number(list.value)) }, ...labels.map((label, index) => h("option", { value: index }, label)));
+    return list;
+  }
+}
+
+/** Whether reports are values, so that the true one can be pointed out among them. */
+function sameValues(preview: Preview): boolean {
+  return preview.reports.values.size === preview.values.size && preview.reports.values.labels[preview.value.index] === preview.value.label;
+}
+
+export class Expected {
+  readonly element: HTMLElement;
+  readonly #picture = new Picture();
+  readonly #state = h("p", { class: "note", role: "status" }, "Simulating a survey.");
+
+  constructor() {
+    this.element = h("section", { class: "expected", "aria-label": "What to expect" }, h("h2", {}, "What to expect"), this.#state, this.#picture.element);
+    this.#picture.element.hidden = true;
+  }
+
+  wait(): void {
+    this.element.classList.add("stale");
+  }
+
+  /** Other values: what was expected of the last ones is nothing to go by. */
+  forget(): void {
+    this.#picture.element.hidden = true;
+    put(this.#state, "Simulating a survey.");
+  }
+
+  show(found: Expectation, draft: Draft): void {
+    this.element.classList.remove("stale");
+    this.#picture.element.hidden = false;
+    const series: Series[] = [{ name: "the guessed truth", colour: "truth", shares: found.truth }];
+    if (found.reports.length === found.values.size) series.push({ name: "reports", colour: "reports", shares: found.reports, form: "line" });
+    series.push({ name: "estimate", colour: "stacked", shares: found.estimate });
+    const off = found.emd ? `The estimate of this simulated survey is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `The shares of this simulated survey are off by ${percent(found.total_variation)}, all together.`;
+    put(this.#state, `${found.words} ${off}`);
+    if (found.fewest) this.#state.append(` ${found.fewest}`);
+    this.#picture.show({ title: "", finding: `${found.words} ${off}`, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
+  }
+
+  fail(error: unknown): void {
+    this.element.classList.remove("stale");
+    if (error instanceof Trouble && !["gone", "no-token", "bad-token", "busy"].includes(error.code)) put(this.#state, error.message);
+    else fail(error);
+  }
+
+  end(): void {
+    this.#picture.end();
+  }
+}

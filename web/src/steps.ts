@@ -1,0 +1,291 @@
+/** The three steps of a design: who is asked, how many, how precise. Epsilon follows, or is chosen. */
+import { work, type AlphabetTable, type Planned, type Preview } from "./api.js";
+import { choices, field, slider, type Slider } from "./controls.js";
+import { h, put } from "./dom.js";
+import type { Desk } from "./design.js";
+import { fresh, keep, keyOf, planOf, queryOf } from "./drafts.js";
+import { number, percent } from "./scales.js";
+import { progressBar, say, started } from "./shell.js";
+import { spanOf, unitOf, valueFields } from "./values.js";
+
+// A plan is a minute's work at worst: it begins when nothing has moved for this long.
+const PAUSE = 700;
+const SHAPES = new Set(["peaked", "two humps", "falling", "spiky", "rough", "uniform"]);
+
+export class Steps {
+  readonly element = h("form", { class: "steps", onsubmit: (event) => event.preventDefault() });
+  readonly #desk: Desk;
+  readonly #follows = h("div", { class: "follows" });
+  readonly #guess = h("select", { onchange: () => this.#set({ guess: this.#guess.value }) });
+  readonly #mechanism = h("select", { onchange: () => this.#setMechanism(this.#mechanism.value) });
+  #people: Slider | null = null;
+  #epsilon: Slider | null = null;
+  #preview: Preview | null = null;
+  #planning: AbortController | null = null;
+  #timer = 0;
+  /** What was planned, or stopped, or failed: not begun again by itself. */
+  #done = "";
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  /** Fill all fields from the draft. */
+  fill(): void {
+    const { state } = this.#desk;
+    this.#people = slider({ id: "people", label: "People who answer", low: 100, high: 10_000_000, value: state.draft.people, isLog: true, isWhole: true, change: (people) => this.#set({ people }) });
+    this.#epsilon = slider({ id: "epsilon", label: "Epsilon", low: 0.01, high: 10, value: state.draft.epsilon, isLog: true, change: (epsilon) => this.#set({ epsilon }) });
+    put(this.element, this.#who(), h("section", {}, h("h2", {}, "How many"), this.#people.element), this.#how());
+    this.#showFollows();
+  }
+
+  /** Show what a preview says: where epsilon lies, which mechanisms and guesses there are. */
+  show(preview: Preview): void {
+    this.#preview = preview;
+    const { draft } = this.#desk.state;
+    const { low, high, per } = preview.epsilon;
+    this.#epsilon?.limit(Math.min(low, draft.epsilon), Math.max(high, draft.epsilon), per ? `per ${per}` : "");
+    this.#epsilon?.set(draft.epsilon);
+    this.#people?.set(draft.people);
+    options(this.#guess, preview.guesses.map((one) => [one.name, one.title]), draft.guess);
+    options(this.#mechanism, [["", "The one that suits these values best"], ...preview.mechanisms.map((one): [string, string] => [one.kind, sentence(one.name)])], draft.mechanism ?? "");
+    this.#showFollows();
+  }
+
+  /** Let epsilon follow from the target, once nothing moves any more. */
+  plan(): void {
+    const { state } = this.#desk;
+    const key = keyOf(state);
+    clearTimeout(this.#timer);
+    if (state.isOwn || key === this.#done || key === state.planned?.key) return;
+    this.#planning?.abort();
+    this.#timer = window.setTimeout(() => void this.#run("epsilon"), PAUSE);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#planning?.abort();
+  }
+
+  #set(change: Partial<Desk["state"]["draft"]>): void {
+    Object.assign(this.#desk.state.draft, change);
+    this.#desk.changed();
+  }
+
+  #setMechanism(kind: string): void {
+    const { draft } = this.#desk.state;
+    if (kind) draft.mechanism = kind;
+    else delete draft.mechanism;
+    this.#desk.changed();
+  }
+
+  // Who is asked.
+
+  #who(): HTMLElement {
+    const { state } = this.#desk;
+    const templates = started().templates;
+    const words = templates.find((one) => one.name === state.template)?.words ?? "";
+    const title = h("input", { type: "text", value: state.draft.survey.title, autocomplete: "off", oninput: () => this.#setSurvey({ title: title.value }) });
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Who is asked"),
+      choices("template", "Kind of question", templates.map((one) => ({ value: one.name, words: sentence(one.name) })), state.template, (name) => this.#choose(name)),
+      h("p", { class: "note" }, `${words}.`),
+      field("title", "The question, as people read it", title),
+      valueFields(state.draft.survey.alphabet, (table) => this.#setValues(table)),
+      this.#more(),
+    );
+  }
+
+  #choose(template: string): void {
+    const { state } = this.#desk;
+    const left = { ...state.left, [state.template]: { draft: state.draft, target: state.target } };
+    this.#desk.state = fresh(template, left);
+    this.#desk.refill();
+    // The fields were made anew: the one that was chosen keeps the focus.
+    this.element.querySelector<HTMLElement>('input[name="template"]:checked')?.focus();
+  }
+
+  #setSurvey(change: Partial<Desk["state"]["draft"]["survey"]>): void {
+    Object.assign(this.#desk.state.draft.survey, change);
+    this.#desk.changed();
+  }
+
+  /** Other values: a bundled truth may not be one of theirs, and the value looked at may be gone. */
+  #setValues(table: AlphabetTable): void {
+    const { state } = this.#desk;
+    state.draft.survey.alphabet = table;
+    state.value = null;
+    if (!SHAPES.has(state.draft.guess)) state.draft.guess = "peaked";
+    this.#desk.changed();
+  }
+
+  #more(): HTMLElement {
+    const { survey } = this.#desk.state.draft;
+    const name = h("input", { type: "text", value: survey.name, autocomplete: "off", spellcheck: "false", size: 12, onchange: () => this.#setSurvey({ name: name.value.trim() }) });
+    const groups = h("textarea", { rows: 2, spellcheck: "false", value: Object.entries(survey.groups ?? {}).map(([key, values]) => `${key}: ${values.join(", ")}`).join("\n"), onchange: () => this.#setGroups(groups.value) });
+    const reports = h("input", { type: "text", inputmode: "numeric", size: 6, value: String(survey.limits?.["reports"] ?? ""), onchange: () => this.#setLimit(reports.value) });
+    return h(
+      "details",
+      {},
+      h("summary", {}, "More about it"),
+      field("name", "What one answer is called", name, `In queries, such as ${queryOf(survey.name, survey.alphabet) || `${survey.name} == …`}.`),
+      field("groups", "Groups to compare, one a line", groups, "Such as region: north, south. Each report says its group, not blurred."),
+      field("reports", "Reports of one person at most", reports, "Each further report tells a little more. Empty: the survey says nothing of it."),
+    );
+  }
+
+  #setGroups(text: string): void {
+    const lines = text.split("\n").map((line) => line.split(":")).filter((parts) => parts.length > 1 && parts[0]!.trim());
+    const groups = Object.fromEntries(lines.map(([name, ...rest]) => [name!.trim(), rest.join(":").split(",").map((one) => one.trim()).filter(Boolean)]));
+    const { survey } = this.#desk.state.draft;
+    if (lines.length > 0) survey.groups = groups;
+    else delete survey.groups;
+    this.#desk.changed();
+  }
+
+  #setLimit(text: string): void {
+    const { survey } = this.#desk.state.draft;
+    const reports = Number(text);
+    if (text.trim() && Number.isInteger(reports) && reports > 0) survey.limits = { reports };
+    else delete survey.limits;
+    this.#desk.changed();
+  }
+
+  // How precise.
+
+  #how(): HTMLElement {
+    const { state } = this.#desk;
+    const { target, draft } = state;
+    const span = spanOf(draft.survey.alphabet) ?? 1;
+    const unit = unitOf(draft.survey.alphabet);
+    const isShare = spanOf(draft.survey.alphabet) === null;
+    const retarget = (change: Partial<typeof target>): void => {
+      Object.assign(target, change);
+      this.#desk.changed();
+    };
+    const error = slider({
+      id: "target-emd",
+      label: isShare ? "Shares may be off, all together, by" : "The picture may be off by",
+      low: isShare ? 0.1 : span / 1000,
+      high: isShare ? 30 : span / 4,
+      value: isShare ? target.emd * 100 : target.emd,
+      isLog: true,
+      unit: isShare ? "%" : plural(unit),
+      change: (emd) => retarget({ emd: isShare ? emd / 100 : emd }),
+    });
+    const query = h("input", { type: "text", value: target.query, spellcheck: "false", autocomplete: "off", onchange: () => retarget({ query: query.value.trim() }) });
+    const width = slider({ id: "target-width", label: "Its share, give or take", low: 0.1, high: 30, value: target.width * 100, isLog: true, unit: "%", change: (value) => retarget({ width: value / 100 }) });
+    const whole = h("div", { hidden: target.by !== "emd" }, error.element, !isShare && h("p", { class: "note" }, `How far, on average, people would have to be moved to get from the estimate to the truth.`));
+    const asked = h("div", { hidden: target.by !== "width" }, field("query", "The question that matters", query), width.element);
+    const by = choices("by", "What must be right", [{ value: "emd", words: "The whole picture" }, { value: "width", words: "One share" }], target.by, (value) => {
+      whole.hidden = value !== "emd";
+      asked.hidden = value === "emd";
+      retarget({ by: value === "emd" ? "emd" : "width" });
+    });
+    return h("section", {}, h("h2", {}, "How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#own());
+  }
+
+  #own(): HTMLElement {
+    const { state } = this.#desk;
+    const fold = h(
+      "details",
+      {
+        open: state.isOwn,
+        ontoggle: () => {
+          if (fold.open === state.isOwn) return;
+          state.isOwn = fold.open;
+          this.#planning?.abort();
+          keep(state);
+          this.#showFollows();
+          this.plan();
+        },
+      },
+      h("summary", {}, "Choose epsilon yourself"),
+      this.#epsilon!.element,
+      h("p", { class: "note" }, "The smaller, the better people are hidden, and the more of them it takes."),
+      field("mechanism", "Mechanism", this.#mechanism),
+      h("button", { type: "button", onclick: () => void this.#run("people") }, "How many people does the target take?"),
+    );
+    return fold;
+  }
+
+  /** What follows: epsilon and the mechanism, or how far the plan is. */
+  #showFollows(trouble = ""): void {
+    if (this.#planning) return;
+    const { state } = this.#desk;
+    const preview = this.#preview;
+    if (!preview) return put(this.#follows);
+    const per = preview.epsilon.per ? ` per ${preview.epsilon.per}` : "";
+    const isPlanned = state.planned?.key === keyOf(state) && !state.isOwn;
+    const planned = isPlanned ? state.planned!.planned : null;
+    put(
+      this.#follows,
+      h("p", { class: "note" }, state.isOwn ? "You chose" : planned ? "From this follows" : "For now"),
+      h("p", { class: "epsilon" }, h("strong", {}, `Epsilon ${number(state.draft.epsilon)}${per}`), h("span", {}, sentence(preview.mechanism.name))),
+      planned && h("p", { class: planned.is_reached ? "" : "trouble" }, planned.words),
+      planned && planned.remarks.length > 0 && h("details", { class: "bare" }, h("summary", {}, "What this rests on"), h("ul", {}, ...planned.remarks.map((words) => h("li", {}, words)))),
+      trouble && h("p", { class: "trouble", role: "alert" }, trouble),
+      !state.isOwn && !planned && this.#done === keyOf(state) && h("button", { type: "button", onclick: () => void this.#run("epsilon") }, "Find epsilon"),
+    );
+  }
+
+  async #run(solve: "epsilon" | "people"): Promise<void> {
+    const { state } = this.#desk;
+    this.#planning?.abort();
+    const own = (this.#planning = new AbortController());
+    const key = keyOf(state);
+    this.#done = key;
+    const bar = progressBar(solve === "epsilon" ? "Looking for the epsilon that suffices" : "Looking for how many people suffice", () => own.abort());
+    put(this.#follows, bar.element);
+    let trouble = "";
+    try {
+      const planned = await work<Planned>(planOf(state, solve), { signal: own.signal, tell: bar.tell });
+      if (this.#planning !== own) return;
+      this.#take(planned, key, solve);
+    } catch (error) {
+      if (this.#planning !== own) return;
+      const isStopped = error instanceof DOMException && error.name === "AbortError";
+      if (!isStopped) trouble = error instanceof Error ? error.message : String(error);
+    }
+    this.#planning = null;
+    this.#showFollows(trouble);
+  }
+
+  #take(planned: Planned, key: string, solve: "epsilon" | "people"): void {
+    const { state } = this.#desk;
+    this.#planning = null;
+    if (solve === "people") {
+      state.draft.people = planned.people;
+      state.planned = null;
+      this.#done = keyOf(state);
+    } else {
+      if (planned.epsilon !== null) state.draft.epsilon = Number(planned.epsilon.toPrecision(3));
+      state.planned = { key, planned };
+    }
+    say(planned.words);
+    this.#desk.changed();
+  }
+}
+
+/** Words that begin as a sentence does. */
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function plural(unit: string): string {
+  return !unit || /^(km|m)$/.test(unit) || unit.endsWith("s") ? unit : `${unit}s`;
+}
+
+/** An error as it is said: "0.5 years", "2.0%". */
+export function errorWords(value: number, unit: string): string {
+  return unit ? `${number(value, 2)} ${plural(unit)}` : percent(value);
+}
+
+/** Fill a list, unless it holds the same already: one that is open would close. */
+function options(list: HTMLSelectElement, entries: [string, string][], chosen: string): void {
+  const same = list.options.length === entries.length && entries.every(([value, words], index) => list.options[index]!.value === value && list.options[index]!.text === words);
+  if (!same) put(list, ...entries.map(([value, words]) => h("option", { value }, words)));
+  list.value = chosen;
+}

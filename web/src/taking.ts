@@ -1,0 +1,74 @@
+/** What a design ends in: a survey that collects, its file, and the commands and the Python that do the same. */
+import { ask, type Draft, type Preview } from "./api.js";
+import { h, put } from "./dom.js";
+import { save } from "./exports.js";
+import { copyButton, fail, restart, say, started } from "./shell.js";
+
+export class TakeAlong {
+  readonly element = h("section", { class: "take-it" });
+  readonly #begun = h("div", { class: "begun" });
+  readonly #summary = h("p", {});
+  readonly #texts = { file: h("pre", { tabindex: 0, "aria-label": "Survey file" }), commands: h("pre", { tabindex: 0, "aria-label": "Commands" }), python: h("pre", { tabindex: 0, "aria-label": "Python" }) };
+  #preview: Preview | null = null;
+  #isMade = false;
+
+  show(preview: Preview, draft: Draft): void {
+    const isOther = preview.survey.fingerprint !== this.#preview?.survey.fingerprint;
+    this.#preview = preview;
+    if (!this.#isMade) this.#make();
+    this.#summary.textContent = `“${draft.survey.title || draft.survey.name}”, asked of ${draft.people.toLocaleString("en")} people. Once it collects, its question, values and blurring stay as they are.`;
+    put(this.#texts.file, preview.survey.text);
+    put(this.#texts.commands, preview.code.commands);
+    put(this.#texts.python, preview.code.python);
+    if (isOther) this.#offer();
+  }
+
+  #make(): void {
+    this.#isMade = true;
+    const download = h("button", { type: "button", onclick: () => save("survey.toml", this.#preview?.survey.text ?? "", "application/toml") }, "Download survey.toml");
+    const fold = (words: string, text: HTMLElement): HTMLElement => h("details", {}, h("summary", {}, words), text, copyButton(() => text.textContent ?? ""));
+    put(
+      this.element,
+      h("h2", {}, "Start, or take it along"),
+      this.#summary,
+      this.#begun,
+      h("div", { class: "folds" }, fold("The survey file", this.#texts.file), fold("The same in commands", this.#texts.commands), fold("The same in Python", this.#texts.python)),
+    );
+    this.#begun.after(h("p", {}, download));
+  }
+
+  #offer(): void {
+    const known = started().surveys.some((one) => one.survey === this.#preview?.survey.fingerprint);
+    if (known) return this.#collects();
+    if (!started().may_administer) return put(this.#begun, h("p", { class: "note" }, "Your token may look, not add surveys. Download the file, and give it to whoever runs this collector."));
+    const button = h("button", { type: "button", class: "main", onclick: () => void this.#start(button) }, "Start collecting");
+    put(this.#begun, button);
+  }
+
+  async #start(button: HTMLButtonElement): Promise<void> {
+    const preview = this.#preview;
+    if (!preview) return;
+    button.disabled = true;
+    try {
+      await ask("/v1/surveys", preview.survey.json);
+      await restart();
+      if (this.#preview === preview) this.#collects();
+      say("The survey collects.");
+    } catch (error) {
+      button.disabled = false;
+      fail(error);
+    }
+  }
+
+  /** It collects: the address that people open, and where to look. */
+  #collects(): void {
+    const fingerprint = this.#preview?.survey.fingerprint ?? "";
+    const address = `${location.origin}/take/${fingerprint}`;
+    put(
+      this.#begun,
+      h("p", { class: "lead" }, "This survey collects. People open"),
+      h("p", { class: "beside" }, h("a", { class: "address", href: address, target: "_blank", rel: "noopener" }, address), copyButton(() => address, "Copy the address")),
+      h("p", {}, h("a", { href: `#/look/${fingerprint}` }, "Look at what comes in")),
+    );
+  }
+}
