@@ -63,7 +63,7 @@ def test_only_the_report_leaves_the_phone(studio: RunningStudio, phone: BrowserC
     address = added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.31), title=hostile)
     page = phone.new_page()
     asked: list[Request] = []
-    page.on("request", lambda one: asked.append(one))
+    page.on("request", lambda one: asked.append(one))  # noqa: PLW0108 - playwright writes on it
     page.goto(address)
     assert page.get_by_role("heading", level=1).inner_text() == hostile
     assert page.title() == hostile
@@ -101,9 +101,12 @@ KEPT = """async () => {
     };
   });
   const cached = [];
-  for (const name of await caches.keys()) for (const one of await (await caches.open(name)).keys()) cached.push(one.url);
+  for (const name of await caches.keys()) {
+    for (const one of await (await caches.open(name)).keys()) cached.push(one.url);
+  }
   const known = await Promise.all((await indexedDB.databases()).map((one) => open(one.name)));
-  return JSON.stringify([location.href, history.state, {...localStorage}, {...sessionStorage}, document.cookie, known, cached]);
+  const stored = [{...localStorage}, {...sessionStorage}, document.cookie];
+  return JSON.stringify([location.href, history.state, stored, known, cached]);
 }"""
 
 
@@ -111,7 +114,7 @@ KEPT = """async () => {
 def test_the_answer_is_kept_nowhere_and_the_report_is_not_drawn_twice(
     studio: RunningStudio, phone: BrowserContext
 ) -> None:
-    address = added(studio, cf.RandomizedResponse(cf.Categories(["lilac", "ochre"] + [f"c{i}" for i in range(60)]), 0.1))
+    address = added(studio, cf.RandomizedResponse(cf.Categories(["lilac", *(f"c{i}" for i in range(60))]), 0.1))
     page = phone.new_page()
     page.goto(address)
     page.get_by_role("combobox").select_option(label="lilac")
@@ -273,7 +276,13 @@ KINDS: list[tuple[str, cf.Mechanism, Any, str, dict[str, Any]]] = [
     ("choices", cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), press_choice, "no", {}),
     ("bits", cf.Rappor(cf.Categories(["red", "green", "blue"]), 1.0), press_choice, "green", {}),
     ("scale", cf.TruncatedGeometric(cf.Scale(["poor", "fair", "good"]), 0.5), press_choice, "fair", {}),
-    ("bins", cf.TruncatedGeometric(cf.Bins(low=0, high=2, width=0.1, unit="m"), 0.5), type_in("0.3"), "0.3 to 0.4 m", {}),
+    (
+        "bins",
+        cf.TruncatedGeometric(cf.Bins(0, 2, 0.1, unit="m"), 0.5),
+        type_in("0.3"),
+        "0.3 to 0.4 m",
+        {},
+    ),
     ("dates", cf.TruncatedGeometric(cf.Dates("2026-01", "2027-12", every="month"), 0.5), pick_date, "2026-03-05", {}),
     ("years", cf.TruncatedGeometric(cf.Dates("1920", "2010", every="year"), 0.5), type_in("1985"), "1985", {}),
     ("hours", cf.WrappedGeometric(cf.Hours(), 0.5), move, "12:00", {}),
