@@ -23,6 +23,7 @@ import orjson
 from tests.collector.killing import free_port, kill_and_count, postgres, wait_until_ready
 
 from benchmarks.timing import machine, print_table
+from confide.collector.replies import JSON
 from confide.collector.stores import open_store
 from confide.surveys import Survey, parse_survey
 
@@ -41,8 +42,11 @@ BATCHES = {1000: (6_000, 128), 1: (20_000, 256)}
 """For each number of reports in a batch: how many batches, over how many connections."""
 
 
+ANSWER = b'{"survey":"%b","batch":"%b","accepted":1000,"rejected":[]}' % (b"0" * 32, b"0" * 32)
+
+
 async def parse_only(scope: Any, receive: Any, send: Any) -> None:
-    """Parse a message and answer: what any endpoint costs at least."""
+    """Parse a message and answer as the collector does: what any endpoint on this server costs at least."""
     if scope["type"] == "lifespan":
         while True:
             message = await receive()
@@ -51,8 +55,9 @@ async def parse_only(scope: Any, receive: Any, send: Any) -> None:
                 return
     if scope["path"] == "/v1/reports":
         orjson.loads((await receive())["body"])
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"11")]})
-    await send({"type": "http.response.body", "body": b'{"ok":true}'})
+    headers = [*JSON, (b"content-length", b"%d" % len(ANSWER))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": ANSWER})
 
 
 def serve(kind: str, port: int) -> None:

@@ -25,9 +25,10 @@ from confide.cli.main import app
 from confide.collector.client import Client, CollectorError, Receipt, to_counts_file
 from confide.collector.computing import _ANSWERS, compute
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
+from confide.collector.rows import StoredToken
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoredToken, StoreError, open_store
+from confide.collector.stores import Store, StoreError, open_store
 from confide.collector.tokens import first_token, make_invitations
 from confide.collector.wire import Wire
 from confide.errors import DataFileError

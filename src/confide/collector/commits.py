@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from confide.collector.stores import Batch, Fate, Store, StoreError, UnavailableError
+from confide.collector.rows import Batch, Fate
+from confide.collector.stores import Store, StoreError, UnavailableError
 
 MOST_TOGETHER = 1_000
 """Batches in one transaction, so that the first of them does not wait for long."""
 
-GATHER = 0.002
+GATHER = 0.004
 """Seconds for which a transaction waits for more where the last had several batches: those who were answered after it
 send again, and one of them alone would cost the others a whole synchronisation of the disk, some 5 ms."""
 

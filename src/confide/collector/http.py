@@ -390,7 +390,8 @@ def _unzip(body: bytes, most: int) -> bytes:
 
 def _require_json(headers: Headers) -> None:
     """Refuse other types: a foreign page could send those without the browser asking us first."""
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+    stated = headers.get(b"content-type", b"")
+    if stated != b"application/json" and stated.partition(b";")[0].strip().lower() != b"application/json":
         raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")
 
 
