@@ -152,12 +152,11 @@ class Studio:
                 require_method(request.method, "POST")
                 self.jobs.stop(self._job(number, request))
                 return 200, b"{}", JSON
-            case ["watch", fingerprint]:
+            case ["watch" | "counts" as what, fingerprint]:
                 require_method(request.method, "GET")
-                return await self._watch(fingerprint, request)
-            case ["counts", fingerprint]:
-                require_method(request.method, "GET")
-                return await self._counts(fingerprint, request)
+                entry = self.collector.entry(fingerprint)
+                self.collector.require("read", request.secret, fingerprint)
+                return await (self._watch(entry) if what == "watch" else self._counts(entry))
         raise not_found()
 
     async def _read(self, request: Request, role: str = "administer") -> dict[str, Any]:
@@ -279,9 +278,7 @@ class Studio:
         self.collector.require(job.role, request.secret, job.survey)
         return job
 
-    async def _watch(self, fingerprint: str, request: Request) -> Reply:
-        entry = self.collector.entry(fingerprint)
-        self.collector.require("read", request.secret, fingerprint)
+    async def _watch(self, entry: Entry) -> Reply:
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
         accepted = account.get(ACCEPTED, 0)
         found = {
@@ -292,9 +289,7 @@ class Studio:
         }
         return 200, orjson.dumps(found), JSON
 
-    async def _counts(self, fingerprint: str, request: Request) -> Reply:
-        entry = self.collector.entry(fingerprint)
-        self.collector.require("read", request.secret, fingerprint)
+    async def _counts(self, entry: Entry) -> Reply:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
         asked = {"document": entry.stored.document, "record": record}
         return 200, await self.crews["quick"].do("counts", asked), PARQUET
