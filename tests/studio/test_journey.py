@@ -21,7 +21,7 @@ from confide.collector.wire import Wire
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 
 
 def added(studio: RunningStudio, epsilon: float, people: int = 0, **settings: Any) -> str:

@@ -260,7 +260,9 @@ function verdictOf(look: Look): HTMLElement[] {
   const { verdict, words, is_good } = look.fit;
   const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, VERDICTS[verdict] ?? `The reports: ${verdict}`);
   const said = h("p", { class: "lead" }, badge, " ", look.uniformity.is_told ? "" : look.uniformity.words);
-  const more = h("p", { class: "note" }, words, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
+  // What the test would and would not have seen stands in the diagnosis; of a poor fit it is told at once.
+  const brief = words.split(/(?<=\.)\s/)[0] ?? words;
+  const more = h("p", { class: "note" }, is_good === false ? words : brief, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
   return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, more)] : [said, more];
 }
 
