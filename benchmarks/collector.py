@@ -1,6 +1,11 @@
-"""A collector's throughput, kills, memory and fuzz, beside their bars: python -m benchmarks.collector [PART...].
+"""A collector's throughput, kills, memory and fuzz, beside their bars; the client runs on the same cores.
 
-Parts: throughput, kills, memory, fuzz; all of them if none is named. The client runs on the same cores.
+Each part alone, or several; all of them if none is named:
+
+  python -m benchmarks.collector throughput --rounds 3   SQLite, PostgreSQL and an endpoint that only parses, in turn
+  python -m benchmarks.collector kills --kills 100       so many kill -9 on SQLite, and as many on PostgreSQL
+  python -m benchmarks.collector memory                  of the server, over ten million reports
+  python -m benchmarks.collector fuzz                    10,000 requests that nobody should send
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ import orjson
 from tests.collector.killing import free_port, kill_and_count, postgres, wait_until_ready
 
 from benchmarks.timing import machine, print_table
+from confide.collector.replies import JSON
 from confide.collector.stores import open_store
 from confide.surveys import Survey, parse_survey
 
@@ -37,12 +43,17 @@ kind = "truncated-geometric"
 epsilon = 0.05
 """
 
+PARTS = ["throughput", "kills", "memory", "fuzz"]
+
 BATCHES = {1000: (6_000, 128), 1: (20_000, 256)}
 """For each number of reports in a batch: how many batches, over how many connections."""
 
 
+ANSWER = b'{"survey":"%b","batch":"%b","accepted":1000,"rejected":[]}' % (b"0" * 32, b"0" * 32)
+
+
 async def parse_only(scope: Any, receive: Any, send: Any) -> None:
-    """Parse a message and answer: what any endpoint costs at least."""
+    """Parse a message and answer as the collector does: what any endpoint on this server costs at least."""
     if scope["type"] == "lifespan":
         while True:
             message = await receive()
@@ -51,8 +62,9 @@ async def parse_only(scope: Any, receive: Any, send: Any) -> None:
                 return
     if scope["path"] == "/v1/reports":
         orjson.loads((await receive())["body"])
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"11")]})
-    await send({"type": "http.response.body", "body": b'{"ok":true}'})
+    headers = [*JSON, (b"content-length", b"%d" % len(ANSWER))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": ANSWER})
 
 
 def serve(kind: str, port: int) -> None:
@@ -198,18 +210,22 @@ def measure_fuzz(requests: int = 10_000) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=[])
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--serve")
-    parser.add_argument("--port", type=int, default=0)
+    usage = "python -m benchmarks.collector [PART...] [--kills N] [--rounds N]"
+    parser = argparse.ArgumentParser(usage=usage, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} [all]")
+    parser.add_argument("--kills", type=int, default=100, help="for each store [100]")
+    parser.add_argument("--rounds", type=int, default=3, help="of throughput, of which the best counts [3]")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    strange = [part for part in asked.parts if part not in PARTS]
+    if strange:
+        parser.error(f"PART is one of {', '.join(PARTS)}; got {strange[0]!r}")
     if asked.serve:
         serve(asked.serve, asked.port)
         return
     print(machine())
-    parts = asked.parts or ["throughput", "kills", "memory", "fuzz"]
+    parts = asked.parts or PARTS
     if "throughput" in parts:
         measure_throughput(asked.rounds)
     if "kills" in parts:

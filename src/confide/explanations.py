@@ -88,6 +88,29 @@ NAMES = {
 }
 """Names in a sentence of mechanisms whose names in a survey file are not the same, word by word."""
 
+ABOUT = {
+    "randomized-response": "the truth, or with some probability any other value alike",
+    "rappor": "a bit for each value, set for the true one, then each flipped at random",
+    "unary": "a bit for each value, that of the true one set with one probability, any other with another",
+    "truncated-geometric": "noise is added, and the sum clamped to the alphabet",
+    "geometric": "noise is added; any whole number may be reported",
+    "truncated-laplace": "continuous noise is added, then rounded and clamped",
+    "laplace": "continuous noise is added; reports are real numbers",
+    "exponential": "any value, a near one more likely than a far one",
+    "wrapped-geometric": "noise is added, and goes around the circle",
+    "truncated-taxicab": "noise on row and column, each clamped to the grid",
+    "taxicab": "noise on row and column; any cell of the plane may be reported",
+    "truncated-planar-geometric": "noise alike in all directions, then the nearest cell",
+    "planar-geometric": "noise alike in all directions; any cell of the plane may be reported",
+    "truncated-planar-laplace": "continuous noise alike in all directions, then the nearest cell",
+    "planar-laplace": "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
+    "matrix": "your own probabilities; the guarantee is computed from them",
+    "product": "each attribute is blurred by a mechanism of its own",
+    "remapped": "reports of another mechanism, moved to the nearest of other outputs",
+    "two-rounds": "blurred once and for all by a secret of the person, and what comes out anew in every report",
+}
+"""Each mechanism in a line: what it does to a value."""
+
 LONGEST_LIST = 8
 """Categories that are written out."""
 
@@ -116,6 +139,19 @@ def explain_guarantee(survey: Survey) -> list[str]:
         return [example]
     distance = "" if isinstance(survey.alphabet, Categories | Attributes) else ", however near or far"
     return [f"{example} The same holds for any other two values{distance}."]
+
+
+def telling_pairs(survey: Survey) -> list[tuple[int, int]]:
+    """Return the numbers of those values that :func:`explain_guarantee` tells apart, pair by pair.
+
+    >>> import confide as cf
+    >>> telling_pairs(cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)))
+    [(30, 31), (30, 35), (30, 80)]
+    """
+    if survey.alphabet.is_finite and survey.alphabet.size < 2:
+        return []
+    pairs = _pairs(survey.alphabet)
+    return pairs[-1:] if isinstance(survey.mechanism.guarantee, LocalDP) else pairs
 
 
 def describe_files(survey: Survey, files: int) -> str:

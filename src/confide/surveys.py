@@ -247,7 +247,7 @@ class Survey:
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
         stated, has_tables, tables = document.pop("fingerprint", None), "tables" in document, document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
-        survey = _build_survey(document)
+        survey = build_survey(document)
         check_bits(survey.mechanism)
         check_tables(tables, survey.mechanism)
         if has_tables and not tables:
@@ -318,7 +318,7 @@ def parse_survey(text: str, folder: str | Path = "") -> Survey:
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"This is not valid TOML: {error}.") from None
     _look_beside(document, Path(folder))
-    return _build_survey(document)
+    return build_survey(document)
 
 
 def _look_beside(table: dict[str, Any], folder: Path) -> None:
@@ -330,7 +330,8 @@ def _look_beside(table: dict[str, Any], folder: Path) -> None:
             _look_beside(one, folder)
 
 
-def _build_survey(document: dict[str, Any]) -> Survey:
+def build_survey(document: dict[str, Any]) -> Survey:
+    """Build a survey from what its file holds, as dictionaries and lists."""
     _refuse_unknown("the survey", document, SURVEY_KEYS)
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")

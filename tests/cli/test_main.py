@@ -210,8 +210,8 @@ def test_every_command_ends_quietly_into_a_pipe_that_nobody_reads(many: Path, ar
 
 
 def test_every_command_is_tried_into_a_closed_pipe() -> None:
-    # These say a few lines beside a server, and are tried in tests/collector.
-    online = {"serve", "send", "pull", "curate"}
+    # These say a few lines beside a server, and are tried in tests/collector and tests/studio.
+    online = {"serve", "studio", "send", "pull", "curate"}
     assert {arguments[0] for arguments in (*WORDY, *EVERY_COMMAND)} >= set(COMMANDS) - online
 
 

@@ -159,6 +159,8 @@ def test_huge_and_slow_headers_are_cut_off(running: Running, monkeypatch: pytest
     assert running.send(huge + b"\r\n").startswith(b"HTTP/1.1 431")
     assert running.send(huge).startswith(b"HTTP/1.1 431")  # and before they end
     assert running.send(b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 4")
+    after = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + huge + b"\r\n"  # and behind a request in the same piece
+    assert b"HTTP/1.1 431" in running.send(after)
     for nonsense in (b"\x16\x03\x01\x00", b"GET\r\n\r\n", b"POST /v1/reports HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
         assert running.send(nonsense + b"\r\n\r\n").startswith(b"HTTP/1.1 400")
     wait_until_ready(running.port)

@@ -20,14 +20,15 @@ from tests.collector.killing import SURVEY
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli.collector import _without_password, pull_counts
+from confide.cli.collector import pull_counts, without_password
 from confide.cli.main import app
 from confide.collector.client import Client, CollectorError, Receipt, to_counts_file
 from confide.collector.computing import _ANSWERS, compute
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
+from confide.collector.rows import StoredToken
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoredToken, StoreError, open_store
+from confide.collector.stores import Store, StoreError, open_store
 from confide.collector.tokens import first_token, make_invitations
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
@@ -446,6 +447,6 @@ def test_a_token_for_one_survey_is_told_to_name_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_password_is_not_shown() -> None:
-    assert _without_password("postgresql://me:a@b:c@host/db") == "postgresql://me:***@host/db"
-    assert _without_password("postgresql://host/db?password=x&a=1") == "postgresql://host/db?password=***&a=1"
-    assert _without_password("confide.db") == "confide.db"
+    assert without_password("postgresql://me:a@b:c@host/db") == "postgresql://me:***@host/db"
+    assert without_password("postgresql://host/db?password=x&a=1") == "postgresql://host/db?password=***&a=1"
+    assert without_password("confide.db") == "confide.db"

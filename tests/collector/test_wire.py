@@ -58,6 +58,21 @@ def test_what_looks_like_a_number_and_is_none_is_refused(number: int) -> None:
         assert wire.add_up([judged.counts]) == {"3": number}
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 255), (5, 255), (5, 99), (0, 256), (-3, 9)])
+def test_many_numbers_are_counted_to_the_ends_of_the_alphabet_and_not_past_them(low: int, high: int) -> None:
+    wire = Wire.of(cf.Survey(cf.TruncatedGeometric(cf.Integers(low, high), 1.0)))
+    inside = [low, low, low + 1, high, high - 1] * 20
+    for outside in (low - 1, high + 1, high + 256, 2**63 - 1):
+        judged = wire.judge([*inside, outside])
+        assert judged.rejected == [(100, Reason.OUTSIDE)]
+        assert wire.add_up([judged.counts])[str(low)] == 40
+    found = wire.judge(inside)
+    assert not isinstance(found.counts, dict)
+    assert wire.add_up([found.counts, {str(high): 2}]) == {
+        str(low): 40, str(low + 1): 20, str(high - 1): 20, str(high): 22,
+    }  # fmt: skip
+
+
 def test_positions_and_reasons_are_those_of_the_batch() -> None:
     wire = Wire.of(cf.Survey(cf.RandomizedResponse(TOWNS, 1.0)))
     judged = wire.judge(["Oslo", "Rome", 17, "Rome", None])

@@ -46,8 +46,12 @@ export interface Preview {
   epsilon: { value: number; low: number; high: number; usual: number; per: string };
   /** The promise in sentences, the odds first: "Even odds that a person is 37 rather than 38 become at most 51 to 49." */
   promise: string[];
+  /** `odds` of 100 is what even odds become at most: 51.25 for "51 to 49". */
   odds: { words: string; from: string; to: string; odds: number }[];
-  /** The true value that the picture is for, and what may leave the phone: probabilities, and a thousand draws. */
+  /**
+   * The true value that the picture is for, and what may leave the phone: probabilities, and how often each came in a
+   * thousand draws, both in the order of `reports.values`. Of bits (rappor) both are of each bit, and add up to no 1.
+   */
   value: { index: number; label: string };
   reports: { values: Values; probabilities: number[]; drawn: number[]; words: string };
   guesses: { name: string; title: string }[];
@@ -167,6 +171,7 @@ export interface Start {
 
 /** What a job does, and with what. */
 export type Work =
+  /** Seed 0 gives the numbers that `Preview.code.python` prints. */
   | { kind: "expect"; draft: Draft; seed: number }
   /** Solve for epsilon (or people, where `solve` says so), so that the expected error is at most the target. */
   | { kind: "plan"; draft: Draft; solve: "epsilon" | "people" | "error"; target: { emd?: number; width?: number; query?: string } }
@@ -195,6 +200,8 @@ export interface Progress {
   done: number;
   of: number;
   words: string;
+  /** What is known so far: of "expect" the Expectation without its windows, which take as long again. Draw it at once. */
+  partial?: unknown;
   answer?: unknown;
   error?: Trouble;
 }

@@ -39,7 +39,7 @@ export function show(main: HTMLElement, _route: string[]): () => void {
 class Screen implements Desk {
   state = restored();
   readonly elements: HTMLElement[];
-  readonly #wrong = h("div", { class: "callout", role: "alert", hidden: true });
+  readonly #wrong = h("div", { class: "callout", role: "status", hidden: true });
   readonly #steps = new Steps(this);
   readonly #glance = new Glance();
   readonly #promised = new Promised();

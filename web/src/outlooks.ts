@@ -128,7 +128,7 @@ function sameValues(preview: Preview): boolean {
 export class Expected {
   readonly element: HTMLElement;
   readonly #picture = new Picture();
-  readonly #state = h("p", { class: "note", role: "status" }, "Simulating a survey.");
+  readonly #state = h("p", { role: "status" }, "Simulating a survey.");
 
   constructor() {
     this.element = h("section", { class: "expected", "aria-label": "What to expect" }, h("h2", {}, "What to expect"), this.#state, this.#picture.element);

@@ -65,8 +65,13 @@ export function titled(words: string): void {
   document.title = words ? `${words} · confide` : "confide studio";
 }
 
+/** Words with what stands between backticks as code. */
+export function coded(words: string): (HTMLElement | string)[] {
+  return words.split("`").map((part, index) => (index % 2 === 1 ? h("code", {}, part) : part));
+}
+
 function show(heading: string, message: string, cure: string, ...actions: HTMLElement[]): void {
-  put(banner, h("div", { class: "banner", role: "alert" }, h("p", {}, h("strong", {}, `${heading}. `), message, cure ? ` ${cure}` : ""), ...actions));
+  put(banner, h("div", { class: "banner", role: "alert" }, h("p", {}, h("strong", {}, `${heading}. `), ...coded(message), cure ? ` ${cure}` : ""), ...actions));
 }
 
 function again(): HTMLElement {
@@ -124,7 +129,7 @@ export function askToken(wrong: string): void {
       { class: "token", onsubmit: enter },
       h("label", { for: "token" }, "Token"),
       h("div", { class: "beside" }, field, h("button", { class: "main", type: "submit" }, "Open")),
-      h("p", { class: "note", id: "token-help" }, "`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide token` makes one. It is kept in this tab alone."),
+      h("p", { class: "note", id: "token-help" }, ...coded("`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide token` makes one. It is kept in this tab alone.")),
     ),
   );
   field.focus();

@@ -26,12 +26,13 @@ export class Shown implements Listener {
   readonly #state = h("div", { class: "state" });
   readonly #verdict = h("div", { class: "verdict-place" });
   readonly #answers = h("dl", { class: "answers" });
-  readonly #picture = new Picture("wide hero-picture");
+  readonly #picture = new Picture();
   readonly #field = h("input", { id: "question", type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-describedby": "question-trouble question-help" });
   readonly #trouble = h("p", { class: "trouble", id: "question-trouble", role: "alert" });
+  readonly #help = h("p", { class: "note", id: "question-help" });
   readonly #questions = h("dl", { class: "answers questions", "aria-live": "polite" });
   readonly #groups = h("section", { class: "groups-place", hidden: true });
-  readonly #methodPicture = new Picture("wide");
+  readonly #methodPicture = new Picture();
   readonly #methodWords = h("ul", { class: "method-words" });
   readonly #diagnosis = h("div", {});
   readonly #promise = h("ul", {});
@@ -86,6 +87,7 @@ export class Shown implements Listener {
     put(this.#verdict, ...verdictOf(look));
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
+    put(this.#help, exampleOf(look));
     this.#showQuestions(look);
     this.#showGroups(look);
     this.#showMethods(look);
@@ -98,13 +100,13 @@ export class Shown implements Listener {
 
   #spec(look: Look): Spec {
     const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
-    const reports: Series[] = look.reports && !look.values.plane ? [{ name: "reports as they came", colour: "reports", shares: look.reports, form: "line" }] : [];
     return {
       title: this.#titled("What the reports tell"),
       finding: look.windows.words,
       values: look.values,
       name: look.survey.name,
-      series: [...reports, estimate],
+      // A map stands beside that of the reports; over a line they would lie on each other.
+      series: look.values.plane && look.reports ? [{ name: "reports as they came", colour: "reports", shares: look.reports }, estimate] : [estimate],
       windows: look.windows.windows,
       level: 2,
       file: fileName(look.survey.title),
@@ -120,10 +122,9 @@ export class Shown implements Listener {
   // Questions: typed, or brushed in the picture.
 
   #questionForm(): HTMLElement {
-    const name = this.#summary.name;
     const form = h("form", { class: "question", autocomplete: "off" }, h("label", { for: "question" }, "Ask how many"),
       h("div", { class: "beside" }, this.#field, h("button", { class: "main", type: "submit" }, "Ask")), this.#trouble,
-      h("p", { class: "note", id: "question-help" }, `As text, such as ${name} >= 65 or ${name} in 20..39; or drag over the picture.`));
+      this.#help);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#ask(this.#field.value.trim());
@@ -251,21 +252,36 @@ export class Shown implements Listener {
   }
 }
 
+/** What may be asked of these values, in the words of the grammar. */
+function exampleOf({ values, survey: { name } }: Look): string {
+  const { size, plane } = values;
+  const upper = Math.floor(size * 0.65);
+  const inside = plane ? [0, Math.min(size - 1, plane.columns + 1)] : [upper];
+  const example = values.positions ? questionOf(values, name, Array.from({ length: size - upper }, (_none, index) => upper + index)) : questionOf(values, name, inside);
+  return example ? `As text, such as ${example}; or ${values.positions || plane ? "drag over" : "press rows of"} the picture.` : "As text, by the names of the attributes.";
+}
+
 export function fileName(title: string): string {
   return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "survey";
 }
 
+const VERDICTS: Record<string, string> = { fits: "The reports fit", "fits poorly": "The reports fit poorly", "does not fit": "The reports do not fit", "cannot be tested here": "The fit cannot be tested here" };
+
 function verdictOf(look: Look): HTMLElement[] {
   const { verdict, words, is_good } = look.fit;
-  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, `Reports: ${verdict}`);
+  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, VERDICTS[verdict] ?? `The reports: ${verdict}`);
   const said = h("p", { class: "lead" }, badge, " ", look.uniformity.is_told ? "" : look.uniformity.words);
-  const more = h("p", { class: "note" }, words, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
+  // What the test would and would not have seen stands in the diagnosis; of a poor fit it is told at once.
+  const brief = words.split(/(?<=\.)\s/)[0] ?? words;
+  const more = h("p", { class: "note" }, is_good === false ? words : brief, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
   return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, more)] : [said, more];
 }
+
+const STATISTICS: Record<string, string> = { "quantile 0.25": "a quarter is at most", "quantile 0.75": "three quarters are at most" };
 
 /** An answer in large letters, its interval below; `forget` puts a button beside it. */
 function answerCard(one: Answer, forget?: () => void): HTMLElement {
   const [estimate = "", ...rest] = one.words.split(", between ");
-  return h("div", {}, h("dt", {}, one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
+  return h("div", {}, h("dt", {}, STATISTICS[one.query] ?? one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
     h("dd", {}, estimate), rest.length > 0 && h("dd", { class: "ends" }, `between ${rest.join(", between ")}`));
 }

@@ -167,7 +167,7 @@ export class Steps {
     };
     const error = slider({
       id: "target-emd",
-      label: isShare ? "Shares may be off, all together, by" : "The picture may be off by",
+      label: isShare ? "Shares may be off, all together, by" : "It may be off by",
       low: isShare ? 0.1 : span / 1000,
       high: isShare ? 30 : span / 4,
       value: isShare ? target.emd * 100 : target.emd,

@@ -2,7 +2,8 @@
 import { ConfideError, loadSurvey, newSecret, Queue, type Sent, type Survey } from "/client/confide.js";
 import type { AlphabetTable } from "./api.js";
 import { h, put, s } from "./dom.js";
-import { fieldFor, inWords, placeOf, type Field, type Place } from "./fields.js";
+import { fieldFor, type Field } from "./fields.js";
+import { inWords, placeOf, type Place } from "./tables.js";
 
 /** What is kept of a report that was drawn, until it is sent: never the answer itself. */
 interface Drawn {
@@ -94,7 +95,7 @@ function showNoSurvey(error: unknown): void {
 }
 
 function head(): HTMLElement[] {
-  const mark = isSimulated && h("p", { class: "mark" }, "Simulated: made-up people answer here too");
+  const mark = isSimulated && h("p", { class: "mark" }, "Simulated survey");
   return [h("header", {}, mark, h("h1", {}, survey.title))];
 }
 
@@ -158,7 +159,8 @@ async function refresh(): Promise<void> {
     return show("This browser keeps nothing", h("p", {}, `${messageOf(error)} A report must be kept until it is sent, and counted: allow this page to keep data, or leave the private window.`));
   }
   let record = drawn();
-  if (record && !status.waiting) keep((record = null)); // sent by another tab, or never drawn to the end
+  if (record && !status.waiting) keep((record = null)); // sent by another tab
+  // Drawn by a page that ended before it could be shown: it waits for Send all the same.
   if (!record && status.waiting) record = { report: null, groups: {}, isConfirmed: false };
   if (record) return record.isConfirmed ? showWaiting("") : showDrawn(record);
   if (refusal) return showRefused();
@@ -193,7 +195,7 @@ function showForm(reports: number): void {
 
 /** A survey's word for its values as a heading: Your age. */
 function sentence(name: string): string {
-  return `Your ${name}`;
+  return name === "value" ? "Your answer" : `Your ${name}`;
 }
 
 interface Groups {
@@ -233,13 +235,8 @@ async function draw(field: Field, groups: Groups, trouble: HTMLElement): Promise
       if (drawn()) return; // another tab was first
       const value = survey.take(raw);
       const report = survey.blur(value, survey.isPermanent ? { permanent: secret() } : {});
+      await queue.add(report, chosen);
       keep({ report: report.data, groups: chosen, isConfirmed: false, ...(code ? { code } : {}) });
-      try {
-        await queue.add(report, chosen);
-      } catch (error) {
-        keep(null);
-        throw error;
-      }
       answer = { words: field.words(), place: field.place() };
       wantsAgain = false;
     });
@@ -309,7 +306,8 @@ async function deliver(): Promise<void> {
   const given = record.code ?? code;
   let result: Sent;
   try {
-    result = await alone(() => queue.send(location.origin, given ? (admission === "token" ? { token: given } : { invitation: given }) : {}));
+    // Two tabs may send at once: the collector counts a batch once.
+    result = await queue.send(location.origin, given ? (admission === "token" ? { token: given } : { invitation: given }) : {});
   } catch (error) {
     return show("It could not be sent", h("p", { role: "alert" }, messageOf(error)));
   }

@@ -140,6 +140,7 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
     from confide.collector.simulation import simulate, simulated_survey
     from confide.collector.stores import open_store
     from confide.collector.tokens import first_token
+    from confide.studio.serving import Studio
 
     people = kept.people
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
@@ -159,7 +160,7 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
     def ready() -> None:
         pairs = [("Devices send to", f"{address}/v1/reports")]
         pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
-        pairs += [("Store", "one that goes when you stop" if people is not None else _without_password(url))]
+        pairs += [("Store", "one that goes when you stop" if people is not None else without_password(url))]
         pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]
         show_pairs(pairs)
         say_exactly(f"Then: CONFIDE_TOKEN=... confide pull {address} -o counts.parquet")
@@ -171,14 +172,14 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
             done = simulate(address, contracts[0], people or 0, tell)
         say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
 
-    run(opened, listening, settings, ready)
+    run(opened, listening, settings, ready, Studio)
     say("Ended; all that was accepted is counted.")
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """Return a store's address as it may be shown.
 
-    >>> _without_password("postgresql://me:secret@host/db?password=secret&x=1")
+    >>> without_password("postgresql://me:secret@host/db?password=secret&x=1")
     'postgresql://me:***@host/db?password=***&x=1'
     """
     shown = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", url)

@@ -20,7 +20,8 @@ from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
 if TYPE_CHECKING:
-    from confide.collector.stores import Store, StoredSurvey
+    from confide.collector.rows import StoredSurvey
+    from confide.collector.stores import Store
 
 EXAMPLES = (
     "confide curate confide.db",

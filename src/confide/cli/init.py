@@ -13,6 +13,7 @@ from confide.checks import check_choice, check_count
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, say_exactly
 from confide.errors import InvalidParameterError
+from confide.explanations import ABOUT
 from confide.files import write_text
 
 EXAMPLES = (
@@ -312,8 +313,6 @@ class MechanismExample:
 
     Attributes
     ----------
-    about
-        What it does, in a line.
     fits
         The alphabets that it takes, the one for an example first.
     is_per_person
@@ -322,7 +321,6 @@ class MechanismExample:
         By alphabet, what it takes in place of an epsilon, in TOML.
     """
 
-    about: str
     fits: tuple[AlphabetKind, ...]
     is_per_person: bool = False
     settings: dict[AlphabetKind, str] | None = None
@@ -412,58 +410,38 @@ ON_A_PLANE = "truncated-geometric", "truncated-taxicab"
 
 MECHANISMS: dict[str, MechanismExample] = {
     "randomized-response": MechanismExample(
-        "the truth, or with some probability any other value alike",
         (*SINGLE, ATTRIBUTES),
         is_per_person=True,
     ),
     "rappor": MechanismExample(
-        "a bit for each value, set for the true one, then each flipped at random",
         (*SINGLE, ATTRIBUTES),
         is_per_person=True,
     ),
     "unary": MechanismExample(
-        "a bit for each value, that of the true one set with one probability, any other with another",
         (*SINGLE, ATTRIBUTES),
         settings=dict.fromkeys((*SINGLE, ATTRIBUTES), UNARY),
     ),
-    "truncated-geometric": MechanismExample("noise is added, and the sum clamped to the alphabet", LINES),
-    "geometric": MechanismExample("noise is added; any whole number may be reported", (INTEGERS, SCALE, DATES)),
-    "truncated-laplace": MechanismExample("continuous noise is added, then rounded and clamped", LINES),
-    "laplace": MechanismExample("continuous noise is added; reports are real numbers", (INTEGERS, SCALE, DATES)),
-    "exponential": MechanismExample(
-        "any value, a near one more likely than a far one", (*LINES, GRID, PLACES, CATEGORIES, *CIRCLES)
-    ),
-    "wrapped-geometric": MechanismExample("noise is added, and goes around the circle", CIRCLES),
-    "truncated-taxicab": MechanismExample("noise on row and column, each clamped to the grid", (GRID, PLACES)),
-    "taxicab": MechanismExample(
-        "noise on row and column; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
-    ),
-    "truncated-planar-geometric": MechanismExample(
-        "noise alike in all directions, then the nearest cell", (GRID, PLACES)
-    ),
-    "planar-geometric": MechanismExample(
-        "noise alike in all directions; any cell of the plane may be reported", (GRID, LATTICE, PLACES)
-    ),
-    "truncated-planar-laplace": MechanismExample(
-        "continuous noise alike in all directions, then the nearest cell", (GRID, PLACES)
-    ),
+    "truncated-geometric": MechanismExample(LINES),
+    "geometric": MechanismExample((INTEGERS, SCALE, DATES)),
+    "truncated-laplace": MechanismExample(LINES),
+    "laplace": MechanismExample((INTEGERS, SCALE, DATES)),
+    "exponential": MechanismExample((*LINES, GRID, PLACES, CATEGORIES, *CIRCLES)),
+    "wrapped-geometric": MechanismExample(CIRCLES),
+    "truncated-taxicab": MechanismExample((GRID, PLACES)),
+    "taxicab": MechanismExample((GRID, LATTICE, PLACES)),
+    "truncated-planar-geometric": MechanismExample((GRID, PLACES)),
+    "planar-geometric": MechanismExample((GRID, LATTICE, PLACES)),
+    "truncated-planar-laplace": MechanismExample((GRID, PLACES)),
     "planar-laplace": MechanismExample(
-        "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
         (GRID, LATTICE, PLACES, COORDINATES),
     ),
-    "matrix": MechanismExample(
-        "your own probabilities; the guarantee is computed from them", (CATEGORIES,), settings={CATEGORIES: MATRIX}
-    ),
-    "product": MechanismExample(
-        "each attribute is blurred by a mechanism of its own", (ATTRIBUTES,), settings={ATTRIBUTES: PRODUCT}
-    ),
+    "matrix": MechanismExample((CATEGORIES,), settings={CATEGORIES: MATRIX}),
+    "product": MechanismExample((ATTRIBUTES,), settings={ATTRIBUTES: PRODUCT}),
     "remapped": MechanismExample(
-        "reports of another mechanism, moved to the nearest of other outputs",
         (INTEGERS, GRID),
         settings={INTEGERS: REMAPPED_LINE, GRID: REMAPPED_PLANE},
     ),
     "two-rounds": MechanismExample(
-        "blurred once and for all by a secret of the person, and what comes out anew in every report",
         (CATEGORIES, INTEGERS, GRID),
         settings={CATEGORIES: ROUNDS_OF_BITS, INTEGERS: ROUNDS_ON_A_LINE, GRID: ROUNDS_ON_A_LINE.replace(*ON_A_PLANE)},
     ),
@@ -543,7 +521,7 @@ def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path, reports: 
         + (SHAPE.format(shape=values.shape) if values.shape else ""),
         f"# Which values a person may have.\n{values.text}",
         f"# For other values: confide init --alphabet {'|'.join(one for one in AlphabetKind if one != alphabet)}\n",
-        f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{_mechanism_table(alphabet, mechanism)}",
+        f"# How a value is blurred: {ABOUT[mechanism]}.\n{_mechanism_table(alphabet, mechanism)}",
         LIMITS + ("# [limits]\n# reports = 1\n" if reports is None else f"[limits]\nreports = {reports}\n"),
         _others(alphabet, mechanism),
     )
@@ -585,9 +563,9 @@ epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more 
 
 def _others(alphabet: AlphabetKind, chosen: str) -> str:
     """Return the other mechanisms that fit, a line each."""
-    fitting = {kind: one for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen}
+    fitting = [kind for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen]
     if not fitting:
         return "# No other mechanism fits these values.\n"
     width = max(len(kind) for kind in fitting) + 2
     heading = f"# Others that fit these values; for an example: confide init --alphabet {alphabet} --mechanism KIND\n"
-    return heading + "".join(f"#   {kind:{width}}{one.about}\n" for kind, one in fitting.items())
+    return heading + "".join(f"#   {kind:{width}}{ABOUT[kind]}\n" for kind in fitting)

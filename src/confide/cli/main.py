@@ -27,6 +27,7 @@ from confide.cli import (
     plan,
     privatize,
     show,
+    studio,
 )
 from confide.cli.usage import MEANINGS, ExitCode, explained_failures, refuse_output
 
@@ -113,6 +114,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "merge": (merge.merge, merge.EXAMPLES),
     "estimate": (estimate.estimate, estimate.EXAMPLES),
     "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
+    "studio": (studio.studio, studio.EXAMPLES),
     "serve": (collector.serve, collector.SERVE_EXAMPLES),
     "send": (collector.send, collector.SEND_EXAMPLES),
     "pull": (collector.pull, collector.PULL_EXAMPLES),

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from confide.collector.stores import Batch, Fate, Store, StoreError, UnavailableError
+from confide.collector.rows import Batch, Fate
+from confide.collector.stores import Store, StoreError, UnavailableError
 
 MOST_TOGETHER = 1_000
 """Batches in one transaction, so that the first of them does not wait for long."""

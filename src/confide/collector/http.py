@@ -17,35 +17,22 @@ import orjson
 
 from confide.collector.openapi import describe
 from confide.collector.readings import Readings
+from confide.collector.replies import (
+    HTML,
+    JSON,
+    TEXT,
+    Guest,
+    Headers,
+    Receive,
+    Reply,
+    Request,
+    Scope,
+    Send,
+    not_found,
+    require_method,
+)
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ADMISSIONS, StoreError
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers = Mapping[bytes, bytes]
-Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
-
-JSON = [
-    (b"content-type", b"application/json"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
-HTML = [
-    (b"content-type", b"text/html; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
-    (
-        b"content-security-policy",
-        (
-            b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-            b"frame-ancestors 'none'; base-uri 'none'"
-        ),
-    ),
-    (b"referrer-policy", b"no-referrer"),
-]
-TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
 
 CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
 
@@ -66,9 +53,10 @@ FORGET_EVERY = 600
 class Application:
     """Collector as an ASGI application."""
 
-    def __init__(self, collector: Collector, readings: Readings | None = None) -> None:
+    def __init__(self, collector: Collector, readings: Readings | None = None, guest: Guest | None = None) -> None:
         self.collector = collector
         self.readings = readings or Readings(collector)
+        self.guest = guest
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
         self._failures: set[str] = set()
@@ -113,20 +101,28 @@ class Application:
             return 200, await self.collector.take(body, _secret(headers), _text(headers, b"confide-invitation")), JSON
         if method == "OPTIONS":
             return 204, b"", [(b"allow", b"GET, HEAD, POST, OPTIONS")]
-        _require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
+        require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
         return await self._read_or_change(path, method, headers, receive)
 
     async def _read_or_change(self, path: str, method: str, headers: Headers, receive: Receive) -> Reply:
         parts = path.strip("/").split("/")
         if path in self._plain:
-            _require_method(method, "GET")
+            require_method(method, "GET")
             return await self._plain[path](self)
         if parts[:2] == ["v1", "surveys"] and len(parts) == 2:
             return await self._surveys(method, headers, receive)
         if parts[:2] == ["v1", "surveys"] and len(parts) in (3, 4):
             entry = self.collector.entry(parts[2])
             return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, headers, receive)
-        raise Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
+        if self.guest is None:
+            raise not_found()
+        return await self.guest.answer(
+            Request(path, method, headers, _secret(headers), lambda: self._json_body(headers, receive))
+        )
+
+    async def _json_body(self, headers: Headers, receive: Receive) -> bytes:
+        _require_json(headers)
+        return await self._body(headers, receive)
 
     async def _surveys(self, method: str, headers: Headers, receive: Receive) -> Reply:
         if method == "POST":
@@ -138,7 +134,7 @@ class Application:
                 raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
             fingerprint = await asyncio.to_thread(self.collector.add, document, admission)
             return 201, orjson.dumps({"survey": fingerprint}), JSON
-        _require_method(method, "GET", "POST")
+        require_method(method, "GET", "POST")
         self.collector.require("read", _secret(headers))
         listed = [_summary(one) for one in self.collector.entries.values()]
         return 200, orjson.dumps({"surveys": listed}), JSON
@@ -146,10 +142,10 @@ class Application:
     async def _survey(self, entry: Entry, what: str, method: str, headers: Headers, receive: Receive) -> Reply:
         fingerprint = entry.stored.fingerprint
         if what == "":
-            _require_method(method, "GET")
+            require_method(method, "GET")
             return 200, entry.stored.document.encode(), [*JSON, *_standing(entry)]
         if what == "close":
-            _require_method(method, "POST")
+            require_method(method, "POST")
             self.collector.require("administer", _secret(headers))
             await asyncio.to_thread(self.collector.store.close_survey, fingerprint)
             await asyncio.to_thread(self.collector.refresh)
@@ -158,7 +154,7 @@ class Application:
             secret = await self._form_token(headers, receive)
             self.collector.require("read", secret, fingerprint)
             return await self._reading(entry, what, headers)
-        _require_method(method, "GET")
+        require_method(method, "GET")
         self.collector.require("read", _secret(headers), fingerprint)
         return await self._reading(entry, what, headers)
 
@@ -206,7 +202,7 @@ class Application:
         return 200, orjson.dumps(describe(self.collector.settings)), JSON
 
     async def _home(self) -> Reply:
-        return 200, self.readings.home().encode(), HTML
+        return 200, self.readings.home(has_studio=self.guest is not None).encode(), HTML
 
     _plain: Mapping[str, Callable[[Application], Awaitable[Reply]]] = {
         "/": _home,
@@ -298,10 +294,14 @@ class Application:
                 self.collector.refresh()
                 self.collector.commits.start()
                 self._keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._watch())]
+                if self.guest is not None:
+                    self.guest.start()
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 for keeper in self._keepers:
                     keeper.cancel()
+                if self.guest is not None:
+                    self.guest.close()
                 await asyncio.to_thread(self.collector.commits.finish)
                 self.readings.close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -388,14 +388,10 @@ def _unzip(body: bytes, most: int) -> bytes:
     return whole
 
 
-def _require_method(method: str, *known: str) -> None:
-    if method not in known and not (method == "HEAD" and "GET" in known):
-        raise Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
-
-
 def _require_json(headers: Headers) -> None:
     """Refuse other types: a foreign page could send those without the browser asking us first."""
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+    stated = headers.get(b"content-type", b"")
+    if stated != b"application/json" and stated.partition(b";")[0].strip().lower() != b"application/json":
         raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")
 
 

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from confide.collector.stores import LOCK_SECONDS, Batch, Fate, Store, explained
+from confide.collector.rows import Batch, Fate
+from confide.collector.stores import LOCK_SECONDS, Store, explained
 from confide.errors import MissingExtraError
 
 try:

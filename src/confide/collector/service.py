@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 
 from confide.collector.commits import GroupCommit
-from confide.collector.stores import WINDOW, Batch, Fate, Store, StoredSurvey, StoredToken, name_cell
+from confide.collector.rows import Batch, Fate, StoredSurvey, StoredToken
+from confide.collector.stores import WINDOW, Store, name_cell
 from confide.collector.tokens import digest_invitation, is_allowed
 from confide.collector.wire import Wire
 from confide.errors import ConfideError

@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from confide.collector.stores import LOCK_SECONDS, Batch, Store, StoreError, UnavailableError, explained
+from confide.collector.rows import Batch
+from confide.collector.stores import LOCK_SECONDS, Store, StoreError, UnavailableError, explained
 
 FAILURES = (sqlite3.Error, OSError)
 
@@ -25,6 +26,12 @@ SETTINGS = (
     "cache_size = -65536",
 )
 """Settings of a connection: together 9.2 ms for a transaction of 100 batches, where SQLite's own take 13 to 15."""
+
+CLAIM = (
+    "INSERT OR IGNORE INTO batches (mark, content, day) SELECT substr(value, 1, 32), substr(value, 33, 32), "
+    "CAST(substr(value, 65) AS INTEGER) FROM json_each(?)"
+)
+KNOWN = "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))"
 
 HANDOVER = 2.0
 """Seconds that a process waits for the one before it to end."""
@@ -159,16 +166,18 @@ class SqliteStore(Store):
 
     def claim(self, connection: sqlite3.Connection, batches: Sequence[Batch]) -> set[str]:
         """See :meth:`Store.claim`."""
-        # One statement and one row for all: each step lets go of Python's lock, and may wait long to get it back.
+        # One statement for all: each step lets go of Python's lock, and may wait long to get it back. In order: on a
+        # page, rows lie in the order in which they were written. Digests have 32 characters, and are cut apart again.
+        rows = orjson.dumps(sorted(f"{one.mark}{one.content}{one.day}" for one in batches)).decode()
+        if connection.execute(CLAIM, [rows]).rowcount == len(batches):  # as nearly always
+            return {one.mark for one in batches}
+        # Some were there, and nobody knows which any more. Nothing else was written yet: begin again, and look first.
+        connection.execute("ROLLBACK")
+        connection.execute("BEGIN IMMEDIATE")
         marks = orjson.dumps([one.mark for one in batches]).decode()
-        known = connection.execute(
-            "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))", [marks]
-        ).fetchone()
-        old = set(orjson.loads(known[0]))
-        # In order: on a page, rows lie in the order in which they were written.
-        rows = sorted([one.mark, one.content, one.day] for one in batches if one.mark not in old)
-        _insert(connection, "batches (mark, content, day)", rows)
-        return {one.mark for one in batches if one.mark not in old}
+        known = connection.execute(KNOWN, [marks]).fetchone()
+        connection.execute(CLAIM, [rows])
+        return {one.mark for one in batches}.difference(orjson.loads(known[0]))
 
     def add(self, connection: sqlite3.Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
         """See :meth:`Store.add`."""

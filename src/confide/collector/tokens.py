@@ -9,7 +9,8 @@ import secrets
 from collections.abc import Iterable
 
 from confide.checks import check_choice
-from confide.collector.stores import Store, StoredToken
+from confide.collector.rows import StoredToken
+from confide.collector.stores import Store
 from confide.errors import ConfideError
 
 ROLES = {"upload": ("upload",), "read": ("read",), "administer": ("upload", "read", "administer")}

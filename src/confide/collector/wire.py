@@ -50,6 +50,8 @@ FEW = 32
 WIDEST = 2**14
 """Whole numbers up to which a batch is counted by an array over all of them."""
 
+MOST_OF_A_BYTE = 255
+
 _DIGITS = b"0123456789-,"
 _PLAIN = frozenset((int, str))  # texts and whole numbers never equal one another, as True and 1, or 1 and 1.0, do
 
@@ -128,6 +130,8 @@ class Wire:
         if self.span is None or packed.translate(None, _DIGITS) != b"[]":
             return None
         low, high = self.span
+        if low >= 0 and high <= MOST_OF_A_BYTE:
+            return _count_bytes(reports, low, high)
         try:
             numbers = np.fromiter(reports, np.int64, len(reports))
         except OverflowError:
@@ -139,18 +143,20 @@ class Wire:
 
     def add_up(self, parts: Iterable[dict[str, int] | Indices]) -> dict[str, int]:
         """Add up the counts of several batches."""
-        sums, arrays = Counter[str](), []
+        sums: dict[str, int] = {}
+        arrays: list[Indices] = []
         for part in parts:
             if isinstance(part, dict):
                 for text, number in part.items():
-                    sums[text] += number
+                    sums[text] = sums.get(text, 0) + number
             else:
                 arrays.append(part)
         if arrays and self.span is not None:
-            whole = np.sum(arrays, axis=0)
-            for place in np.flatnonzero(whole).tolist():
-                sums[str(place + self.span[0])] += int(whole[place])
-        return dict(sums)
+            for place, number in enumerate(np.add.reduce(arrays).tolist(), self.span[0]):
+                if number:
+                    text = str(place)
+                    sums[text] = sums.get(text, 0) + number
+        return sums
 
     def _remember(self, accepted: Mapping[Any, str]) -> None:
         if len(self._known) + len(accepted) > MOST_KNOWN:
@@ -210,6 +216,15 @@ class Wire:
             words = _pack(self.alphabet, lists)
             return tally(words if self.alphabet.parts > 1 else words[:, 0], list(numbers.values()))
         return tally(self.alphabet.as_array(lists), list(numbers.values()))
+
+
+def _count_bytes(numbers: list[int], low: int, high: int) -> Indices | None:
+    """Count whole numbers that fit into a byte each, of which an array is made in a third of the time."""
+    try:
+        counts = np.bincount(np.frombuffer(bytes(numbers), np.uint8), minlength=high + 1)
+    except ValueError:
+        return None
+    return None if len(counts) > high + 1 or counts[:low].any() else counts[low:]
 
 
 _NOTHING: Mapping[Any, Any] = {}

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 
-from confide.alphabets import Alphabet, Categories, Grid, Integers, Lattice
+from confide.alphabets import Alphabet, Categories, Circle, Grid, Integers, Lattice
 from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -23,6 +23,7 @@ from confide.mechanisms import (
     RandomizedResponse,
     TruncatedGeometric,
     TruncatedPlanarLaplace,
+    WrappedGeometric,
 )
 from confide.metrics import Discrete
 
@@ -47,7 +48,19 @@ def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
         return TruncatedGeometric(alphabet, epsilon)
     if isinstance(alphabet, Grid):
         return TruncatedPlanarLaplace(alphabet, epsilon)
+    if isinstance(alphabet, Circle):
+        return WrappedGeometric(alphabet, epsilon)
     return RandomizedResponse(alphabet, epsilon)
+
+
+def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
+    """Return every mechanism that takes these values and one epsilon, whatever it promises.
+
+    >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
+    ['randomized-response', 'exponential', 'rappor']
+    """
+    found = (_build(kind, alphabet, epsilon) for kind in MECHANISMS)
+    return tuple(one for one in found if one is not None)
 
 
 def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tuple[Mechanism, ...]:

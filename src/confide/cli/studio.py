@@ -1,0 +1,159 @@
+"""confide studio: design a survey, take part and look at what comes in, in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import os
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.cli.collector import STORE, StorePath, needs_server, without_password
+from confide.cli.terminal import say, say_exactly, show_pairs
+from confide.errors import InvalidParameterError
+from confide.surveys import Survey, load_survey
+
+if TYPE_CHECKING:
+    import socket
+
+    from confide.collector.stores import Store
+
+EXAMPLES = (
+    "confide studio",
+    "confide studio survey.toml --store answers.db",
+    "confide studio --no-browser --port 8080",
+)
+
+PORT = 8000
+
+TRIED = 20
+"""Ports that are tried, from the usual one on, where no other is named."""
+
+PEOPLE = 10_000
+"""Made-up people who answer the survey of a store that is new."""
+
+TOKENS = "studio-"
+"""What the names of the studio's own tokens begin with."""
+
+
+def studio(
+    surveys: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
+        ),
+    ] = None,
+    *,
+    store: StorePath = STORE,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", help=f"[default: {PORT}, or the next that is free]", show_default=False),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
+) -> None:
+    """Open the studio in the browser: design a survey, take part in it, look at what comes in.
+
+    It serves what `confide serve` does, from the same store. A store that is new begins with a survey of ages, which
+    made-up people answer. The address that it prints holds a token for as long as it runs: keep it to yourself.
+    """
+    from confide.studio.workers import prepare
+
+    with needs_server():
+        prepare()  # first: it loads beside all that follows
+        _run([load_survey(path) for path in surveys or []], store, (host, port), is_shown=browser)
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """Return a socket at the port that was named, or at the first one that is free from the usual one on."""
+    from confide.collector.serving import bind
+    from confide.collector.stores import StoreError
+
+    if port is not None:
+        return bind(host, port)
+    for place in range(PORT, PORT + TRIED):
+        with contextlib.suppress(StoreError):
+            return bind(host, place)
+    return bind(host, 0)
+
+
+def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is_shown: bool) -> None:
+    from confide.collector.serving import address_of, run
+    from confide.collector.simulation import simulated_survey
+    from confide.studio.serving import Studio
+
+    opened = _take(url)
+    listening = _listen(*place)
+    is_new = not contracts and not opened.surveys()
+    for contract in contracts:
+        opened.add_survey(contract)
+    if is_new:
+        opened.add_survey(simulated_survey(), is_simulated=True)
+    name, token = _make_token(opened, is_alone="://" not in url)
+    address = f"{address_of(listening)}/studio"
+
+    def ready() -> None:
+        say_exactly(f"{address}#token={token}")
+        show_pairs([("Store", without_password(url)), ("Ends with", "Ctrl-C; what was accepted is counted")])
+        if is_shown:
+            closing.enter_context(_opened(f"{address}#token={token}"))
+
+    with contextlib.ExitStack() as closing:
+        closing.callback(_revoke, url, name)
+        run(opened, listening, None, ready, lambda collector: Studio(collector, is_warm=True, people=PEOPLE * is_new))
+    say("Ended; all that was accepted is counted.")
+
+
+def _take(url: str) -> Store:
+    """Return a store that no other process serves."""
+    from confide.collector.stores import StoreError, open_store
+
+    opened = open_store(url)
+    try:
+        opened.hold()
+    except StoreError as error:
+        opened.close()
+        raise InvalidParameterError(
+            f"{error} If that is a studio, use it at its address; or name another file: --store other.db"
+        ) from None
+    return opened
+
+
+def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
+    """Return the name of a token for this run, and the token; those of studios that were killed go."""
+    from confide.collector.tokens import make_token
+
+    for one in opened.tokens() if is_alone else ():
+        if one.name.startswith(TOKENS):
+            opened.revoke(one.name)
+    return make_token(opened, "administer", f"{TOKENS}{os.getpid()}-{os.urandom(3).hex()}")
+
+
+def _revoke(url: str, name: str) -> None:
+    from confide.collector.stores import StoreError, open_store
+
+    with contextlib.suppress(StoreError, InvalidParameterError), contextlib.closing(open_store(url)) as opened:
+        opened.revoke(name)
+
+
+@contextlib.contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """Open a browser by way of a file that only its owner reads: a list of processes would show the token to all."""
+    handle, path = tempfile.mkstemp(prefix="confide-studio-", suffix=".html")  # mode 0600
+    link = html.escape(address, quote=True)
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>confide studio</title>'
+            f'<meta http-equiv="refresh" content="0; url={link}"><p><a href="{link}">Open the studio</a></p></html>\n'
+        )
+    try:
+        if not webbrowser.open(Path(path).as_uri()):
+            say("There is no browser here. Open the address above in one.")
+        yield
+    finally:
+        Path(path).unlink(missing_ok=True)

@@ -1,0 +1,184 @@
+"""Drafts of surveys: read strictly from what a page sends, and as surveys, values and code."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from confide import datasets
+from confide.alphabets import Alphabet, Bins, Circle, Grid, LineAlphabet, Places
+from confide.errors import ConfideError, InvalidParameterError, TooLargeError
+from confide.files.records import alphabet_record
+from confide.limits import MOST_PEOPLE
+from confide.plans import Guess, as_guess
+from confide.plans.guesses import family_of
+from confide.plans.rivals import usual_mechanism
+from confide.surveys import Survey, build_survey
+
+MOST_VALUES = 10_000
+"""Values of a draft: more bars or cells than a screen has room for."""
+
+KEYS = {"survey", "mechanism", "epsilon", "people", "guess"}
+SURVEY_KEYS = ("name", "title", "alphabet", "groups", "limits", "shape")
+
+KEPT = 32
+"""Drafts that a process remembers: while a slider moves, all but epsilon stays."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A survey that is being designed, how many people will answer it, and what the truth may look like."""
+
+    survey: Survey
+    people: int
+    guess: str
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The values."""
+        return self.survey.alphabet
+
+    @cached_property
+    def truth(self) -> Guess:
+        """What the truth is taken to be."""
+        return as_guess(self.guess, self.survey.mechanism, self.survey.name)
+
+
+def read_draft(draft: Any) -> Draft:
+    """Return a draft from JSON, or say what is wrong with it."""
+    if not isinstance(draft, Mapping) or not draft.keys() <= KEYS or not isinstance(draft.get("survey"), Mapping):
+        raise InvalidParameterError(f"A draft has the keys {', '.join(sorted(KEYS))}, and a survey among them.")
+    return _build(json.dumps(draft, sort_keys=True))
+
+
+@lru_cache(KEPT)
+def _build(text: str) -> Draft:
+    draft = json.loads(text)
+    people, epsilon, guess = draft.get("people"), draft.get("epsilon"), draft.get("guess")
+    if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
+        raise InvalidParameterError(f"people must be a whole number from 1 to {MOST_PEOPLE:,}; got {_shown(people)}.")
+    if type(epsilon) not in (int, float) or not math.isfinite(epsilon) or epsilon <= 0:
+        raise InvalidParameterError(f"epsilon must be a number above 0; got {_shown(epsilon)}.")
+    document = {key: value for key, value in draft["survey"].items() if key in SURVEY_KEYS}
+    if strange := next((key for key in draft["survey"] if key not in SURVEY_KEYS), None):
+        raise InvalidParameterError(f"A draft's survey has the unknown key {_shown(strange)}.")
+    _refuse_files(document.get("alphabet"))
+    kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True))
+    survey = build_survey(document | {"mechanism": {"kind": kind, "epsilon": float(epsilon)}})
+    _require_drawable(survey.alphabet)
+    if guess is not None and not is_guess(guess):
+        raise InvalidParameterError(f"There is no guess {_shown(guess)}. Choose one of those that are listed.")
+    return Draft(survey, people, guess or family_of(survey.mechanism)[0].name)
+
+
+@lru_cache(KEPT)
+def _usual(alphabet: str) -> str:
+    """Return the kind of mechanism that suits values best."""
+    table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
+    values = build_survey(table).alphabet
+    _require_drawable(values)
+    return usual_mechanism(values, 1.0).kind
+
+
+def _refuse_files(alphabet: object) -> None:
+    """Refuse holes that are the name of a file: it would be one of this machine, and not of whoever asks."""
+    if isinstance(alphabet, Mapping):
+        if isinstance(alphabet.get("holes"), str | Mapping):
+            raise InvalidParameterError("holes are a list of cells here, each a pair of row and column.")
+        for one in alphabet.values():
+            _refuse_files(one)
+
+
+def _require_drawable(alphabet: Alphabet) -> None:
+    if not alphabet.is_finite:
+        raise InvalidParameterError("The studio draws values that have an end. Say between which they lie.")
+    if alphabet.size > MOST_VALUES:
+        raise TooLargeError(
+            f"The studio draws at most {MOST_VALUES:,} values; these are {alphabet.size:,}. Make them coarser, or "
+            f"write the survey with confide init and use the command line, which takes millions."
+        )
+
+
+def is_guess(guess: object) -> bool:
+    """Whether this names a bundled dataset or a shape: a file's name, which would be one of this machine, does not."""
+    from confide.plans import SHAPES
+
+    return isinstance(guess, str) and guess in (*SHAPES, *datasets.names())
+
+
+@lru_cache(KEPT)
+def guesses_of(survey: Survey) -> list[dict[str, str]]:
+    """Return what the truth of a survey may look like: bundled datasets of such values, then shapes."""
+    found = []
+    for name in datasets.names():
+        try:
+            as_guess(name, survey.mechanism, survey.name)
+        except ConfideError:
+            continue
+        found.append({"name": name, "title": datasets.load(name).title})
+    return found + [{"name": one.name, "title": one.name.capitalize()} for one in family_of(survey.mechanism)]
+
+
+def values_record(alphabet: Alphabet) -> dict[str, Any]:
+    """Return how values lie and are called, as a page draws them."""
+    known = alphabet_record(alphabet)
+    return {
+        "kind": known["kind"],
+        "size": alphabet.size,
+        "unit": alphabet.unit or None,
+        "labels": alphabet.labels(),
+        "positions": _positions(alphabet),
+        "plane": _plane(alphabet),
+    }
+
+
+def _positions(alphabet: Alphabet) -> list[float] | None:
+    if isinstance(alphabet, Bins):
+        return [float(one) for one in alphabet.middles]
+    if isinstance(alphabet, LineAlphabet | Circle):
+        if alphabet.positions is not None:
+            return [float(one) for one in alphabet.positions]
+        found: list[float] = alphabet.coordinates[:, 0].tolist()
+        return found
+    return None
+
+
+def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
+    if not isinstance(alphabet, Grid):
+        return None
+    cells = np.asarray(alphabet.coordinates) - (alphabet.first_row, alphabet.first_column)
+    degrees = None
+    if isinstance(alphabet, Places):
+        degrees = {side: float(getattr(alphabet, side)) for side in ("south", "north", "west", "east")}
+    return {
+        "rows": alphabet.rows,
+        "columns": alphabet.columns,
+        "cells": cells.astype(int).tolist(),
+        "degrees": degrees,
+    }
+
+
+def python_text(text: str) -> str:
+    r"""Return a text as Python source: over several lines where nothing in it needs an escape.
+
+    >>> print(python_text("a\nb"))
+    '''
+    a
+    b
+    '''
+    >>> python_text("it's\\")
+    '"it\'s\\\\"'
+    """
+    is_plain = text.isprintable() or all(line.isprintable() for line in text.split("\n"))
+    return f"'''\n{text.strip()}\n'''" if is_plain and "\\" not in text and "'''" not in text else repr(text)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,237 @@
+"""Preview of a draft: its promise in odds, what one report may be, and warnings; no simulation but a thousand draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, BitVectors
+from confide.counts import tally
+from confide.declarations import toml_value
+from confide.errors import InvalidParameterError
+from confide.explanations import ABOUT, describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
+from confide.guarantees import LocalDP, MetricPrivacy
+from confide.mechanisms import Mechanism
+from confide.mechanisms.base import truncated
+from confide.pages.story import summarise_reports
+from confide.plans.rivals import epsilon_bounds, suiting
+from confide.studio.drafts import Draft, guesses_of, python_text, read_draft, values_record
+from confide.surveys import Survey
+from confide.theory.consistency import largest_bound
+from confide.wording import counted
+
+DRAWN = 1000
+"""Reports of one value that are drawn."""
+
+FEW_PEOPLE = 1000
+"""People below which hardly anything is told under the usual noise."""
+
+THIN = 5
+"""People a value below which single values cannot be told, whatever the noise."""
+
+ALL_BUT_TOLD = math.log(99)
+"""Log-ratio at which even odds become 99 to 1."""
+
+ALL_BUT_EVEN = math.log(55 / 45)
+"""Log-ratio at which even odds become 55 to 45, between the values farthest apart: a report says next to nothing."""
+
+
+def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - too quick to be told
+    """Return what a draft would be, and what may leave the phone of a person who has one of its values."""
+    draft = read_draft(work.get("draft"))
+    survey = draft.survey
+    return {
+        "survey": {"text": survey.text() + "\n", "json": survey.to_json(), "fingerprint": survey.fingerprint},
+        "values": values_record(draft.alphabet),
+        "mechanism": _named(survey.mechanism.kind, describe_mechanism(survey)),
+        "mechanisms": [_named(kind, name) for kind, name in _suiting(draft.alphabet)],
+        "epsilon": _slider(survey.mechanism),
+        "promise": promise_of(survey),
+        "odds": _odds(survey),
+        **_reports(draft, work.get("value")),
+        "guesses": guesses_of(survey),
+        "warnings": warnings_of(draft),
+        "code": design_code(draft),
+    }
+
+
+def _named(kind: str, name: str) -> dict[str, str]:
+    return {"kind": kind, "name": name, "remark": ABOUT[kind]}
+
+
+@lru_cache(32)
+def _suiting(alphabet: Alphabet) -> list[tuple[str, str]]:
+    return [(one.kind, describe_mechanism(Survey(one))) for one in suiting(alphabet, 1.0)]
+
+
+def promise_of(survey: Survey) -> list[str]:
+    """Return what is promised, in the sentences of `confide show`: examples in odds first."""
+    return [*explain_guarantee(survey), *survey.mechanism.fine_print, f"{_capital(describe_repetition(survey))}"]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _odds(survey: Survey) -> list[dict[str, Any]]:
+    sentences, alphabet = explain_guarantee(survey), survey.alphabet
+    found = []
+    for (left, right), words in zip(telling_pairs(survey), sentences, strict=False):
+        values = [_value(alphabet, place) for place in (left, right)]
+        bound = survey.mechanism.guarantee.bound(*values)
+        named = alphabet.labels([left, right])
+        likelier = 100 / (1 + math.exp(-bound))
+        found.append({"words": words, "from": named[0], "to": named[1], "odds": round(likelier, 2)})
+    return found
+
+
+def _value(alphabet: Alphabet, place: int) -> Any:
+    value = alphabet.decode([place]).tolist()[0]
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _slider(mechanism: Mechanism) -> dict[str, Any]:
+    """Return where epsilon is, and between which ends it is worth moving."""
+    guarantee, alphabet = mechanism.guarantee, mechanism.alphabet
+    epsilon = float(getattr(guarantee, "epsilon", 1.0))
+    least, most = epsilon_bounds(mechanism)
+    if isinstance(guarantee, LocalDP) or not isinstance(guarantee, MetricPrivacy):
+        ends = {"low": 0.05, "high": min(10.0, most), "usual": 2.0, "per": ""}
+    else:
+        span = _span(mechanism)
+        steps = 10 if len(alphabet.field_names) > 1 else 5  # as `confide init` has it: 0.05 a year, 1 a kilometre
+        low, high = max(least, _rounded(0.1 / span)), min(most, _rounded(200 / span))
+        per = guarantee.unit or "unit of distance"
+        ends = {"low": low, "high": high, "usual": min(max(low, _rounded(steps / span)), high), "per": per}
+    return {"value": epsilon} | ends
+
+
+def _span(mechanism: Mechanism) -> float:
+    """Return how far values lie apart at most along an axis, in units of distance."""
+    places, spacing = mechanism.alphabet.coordinates, float(getattr(mechanism.alphabet, "spacing", 1.0))
+    return max(float((places.max(axis=0) - places.min(axis=0)).max()) * spacing, 1e-9) if len(places) else 1.0
+
+
+def _rounded(amount: float) -> float:
+    """Return the nearest of 1, 2, 5, 10, 20, ... and 0.5, 0.2, ..., by ratio.
+
+    >>> _rounded(0.0505), _rounded(1.26), _rounded(7)
+    (0.05, 1.0, 5.0)
+    """
+    power = 10.0 ** math.floor(math.log10(amount))
+    near = min((1, 2, 5, 10), key=lambda digit: abs(math.log(digit * power / amount)))
+    return float(f"{near * power:.1g}")
+
+
+def _reports(draft: Draft, value: object) -> dict[str, Any]:
+    """Return one true value and what may be reported of it."""
+    survey, alphabet = draft.survey, draft.alphabet
+    place = _middle(draft) if value is None else value
+    if type(place) is not int or not 0 <= place < alphabet.size:
+        raise InvalidParameterError(f"value must be a whole number from 0 to {alphabet.size - 1:,}; got {value!r:.60}.")
+    people = alphabet.decode(np.full(DRAWN, place))
+    drawn = summarise_reports(survey, tally(survey.privatize(people, rng=0, taken=True)))
+    label = alphabet.labels([place])[0]
+    found: dict[str, Any] = {"value": {"index": place, "label": label}}
+    if drawn is None:
+        words = "These reports are too unlike values to be drawn."
+        return found | {
+            "reports": {"values": values_record(alphabet), "probabilities": [], "drawn": [], "words": words}
+        }
+    chances = _chances(survey.mechanism, place)
+    shown = {
+        "values": values_record(drawn.alphabet),
+        "probabilities": chances.tolist(),
+        "drawn": np.rint(DRAWN * drawn.shares).astype(int).tolist(),
+        "words": _report_words(survey, chances, place, label),
+    }
+    return found | {"reports": shown}
+
+
+def _middle(draft: Draft) -> int:
+    """Return the most common value of the guess, which is a good one to begin with."""
+    return int(np.argmax(draft.truth.vector))
+
+
+def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
+    """Return how probable each report is; of bits, how probable it is that each is set."""
+    if mechanism.facts.bits is not None:
+        keep, flip = mechanism.facts.bits
+        bits = np.full(mechanism.alphabet.size, float(flip))
+        bits[place] = float(keep)
+        return bits
+    clamped = mechanism if mechanism.has_channel else truncated(mechanism)
+    return np.asarray(clamped.channel.select(np.array([place]))[0], dtype=np.float64)
+
+
+def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, label: str) -> str:
+    outputs = survey.mechanism.report_alphabet
+    if isinstance(outputs, BitVectors):
+        return (
+            f"A report has one bit for each value, each flipped at random: the bit of {label} is set in "
+            f"{chances[place]:.0%} of reports, each other bit in {float(np.delete(chances, place).mean()):.0%}."
+        )
+    own = f"The true {survey.name} itself, {label}, is reported by {_share(chances[place])} of such people"
+    if outputs.is_listable:
+        likely = int(np.sum(np.cumsum(np.sort(chances)[::-1]) < 0.5)) + 1
+        return f"{own}; half of their reports are spread over {counted(likely, 'value')}."
+    return f"{own}; reports may lie beyond all values, and are drawn at the nearest one."
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
+
+
+def warnings_of(draft: Draft) -> list[str]:
+    """Return what is extreme in a draft."""
+    survey, found = draft.survey, []
+    pairs = telling_pairs(survey)
+    bounds = [survey.mechanism.guarantee.bound(*(_value(draft.alphabet, place) for place in pair)) for pair in pairs]
+    if bounds and min(bounds) >= ALL_BUT_TOLD:
+        found.append(
+            f"Nearly the truth: one report all but tells the {survey.name}, even among neighbours. Choose a smaller "
+            f"epsilon."
+        )
+    if pairs and largest_bound(survey.mechanism.guarantee, draft.alphabet) <= ALL_BUT_EVEN:
+        found.append(
+            "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so that "
+            "the estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
+        )
+    if draft.people < FEW_PEOPLE:
+        found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people tell very little.")
+    elif draft.people < THIN * draft.alphabet.size:
+        found.append(
+            f"{counted(draft.people, 'person')} over {counted(draft.alphabet.size, 'value')}: fewer than {THIN} people "
+            f"a value. Only wide windows of values can be told; make the values coarser, or ask more people."
+        )
+    return found
+
+
+def design_code(draft: Draft, seed: int = 0) -> dict[str, str]:
+    """Return the commands and the Python that do what the studio did with a draft."""
+    survey, guess = draft.survey, draft.guess
+    quoted = f"'{guess}'" if " " in guess else guess
+    commands = (
+        "# with the survey saved as survey.toml\n"
+        "confide show survey.toml\n"
+        f"confide plan survey.toml --people {draft.people} --guess {quoted}\n"
+        "confide studio survey.toml\n"
+    )
+    python = (
+        "import confide as cf\n"
+        "import numpy as np\n"
+        "from confide.plans import as_guess\n\n"
+        f"survey = cf.parse_survey({python_text(survey.text())})\n"
+        f"truth = as_guess({toml_value(guess)}, survey.mechanism).vector\n"
+        f"people = np.random.default_rng({seed}).multinomial({draft.people}, truth)\n"
+        f"counts = survey.mechanism.simulate_counts(people, rng={seed})\n"
+        "estimate = cf.estimate(counts, survey.mechanism, shape=survey.shape)\n"
+        "for label, share in zip(estimate.alphabet.labels(), estimate.distribution):\n"
+        '    print(f"{label}: {share:.4f}")\n'
+    )
+    return {"commands": commands, "python": python}

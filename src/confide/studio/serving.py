@@ -1,0 +1,305 @@
+"""Studio beside a collector: its static files, and what its pages ask of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from confide import __version__
+from confide.collector.client import write_message
+from confide.collector.readings import counts_json
+from confide.collector.replies import JSON, Reply, Request, not_found, require_method
+from confide.collector.service import Collector, Entry, Refusal
+from confide.collector.stores import ACCEPTED
+from confide.collector.tokens import is_allowed
+from confide.studio.jobs import Crew, Job, Jobs
+from confide.studio.templates import TEMPLATES, dataset_records
+from confide.studio.workers import prepare
+
+TYPES = {
+    "html": b"text/html; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+    "svg": b"image/svg+xml",
+    "png": b"image/png",
+    "json": b"application/json",
+    "webmanifest": b"application/manifest+json",
+}
+
+PARQUET = [
+    (b"content-type", b"application/vnd.apache.parquet"),
+    (b"content-disposition", b'attachment; filename="counts.parquet"'),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    b"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the pages may load: their own scripts, styles and pictures, and nothing from anywhere else."""
+
+NOT_BUILT = "This page is not built yet. In a clone: make web"
+
+MOST_PREVIEWS = 8
+"""Previews that wait; a page asks for the next when it has the last."""
+
+PREVIEW_SECONDS = 10.0
+"""Seconds after which a preview is given up: no draft that people make takes a tenth of it."""
+
+MOST_SIMULATED = 100_000
+"""Made-up people who answer at a time."""
+
+SIMULATION_PAUSE = 0.03
+"""Seconds between their batches, so that whoever looks sees them come."""
+
+FINGERPRINT = re.compile("[0-9a-f]{32}").fullmatch
+
+CREWS = {"preview": 1, "quick": 2, "look": 1, "long": 1}
+"""Processes of each sort. One alone looks, so that it remembers the estimate that the next question is asked of."""
+
+LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "long"}
+"""Which processes do which work: what a slider waits for never waits behind what takes long."""
+
+
+class Studio:
+    """The studio's answers, as a guest of a collector's server."""
+
+    def __init__(self, collector: Collector, *, is_warm: bool = False, people: int = 0) -> None:
+        self.collector, self._is_warm, self._people = collector, is_warm, people
+        self.jobs = Jobs()
+        self.crews = {name: Crew(size) for name, size in CREWS.items()}
+        self._previews = 0
+        self._files: dict[tuple[str, str], tuple[bytes, bytes]] = {}
+
+    def start(self) -> None:
+        """Begin: have processes ready, where that was asked for, before anybody waits for them."""
+        prepare()
+        if self._is_warm:
+            for crew in self.crews.values():
+                crew.warm(asyncio.get_running_loop())
+        for entry in self.collector.entries.values() if self._people else ():
+            if entry.stored.is_simulated:
+                self.jobs.add(Job("administer", ""), None, self._simulation(entry, self._people))
+
+    def close(self) -> None:
+        """End all jobs and all processes."""
+        self.jobs.close()
+        for crew in self.crews.values():
+            crew.close()
+
+    async def answer(self, request: Request) -> Reply:
+        """Answer a request, or refuse it."""
+        parts = request.path.strip("/").split("/")
+        if parts[:2] == ["studio", "v1"]:
+            return await self._ask(parts[2:], request)
+        require_method(request.method, "GET")
+        if parts == ["studio"]:
+            return self._file("static", "studio.html", request)
+        if len(parts) == 2 and parts[0] == "take" and FINGERPRINT(parts[1]):
+            return self._file("static", "take.html", request)
+        if len(parts) == 2 and parts[0] in ("studio", "take"):
+            return self._file("static", parts[1], request)
+        if parts == ["client", "confide.js"]:
+            return self._file("client", "confide.js", request)
+        raise not_found()
+
+    def _file(self, folder: str, name: str, request: Request) -> Reply:
+        """Return a static file; the browser keeps it, and asks each time whether it changed."""
+        kind = name.rpartition(".")[2]
+        package = "confide.client" if folder == "client" else "confide.studio.static"
+        if (folder, name) not in self._files:
+            place = files("confide").joinpath(*package.split(".")[1:])
+            # Only names that the folder holds: nothing that came over the network becomes part of a path.
+            known = {one.name: one for one in place.iterdir() if one.is_file()} if place.is_dir() else {}
+            if name not in known or kind not in TYPES:
+                is_page = name in ("studio.html", "take.html")
+                raise Refusal(404, "not-built", NOT_BUILT) if is_page else not_found()
+            body = known[name].read_bytes()
+            self._files[folder, name] = body, b'"%b"' % hashlib.sha256(body).hexdigest()[:16].encode()
+        body, tag = self._files[folder, name]
+        sent = [
+            (b"content-type", TYPES[kind]),
+            (b"cache-control", b"no-cache"),
+            (b"etag", tag),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"content-security-policy", POLICY),
+        ]
+        sent += [(b"service-worker-allowed", b"/take/")] if name == "offline.js" else []
+        return (304, b"", sent) if request.headers.get(b"if-none-match") == tag else (200, body, sent)
+
+    async def _ask(self, parts: list[str], request: Request) -> Reply:
+        match parts:
+            case ["start"]:
+                require_method(request.method, "GET")
+                return self._start(request)
+            case ["preview"]:
+                return await self._preview(await self._read(request))
+            case ["jobs"]:
+                return await self._begin(await self._read(request, role="read"), request)
+            case ["jobs", number]:
+                require_method(request.method, "GET")
+                return 200, self._job(number, request).record, JSON
+            case ["jobs", number, "stop"]:
+                require_method(request.method, "POST")
+                self.jobs.stop(self._job(number, request))
+                return 200, b"{}", JSON
+            case ["watch" | "counts" as what, fingerprint]:
+                require_method(request.method, "GET")
+                entry = self.collector.entry(fingerprint)
+                self.collector.require("read", request.secret, fingerprint)
+                return await (self._watch(entry) if what == "watch" else self._counts(entry))
+        raise not_found()
+
+    async def _read(self, request: Request, role: str = "administer") -> dict[str, Any]:
+        """Return a message that is a JSON object, from somebody who may send it."""
+        require_method(request.method, "POST")
+        if role == "administer":
+            self.collector.require(role, request.secret)
+        elif request.secret is None:
+            self.collector.require(role, None)
+        try:
+            message = orjson.loads(await request.body())
+        except orjson.JSONDecodeError as error:
+            raise Refusal(400, "malformed", f"A message is JSON; {str(error)[:100]}.") from None
+        if type(message) is not dict:
+            raise Refusal(400, "malformed", "A message is a JSON object.")
+        return message
+
+    def _start(self, request: Request) -> Reply:
+        may_administer = request.secret is not None and is_allowed(request.secret, "administer", self.collector.tokens)
+        entries = [one for one in self.collector.entries.values() if self._may_read(request, one)]
+        if not entries and not may_administer:  # else a token of one survey alone sees that one
+            self.collector.require("read", request.secret)
+        found = {
+            "version": __version__,
+            "datasets": dataset_records(),
+            "templates": TEMPLATES,
+            "surveys": [self._summary(one) for one in entries],
+            "may_administer": may_administer,
+        }
+        return 200, orjson.dumps(found), JSON
+
+    def _may_read(self, request: Request, entry: Entry) -> bool:
+        tokens, fingerprint = self.collector.tokens, entry.stored.fingerprint
+        return request.secret is not None and is_allowed(request.secret, "read", tokens, fingerprint)
+
+    def _summary(self, entry: Entry) -> dict[str, Any]:
+        stored, account = entry.stored, self.collector.store.account(entry.stored.number)
+        return {
+            "survey": stored.fingerprint,
+            "title": entry.survey.title,
+            "name": entry.survey.name,
+            "accepted": account.get(ACCEPTED, 0),
+            "is_simulated": stored.is_simulated,
+            "is_closed": stored.is_closed,
+            "version": _version(entry, account),
+        }
+
+    async def _preview(self, message: Mapping[str, Any]) -> Reply:
+        if self._previews >= MOST_PREVIEWS:
+            raise Refusal(429, "busy", "Too many previews wait. Ask again later.", retry_after=1)
+        self._previews += 1
+        try:
+            async with asyncio.timeout(PREVIEW_SECONDS):
+                return 200, await self.crews["preview"].do("preview", dict(message)), JSON
+        except TimeoutError:
+            said = "This draft takes too long to preview. Take fewer or coarser values, or another mechanism."
+            raise Refusal(422, "slow", said) from None
+        finally:
+            self._previews -= 1
+
+    async def _begin(self, message: dict[str, Any], request: Request) -> Reply:
+        kind = message.get("kind")
+        if kind not in LONG:
+            raise Refusal(400, "malformed", f"kind is one of {', '.join(LONG)}; got {str(kind)[:20]!r}.")
+        if kind == "look":
+            entry = self.collector.entry(message.get("survey"))
+            self.collector.require("read", request.secret, entry.stored.fingerprint)
+            job = self.jobs.add(*await self._look(entry, message))
+        elif kind == "simulate":
+            self.collector.require("administer", request.secret)
+            entry = self.collector.entry(message.get("survey"))
+            job = self.jobs.add(Job("administer", ""), None, self._simulation(entry, message.get("people")))
+        else:
+            self.collector.require("administer", request.secret)
+            job = self.jobs.add(Job("administer", ""), _key(message), self._worker(kind, message))
+        return 202, orjson.dumps({"job": job.number}), JSON
+
+    def _worker(self, kind: str, message: Any) -> Callable[[Job], Any]:
+        return lambda job: self.crews[LONG[kind]].do(kind, message, job.tell, job.begin)
+
+    async def _look(self, entry: Entry, message: dict[str, Any]) -> tuple[Job, str, Callable[[Job], Any]]:
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        if not account.get(ACCEPTED):
+            raise Refusal(409, "empty", "There are no reports yet.")
+        version = _version(entry, account)
+
+        async def work(job: Job) -> bytes:
+            record = await asyncio.to_thread(counts_json, self.collector, entry)
+            asked = message | {"document": entry.stored.document, "record": record, "version": version}
+            return await self._worker("look", asked)(job)  # type: ignore[no-any-return]
+
+        return Job("read", entry.stored.fingerprint), _key(message | {"version": version}), work
+
+    def _simulation(self, entry: Entry, people: object) -> Callable[[Job], Any]:
+        """Return the work of letting made-up people answer a survey, as their devices would, in batches."""
+        if type(people) is not int or not 1 <= people <= MOST_SIMULATED:
+            raise Refusal(422, "people", f"people must be a whole number from 1 to {MOST_SIMULATED:,}.")
+        if not entry.stored.is_simulated:
+            raise Refusal(409, "real", "This survey is for real people: made-up reports would be mixed with theirs.")
+        if entry.stored.is_closed:
+            raise Refusal(410, "closed", "This survey is closed, and takes no more reports.")
+
+        async def work(job: Job) -> bytes:
+            asked = {"document": entry.stored.document, "people": people}
+            batches = orjson.loads(await self._worker("simulate", asked)(job))
+            done = 0
+            for batch in batches:
+                message = write_message(entry.survey, batch["reports"], groups=batch["groups"])
+                await self.collector.take(message)
+                done += len(batch["reports"])
+                job.tell(done, people, "Made-up people answer")
+                await asyncio.sleep(SIMULATION_PAUSE)
+            return orjson.dumps({"accepted": done})
+
+        return work
+
+    def _job(self, number: str, request: Request) -> Job:
+        job = self.jobs.get(number)
+        self.collector.require(job.role, request.secret, job.survey)
+        return job
+
+    async def _watch(self, entry: Entry) -> Reply:
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        accepted = account.get(ACCEPTED, 0)
+        found = {
+            "version": _version(entry, account),
+            "accepted": accepted,
+            "rejected": sum(account.values()) - accepted,
+            "is_closed": entry.stored.is_closed,
+        }
+        return 200, orjson.dumps(found), JSON
+
+    async def _counts(self, entry: Entry) -> Reply:
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
+        asked = {"document": entry.stored.document, "record": record}
+        return 200, await self.crews["quick"].do("counts", asked), PARQUET
+
+
+def _version(entry: Entry, account: Mapping[str, int]) -> int:
+    """Return the version of the counts, as readings have it: they only ever grow, and closing is for good."""
+    return 2 * sum(account.values()) + entry.stored.is_closed
+
+
+def _key(message: Mapping[str, Any]) -> str:
+    """Return what was asked, as the key of an answer that is kept."""
+    return hashlib.sha256(orjson.dumps(message, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,0 +1,114 @@
+"""Templates of surveys to begin with, and bundled datasets as the studio lists them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from confide import datasets
+from confide.declarations import declaration_of, json_of
+
+
+def _template(name: str, words: str, survey: dict[str, Any], epsilon: float, people: int, guess: str) -> dict[str, Any]:
+    draft = {"survey": survey, "epsilon": epsilon, "people": people, "guess": guess}
+    return {"name": name, "words": words, "draft": draft}
+
+
+TEMPLATES = [
+    _template(
+        "ages",
+        "How old people are, in years",
+        {
+            "name": "age",
+            "title": "How old are you?",
+            "alphabet": {"kind": "integers", "low": 0, "high": 99, "unit": "year"},
+        },
+        0.05,
+        50_000,
+        "adult_ages",
+    ),
+    _template(
+        "scale",
+        "A mark from 0 to 10",
+        {
+            "name": "mark",
+            "title": "How content are you with your life, from 0 to 10?",
+            "alphabet": {"kind": "integers", "low": 0, "high": 10, "unit": "point"},
+        },
+        0.5,
+        10_000,
+        "peaked",
+    ),
+    _template(
+        "categories",
+        "One of a few answers",
+        {
+            "name": "way",
+            "title": "How do you get to work?",
+            "alphabet": {"kind": "categories", "values": ["on foot", "bicycle", "bus", "train", "car", "not at all"]},
+        },
+        2.0,
+        10_000,
+        "falling",
+    ),
+    _template(
+        "places",
+        "Where people are, on a map of cells",
+        {
+            "name": "place",
+            "title": "Where in Manhattan are you?",
+            "alphabet": {"kind": "grid", "rows": 20, "columns": 14, "spacing": 0.5, "unit": "km"},
+        },
+        1.0,
+        50_000,
+        "manhattan",
+    ),
+    _template(
+        "homes",
+        "Where people live, by latitude and longitude",
+        {
+            "name": "home",
+            "title": "Where do you live?",
+            "alphabet": {
+                "kind": "places",
+                "south": 40.7044,
+                "west": -74.0205,
+                "north": 40.7942,
+                "east": -73.9374,
+                "cell": "1 km",
+            },
+        },
+        1.0,
+        50_000,
+        "two humps",
+    ),
+    _template(
+        "lab procedures",
+        "How many lab procedures patients had",
+        {
+            "name": "procedures",
+            "title": "How many lab procedures did you have?",
+            "alphabet": json_of(declaration_of(datasets.lab_procedures().alphabet)),
+        },
+        0.05,
+        50_000,
+        "lab_procedures",
+    ),
+]
+"""Surveys to begin with: who is asked, how many, and what the truth may look like."""
+
+
+@cache
+def dataset_records() -> list[dict[str, Any]]:
+    """Return all bundled datasets, with their values and where they come from."""
+    found = [datasets.load(name) for name in datasets.names()]
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "people": one.total,
+            "alphabet": json_of(declaration_of(one.alphabet)),
+            "credit": one.citation,
+        }
+        for one in found
+    ]

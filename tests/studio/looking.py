@@ -1,0 +1,77 @@
+"""What tests of the studio's pages look for: faults that axe-core finds, foreign requests, words that are cut."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from tests.pages.browser import AXE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+    from tests.studio.running import RunningStudio
+
+FOLDS = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
+CUT = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll('figure svg')) {
+    const frame = svg.getBoundingClientRect();
+    for (const text of svg.querySelectorAll('text')) {
+      const box = text.getBoundingClientRect();
+      if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1))
+        found.push(text.textContent);
+    }
+  }
+  const wide = document.documentElement.scrollWidth;
+  if (wide > innerWidth) found.push(`the page is ${wide}`);
+  return found;
+}"""
+
+
+@dataclass
+class Watched:
+    """What a page did while it was watched: addresses it asked for, and what its console complained of."""
+
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def foreign(self, url: str) -> list[str]:
+        """Return requests that went elsewhere than to the studio."""
+        own = urlsplit(url).netloc
+        return [
+            one for one in self.requests if urlsplit(one).scheme in ("http", "https") and urlsplit(one).netloc != own
+        ]
+
+
+def watch(page: Page) -> Watched:
+    """Note every request and complaint of a page from now on."""
+    found = Watched()
+    page.on("request", lambda request: found.requests.append(request.url))
+    page.on("pageerror", lambda error: found.complaints.append(str(error)))
+    page.on("console", lambda said: found.complaints.append(said.text) if said.type in ("error", "warning") else None)
+    return found
+
+
+def open_design(page: Page, studio: RunningStudio) -> Watched:
+    """Open the studio on its first screen, and wait for its first picture."""
+    found = watch(page)
+    page.goto(studio.address)
+    page.wait_for_selector(".one-report svg")
+    return found
+
+
+def faults(page: Page) -> list[str]:
+    """Open every fold and return what axe-core finds serious, critical or moderate."""
+    page.evaluate(FOLDS)
+    page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+    result: list[dict[str, Any]] = json.loads(
+        page.evaluate("axe.run(document).then(result => JSON.stringify(result.violations))")
+    )
+    return [
+        f"{rule['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+        for rule in result
+        if rule["impact"] != "minor"
+        for node in rule["nodes"]
+    ]
