@@ -35,7 +35,7 @@ export class Steps {
     const { state } = this.#desk;
     this.#people = slider({ id: "people", label: "People who answer", low: 100, high: 10_000_000, value: state.draft.people, isLog: true, isWhole: true, change: (people) => this.#set({ people }) });
     this.#epsilon = slider({ id: "epsilon", label: "Epsilon", low: 0.01, high: 10, value: state.draft.epsilon, isLog: true, change: (epsilon) => this.#set({ epsilon }) });
-    put(this.element, this.#who(), h("section", {}, h("h2", {}, "How many"), this.#people.element), this.#how());
+    put(this.element, this.#who(), h("section", {}, h("h2", {}, "2. How many"), this.#people.element), this.#how());
     this.#showFollows();
   }
 
@@ -89,7 +89,7 @@ export class Steps {
     return h(
       "section",
       {},
-      h("h2", {}, "Who is asked"),
+      h("h2", {}, "1. Who is asked"),
       choices("template", "Kind of question", templates.map((one) => ({ value: one.name, words: sentence(one.name) })), state.template, (name) => this.#choose(name)),
       h("p", { class: "note" }, `${words}.`),
       field("title", "The question, as people read it", title),
@@ -184,7 +184,7 @@ export class Steps {
       asked.hidden = value === "emd";
       retarget({ by: value === "emd" ? "emd" : "width" });
     });
-    return h("section", {}, h("h2", {}, "How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#own());
+    return h("section", {}, h("h2", {}, "3. How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#own());
   }
 
   #own(): HTMLElement {
