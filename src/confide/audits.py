@@ -117,7 +117,7 @@ class Audit:
         """Everything that is wrong, a sentence each."""
         found = []
         if self.worst.exceeds and not self.worst.is_measured:
-            found.append("THE PROMISE IS NOT KEPT by what it follows from: one of the two rounds breaks its own.")
+            found.append("THE PROMISE IS NOT KEPT by what it follows from: a part of it breaks its own.")
         elif self.worst.exceeds:
             found.append(f"THE PROMISE IS BROKEN: {self._ratio}, which is {_excess(self.worst)}.")
         if not self.draws.agree:
@@ -335,10 +335,15 @@ def _compare_parts(named: Mapping[str, Mechanism]) -> Comparison:
 
 
 def _compare_origin(origin: Mechanism, remap: Indices) -> Comparison:
+    """Compare what reports are made from; what merging outputs leaves of its largest ratio is not computed."""
     worst, extent, compared, _ = _compare(origin)
-    why = f"Reports are made from the outputs of another mechanism, which tells nothing more than they do. {compared}"
+    why = (
+        f"Reports are made from the outputs of another mechanism, and by the theorem of post-processing tell no more "
+        f"than these: how much less was not computed. The other one: {compared}"
+    )
     is_structure = Extent.STRUCTURE if extent is Extent.ALL_PAIRS else extent
-    return replace(worst, output=int(remap[worst.output])), is_structure, why, {}
+    found = replace(worst, output=int(remap[worst.output]), log_ratio=worst.bound, excess=0.0, is_measured=False)
+    return found, is_structure, why, {}
 
 
 def _compare_rounds(mechanism: Mechanism, permanent: Mechanism, fresh: Mechanism) -> Comparison:

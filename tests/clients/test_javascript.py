@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clients.differ import differences
 
 import confide as cf
 
@@ -70,7 +71,7 @@ def test_the_build_is_the_one_that_is_shipped(tmp_path: Path) -> None:
 
 
 def test_it_is_small() -> None:
-    assert len(gzip.compress((SHIPPED / "confide.js").read_bytes(), 9)) <= 16_000
+    assert len(gzip.compress((SHIPPED / "confide.js").read_bytes(), 9)) <= 15_000
 
 
 def test_the_lockfile_names_no_host() -> None:
@@ -147,6 +148,13 @@ def test_it_takes_what_python_takes() -> None:
             assert found.get("value") == (value if is_one else None), (alphabet, raw, found)
             if not is_one and alphabet.fault((raw,)) and raw.strip():
                 assert alphabet.fault((raw,)) in found["reason"], (alphabet, raw, found)
+
+
+@needs_node
+@pytest.mark.slow
+def test_changed_documents_are_read_as_python_reads_them() -> None:
+    # python -m tests.clients.differ 4000 1 tries more
+    assert differences(300, seed=5) == []
 
 
 @needs_node

@@ -21,8 +21,8 @@ from tests.mutants.table import ROOT, Fault, read_faults
 PROCESSES = 2
 
 CLIENT = "clients/javascript"
-SHIPPED = "src/confide/client/confide.js"
-"""Faults in TypeScript are built into this file, which is what its tests run; that takes Node and `npm ci`."""
+SHIPPED = "src/confide/client"
+"""Faults in TypeScript are built into the files here, which are what its tests run; that takes Node and `npm ci`."""
 
 LONGEST = 600
 """Seconds after which a run counts as failed: a fault may well make a search endless."""
@@ -59,8 +59,7 @@ def _try(fault: Fault, copies: SimpleQueue[Path]) -> bool:
     copy = copies.get()
     path = copy / fault.file
     sound = path.read_text(encoding="utf-8")
-    shipped = copy / SHIPPED
-    built = shipped.read_bytes()
+    built = {file: file.read_bytes() for file in (copy / SHIPPED).iterdir() if file.is_file()}
     try:
         path.write_text(fault.plant(sound), encoding="utf-8")
         if path.suffix == ".ts":
@@ -68,7 +67,8 @@ def _try(fault: Fault, copies: SimpleQueue[Path]) -> bool:
         is_dead = not _passes(copy, fault.tests)
     finally:
         path.write_text(sound, encoding="utf-8")
-        shipped.write_bytes(built)
+        for file, content in built.items():
+            file.write_bytes(content)
         copies.put(copy)
     print(f"{'noticed ' if is_dead else 'SURVIVED'}  {fault.file}: {fault.why}", flush=True)
     return is_dead

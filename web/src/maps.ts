@@ -22,7 +22,9 @@ export interface MapFrame {
 
 export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing {
   const plane = spec.values.plane!;
-  const beside = Math.max(1, Math.min(spec.series.length, Math.floor((width + GAP) / (180 + GAP))));
+  // Many maps are compared at a glance, two beside each other on a phone; few are looked at.
+  const least = spec.series.length > 2 ? 140 : 180;
+  const beside = Math.max(1, Math.min(spec.series.length, Math.floor((width + GAP) / (least + GAP))));
   // Handles of a brush stand half outside.
   const edge = spec.brush && held ? 7 : 0;
   const room = Math.min((width - 2 * edge - GAP * (beside - 1)) / beside, 460);

@@ -33,7 +33,7 @@ export function show(main: HTMLElement, _route: string[]): () => void {
 
 class Play {
   readonly element: HTMLElement;
-  readonly #picture = new Picture("wide");
+  readonly #picture = new Picture();
   readonly #words = h("p", { class: "lead", "aria-live": "polite" });
   readonly #table = h("div", {});
   readonly #dataset: HTMLSelectElement;
@@ -156,17 +156,25 @@ class Play {
   }
 }
 
-/** How far each method is from the truth, nearest first, as bars. */
+/** How far each method is from the truth, nearest first, with bars. */
 function distances(found: Playing): HTMLElement {
-  const far = found.methods.filter((one) => one.emd !== null).map((one) => one.emd!.value);
-  const most = Math.max(...far, 1e-9);
-  const row = (one: MethodShown): HTMLElement => {
-    const bar = s("svg", { class: `far of-${one.colour}`, width: 140, height: 12, "aria-hidden": "true" }, s("rect", { width: Math.max(2, (140 * (one.emd?.value ?? 0)) / most), height: 12, rx: 2 }));
-    return h("tr", {}, h("td", { class: "words named" }, h("span", { class: `swatch of-${one.colour}` }), one.name), h("td", {}, one.emd ? `${number(one.emd.value)} ${one.emd.unit ?? ""}` : "not known"), h("td", { class: "words" }, one.emd && bar), h("td", {}, one.distribution.length ? percent(variation(one.distribution, found.truth)) : ""), h("td", { class: "words" }, h("span", { class: "prose" }, one.words)));
-  };
+  const most = Math.max(...found.methods.map((one) => one.emd?.value ?? 0), 1e-9);
   const sorted = [...found.methods].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
-  const head = h("tr", {}, ...["method", "distance from the truth (EMD)", "", "people in the wrong place", ""].map((words, index) => h("th", { class: index % 2 ? "" : "words" }, words || h("span", { class: "unseen" }, index === 2 ? "as a bar" : "remark"))));
-  return framed("Distance of each method from the truth", head, sorted.map(row));
+  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "from the truth (EMD)"), h("td", { class: "words bar-cell" }), h("th", { class: "roomy-cell" }, "people in the wrong place"));
+  return framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, found.truth, most)));
+}
+
+function distanceRow(one: MethodShown, truth: number[], most: number): HTMLElement {
+  const length = Math.max(2, (100 * (one.emd?.value ?? 0)) / most);
+  const bar = s("svg", { class: `far of-${one.colour}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { width: length, height: 10 }));
+  const name = h("td", { class: "words named", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name);
+  if (!one.distribution.length) return h("tr", {}, name, h("td", { class: "words", colspan: 3 }, h("span", { class: "prose" }, one.words)));
+  return h("tr", {}, name, h("td", {}, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { class: "roomy-cell" }, percent(variation(one.distribution, truth))));
+}
+
+function distance({ value, unit }: { value: number; unit: string | null }): string {
+  const isWord = /^[a-z]{3,}$/.test(unit ?? "");
+  return `${number(value)} ${unit ?? ""}${isWord && value !== 1 ? "s" : ""}`.trim();
 }
 
 /** Total variation: the share of people that would have to move. */

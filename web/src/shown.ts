@@ -26,12 +26,12 @@ export class Shown implements Listener {
   readonly #state = h("div", { class: "state" });
   readonly #verdict = h("div", { class: "verdict-place" });
   readonly #answers = h("dl", { class: "answers" });
-  readonly #picture = new Picture("wide hero-picture");
+  readonly #picture = new Picture();
   readonly #field = h("input", { id: "question", type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-describedby": "question-trouble question-help" });
   readonly #trouble = h("p", { class: "trouble", id: "question-trouble", role: "alert" });
   readonly #questions = h("dl", { class: "answers questions", "aria-live": "polite" });
   readonly #groups = h("section", { class: "groups-place", hidden: true });
-  readonly #methodPicture = new Picture("wide");
+  readonly #methodPicture = new Picture();
   readonly #methodWords = h("ul", { class: "method-words" });
   readonly #diagnosis = h("div", {});
   readonly #promise = h("ul", {});
@@ -98,13 +98,12 @@ export class Shown implements Listener {
 
   #spec(look: Look): Spec {
     const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
-    const reports: Series[] = look.reports && !look.values.plane ? [{ name: "reports as they came", colour: "reports", shares: look.reports, form: "line" }] : [];
     return {
       title: this.#titled("What the reports tell"),
       finding: look.windows.words,
       values: look.values,
       name: look.survey.name,
-      series: [...reports, estimate],
+      series: [estimate],
       windows: look.windows.windows,
       level: 2,
       file: fileName(look.survey.title),
@@ -255,17 +254,21 @@ export function fileName(title: string): string {
   return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "survey";
 }
 
+const VERDICTS: Record<string, string> = { fits: "The reports fit", "fits poorly": "The reports fit poorly", "does not fit": "The reports do not fit", "cannot be tested here": "The fit cannot be tested here" };
+
 function verdictOf(look: Look): HTMLElement[] {
   const { verdict, words, is_good } = look.fit;
-  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, `Reports: ${verdict}`);
+  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, VERDICTS[verdict] ?? `The reports: ${verdict}`);
   const said = h("p", { class: "lead" }, badge, " ", look.uniformity.is_told ? "" : look.uniformity.words);
   const more = h("p", { class: "note" }, words, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
   return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, more)] : [said, more];
 }
 
+const STATISTICS: Record<string, string> = { "quantile 0.25": "a quarter is at most", "quantile 0.75": "three quarters are at most" };
+
 /** An answer in large letters, its interval below; `forget` puts a button beside it. */
 function answerCard(one: Answer, forget?: () => void): HTMLElement {
   const [estimate = "", ...rest] = one.words.split(", between ");
-  return h("div", {}, h("dt", {}, one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
+  return h("div", {}, h("dt", {}, STATISTICS[one.query] ?? one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
     h("dd", {}, estimate), rest.length > 0 && h("dd", { class: "ends" }, `between ${rest.join(", between ")}`));
 }

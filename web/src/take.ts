@@ -158,7 +158,8 @@ async function refresh(): Promise<void> {
     return show("This browser keeps nothing", h("p", {}, `${messageOf(error)} A report must be kept until it is sent, and counted: allow this page to keep data, or leave the private window.`));
   }
   let record = drawn();
-  if (record && !status.waiting) keep((record = null)); // sent by another tab, or never drawn to the end
+  if (record && !status.waiting) keep((record = null)); // sent by another tab
+  // Drawn by a page that ended before it could be shown: it waits for Send all the same.
   if (!record && status.waiting) record = { report: null, groups: {}, isConfirmed: false };
   if (record) return record.isConfirmed ? showWaiting("") : showDrawn(record);
   if (refusal) return showRefused();
@@ -233,13 +234,8 @@ async function draw(field: Field, groups: Groups, trouble: HTMLElement): Promise
       if (drawn()) return; // another tab was first
       const value = survey.take(raw);
       const report = survey.blur(value, survey.isPermanent ? { permanent: secret() } : {});
+      await queue.add(report, chosen);
       keep({ report: report.data, groups: chosen, isConfirmed: false, ...(code ? { code } : {}) });
-      try {
-        await queue.add(report, chosen);
-      } catch (error) {
-        keep(null);
-        throw error;
-      }
       answer = { words: field.words(), place: field.place() };
       wantsAgain = false;
     });
@@ -309,7 +305,8 @@ async function deliver(): Promise<void> {
   const given = record.code ?? code;
   let result: Sent;
   try {
-    result = await alone(() => queue.send(location.origin, given ? (admission === "token" ? { token: given } : { invitation: given }) : {}));
+    // Two tabs may send at once: the collector counts a batch once.
+    result = await queue.send(location.origin, given ? (admission === "token" ? { token: given } : { invitation: given }) : {});
   } catch (error) {
     return show("It could not be sent", h("p", { role: "alert" }, messageOf(error)));
   }

@@ -1,7 +1,7 @@
 /** The values that a survey knows, and how what people have becomes one of them. */
 import { EVERY, hourIn, labelOf, padded, stepIn, stepNamed, WEEKDAYS, weekdayIn, type Every } from "./dates.js";
-import { compare, fraction, listOf, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
-import { isNumber, isText } from "./errors.js";
+import { compare, countUntil, fraction, listOf, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
+import { isNumber, isTable, isText } from "./errors.js";
 import type { Table } from "./json.js";
 import { decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, spelling, whole } from "./words.js";
 
@@ -60,7 +60,7 @@ export interface Attributes extends Alphabet {
   readonly names: readonly string[];
   readonly alphabets: readonly Alphabet[];
   /** The parts of a value, attribute by attribute. */
-  split(value: unknown): Value[];
+  pieces(value: unknown): Value[];
 }
 
 /** The number of a value that must be one. */
@@ -69,8 +69,12 @@ export function indexOf(alphabet: Alphabet, value: unknown): number {
   return index >= 0 ? index : noValue("outside the alphabet", value);
 }
 
-/** `accept` that refuses what lies outside. */
-function taking<Made extends Alphabet>(alphabet: Made): Made {
+/** What most alphabets have. */
+const PLAIN = { unit: "", spacing: 1, parts: 1 };
+
+/** An alphabet whose `accept` refuses what lies outside. */
+function taking<Made extends Alphabet>(settings: Omit<Made, keyof typeof PLAIN> & Partial<typeof PLAIN>): Made {
+  const alphabet = { ...PLAIN, ...settings } as unknown as Made;
   return {
     ...alphabet,
     accept: (raw) => {
@@ -90,9 +94,6 @@ function categories(table: Table): Alphabet {
   return taking({
     shape: "words",
     size: values.length,
-    unit: "",
-    spacing: 1,
-    parts: 1,
     accept: (raw) => {
       // A whole number as it is written most simply; other texts may be names.
       const text = areNumbers && (!isText(raw) || isInteger(raw)) ? String(integerOf(raw)) : raw;
@@ -113,13 +114,10 @@ export function lineOf(settings: Partial<Line>): Line {
     low,
     high,
     size,
-    unit: "",
-    spacing: 1,
-    parts: 1,
     accept: integerOf,
     locate: (value) => {
-      if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) return -1;
-      return size < Infinity ? (value as number) - low : 0;
+      const number = Number.isSafeInteger(value) ? (value as number) : NaN;
+      return number >= low && number <= high ? (size < Infinity ? number - low : 0) : -1;
     },
     at: (index) => low + index,
     ...settings,
@@ -169,9 +167,7 @@ const MOST_BINS = 2 ** 16;
 
 function bins(table: Table): Line {
   const edges = !table.states("edges") ? equalEdges(table) : rising(table, "edges");
-  if (edges.length < 2 || edges.length > MOST_BINS + 1 || !(table.states("edges") || table.states("low"))) {
-    table.bad("edges");
-  }
+  if (edges.length < 2 || edges.length > MOST_BINS + 1) table.bad("edges");
   const below = Number(table.flag("below"));
   const above = table.flag("above");
   const unit = table.text("unit", "");
@@ -187,11 +183,9 @@ function bins(table: Table): Line {
     ...(middles.length > 1 ? evenly(middles) : only),
     distances: "unproven",
     accept: (raw) => {
-      const text = isNumber(raw) ? String(raw) : raw;
-      const digits = isText(text) ? decimalIn(text) : null;
-      if (digits === null) return noValue(isText(text) ? fault(text) : "not a number", raw);
-      const amount = ofDecimal(digits);
-      const place = edges.filter((edge) => compare(edge, amount) <= 0).length;
+      const text = isNumber(raw) || isText(raw) ? String(raw) : "";
+      const amount = ofDecimal(decimalIn(text) ?? noValue(fault(text), raw));
+      const place = countUntil(edges.length, (edge) => compare(edges[edge], amount) <= 0);
       return place === edges.length && !above ? NaN : place - 1 + below;
     },
     caption: (value) => binLabel(edges.map(toDouble), (value as number) - below, unit && ` ${unit}`),
@@ -259,7 +253,7 @@ function hours(): Alphabet {
     unit: "hour",
     distances: "true",
     accept: (raw) => (isNumber(raw) || isInteger(raw) ? integerOf(raw) : hourIn(raw)),
-    caption: (hour) => `${padded(hour as number, 2)}:00`,
+    caption: (hour) => `${padded(hour as number)}:00`,
   });
 }
 
@@ -276,16 +270,6 @@ function weekdays(): Alphabet {
 function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
   const { rows = Infinity, columns = Infinity, first = [0, 0], holes = [] } = settings;
   const size = rows * columns - holes.length;
-  /** How many holes have a number, counted in some way, below one. */
-  const before = (place: number, count: (hole: number, index: number) => number): number => {
-    let [low, high] = [0, holes.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (count(holes[middle], middle) < place) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
   return taking<Plane>({
     shape: "plane",
     rows,
@@ -293,8 +277,6 @@ function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
     first,
     size,
     hasHoles: holes.length > 0,
-    unit: "",
-    spacing: 1,
     parts: 2,
     accept: (raw) => pair(raw, "row", "column").map(integerOf),
     locate: (value) => {
@@ -303,12 +285,12 @@ function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
       if (size === Infinity) return Math.max(Math.abs(row), Math.abs(column)) < 2 ** 30 ? 0 : -1;
       if (row < 0 || row >= rows || column < 0 || column >= columns) return -1;
       const place = row * columns + column;
-      const hidden = before(place, (hole) => hole);
+      const hidden = countUntil(holes.length, (hole) => holes[hole] < place);
       return holes[hidden] === place ? -1 : place - hidden;
     },
     at: (index) => {
       // Hole number i at place h has h - i cells before it.
-      const place = index + before(index + 1, (hole, number) => hole - number);
+      const place = index + countUntil(holes.length, (hole) => holes[hole] - hole <= index);
       return [Math.floor(place / columns) + first[0], (place % columns) + first[1]];
     },
     ...settings,
@@ -318,8 +300,7 @@ function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
 /** Two parts of what a person has: a list of two, or an object with these names, such as the browser's own coordinates. */
 function pair(raw: unknown, ...names: [string, string]): unknown[] {
   if (Array.isArray(raw) && raw.length === 2) return raw;
-  const object = raw as Record<string, unknown>;
-  return typeof raw === "object" ? names.map((name) => object[name]) : noValue(`no list or object of ${names}`, raw);
+  return isTable(raw) ? names.map((name) => raw[name]) : noValue(`no list or object of ${names}`, raw);
 }
 
 function cellsOf(table: Table, first: Cell): Partial<Plane> {
@@ -395,28 +376,25 @@ function coordinates(table: Table): Plane {
 /** All combinations of a value of each attribute, the last one running fastest. */
 export function attributesOf(names: readonly string[], alphabets: readonly Alphabet[]): Attributes {
   const parts = alphabets.reduce((sum, one) => sum + one.parts, 0);
-  const split = (value: unknown): Value[] => {
+  const pieces = (value: unknown): Value[] => {
     if (!Array.isArray(value) || value.length !== parts) return noValue(`no list or object of ${names}`, value);
     let start = 0;
     return alphabets.map((one) => (one.parts === 1 ? value[start++] : value.slice(start, (start += one.parts))));
   };
   return {
+    ...PLAIN,
     shape: "several",
     names,
     alphabets,
     parts,
-    split,
+    pieces,
     size: alphabets.reduce((product, one) => product * one.size, 1),
-    unit: "",
-    spacing: 1,
     accept: (raw) => {
-      const named = raw as Record<string, unknown>;
-      const isNamed = raw !== null && typeof raw === "object" && !Array.isArray(raw);
-      const own = isNamed ? names.map((name) => (Object.hasOwn(named, name) ? named[name] : undefined)) : split(raw);
+      const own = isTable(raw) ? names.map((name) => (Object.hasOwn(raw, name) ? raw[name] : undefined)) : pieces(raw);
       return alphabets.flatMap((one, index) => one.accept(own[index]) as string);
     },
     locate: (value) => {
-      const own = split(value).map((part, index) => alphabets[index].locate(part));
+      const own = pieces(value).map((part, index) => alphabets[index].locate(part));
       return own.includes(-1) ? -1 : own.reduce((sum, one, index) => sum * alphabets[index].size + one, 0);
     },
     at: (index) => {

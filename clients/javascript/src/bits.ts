@@ -1,7 +1,6 @@
 /** Random bytes, and exact coins, whole numbers and outcomes made of them, as docs/device.md specifies. */
 import { refuse } from "./errors.js";
-import { bitLength, type Digits } from "./exact.js";
-import { canonical, type Json } from "./json.js";
+import { bitLength, countUntil, listOf, type Digits } from "./exact.js";
 import { hex, hmac, utf8 } from "./sha256.js";
 
 /** A supply of random bytes. */
@@ -29,22 +28,13 @@ function isRepeating(octets: Uint8Array): boolean {
 }
 
 /** The platform's cryptographic generator, read in blocks; a byte is forgotten when it is taken. */
-class SecureBits implements Bits {
-  #pool = new Uint8Array(POOL);
-  #left = 0;
-  #mark = new Uint8Array(MARK);
-
-  octet(): number {
-    if (this.#left === 0) this.#refill();
-    const place = POOL - this.#left--;
-    const octet = this.#pool[place];
-    this.#pool[place] = 0;
-    return octet;
-  }
-
-  #refill(): void {
+function secureBits(): Bits {
+  let pool = new Uint8Array(0);
+  let place = 0;
+  let mark = new Uint8Array(MARK);
+  const refill = (): void => {
     const fresh = new Uint8Array(MARK + POOL + MARK);
-    fresh.set(this.#mark);
+    fresh.set(mark);
     const middle = fresh.length / 2;
     try {
       // In two calls, so that a generator that always gives the same is seen at once.
@@ -55,45 +45,45 @@ class SecureBits implements Bits {
     }
     // A generator that is stuck, or a stand-in that does nothing, would report the truth.
     if (isRepeating(fresh)) refuse("entropy", "The random generator repeats itself.");
-    this.#pool = fresh.subarray(MARK);
-    this.#mark = fresh.slice(-MARK);
-    this.#left = POOL;
-  }
+    mark = fresh.slice(-MARK);
+    pool = fresh.subarray(MARK, MARK + POOL);
+    place = 0;
+  };
+  return {
+    octet: () => {
+      if (place === pool.length) refill();
+      const octet = pool[place];
+      pool[place++] = 0;
+      return octet;
+    },
+  };
 }
 
 /** The one generator of this device; one alone notices when it repeats itself. */
-export const device: Bits = new SecureBits();
+export const device = secureBits();
 
 /** Random hexadecimal digits, two a byte. */
 export function randomHex(octets: number): string {
-  return hex(Uint8Array.from({ length: octets }, () => device.octet()));
+  return hex(listOf(octets, device.octet));
 }
 
-/** The tape of permanent noise: HMAC-SHA-256 over the survey's fingerprint and the value, block by block. */
-export class PermanentBits implements Bits {
-  readonly #secret: Uint8Array;
-  readonly #message: Uint8Array;
-  #block = new Uint8Array(0);
-  #place = 0;
-  #counter = 0n;
-
-  readonly fresh: Bits;
-
-  constructor(secret: Uint8Array, fingerprint: string, value: Json, fresh: Bits) {
-    this.fresh = fresh;
-    this.#secret = secret;
-    this.#message = utf8(`confide permanent 1\0${fingerprint}\0${canonical(value)}\0`);
-  }
-
-  octet(): number {
-    if (this.#place === this.#block.length) {
-      const counter = new DataView(new ArrayBuffer(8));
-      counter.setBigUint64(0, this.#counter++, true);
-      this.#block = hmac(this.#secret, this.#message, new Uint8Array(counter.buffer)) as Uint8Array<ArrayBuffer>;
-      this.#place = 0;
-    }
-    return this.#block[this.#place++];
-  }
+/** The tape of permanent noise: HMAC-SHA-256 over what names the survey and the value, block by block. */
+export function permanentBits(secret: Uint8Array, name: string, fresh: Bits): Bits {
+  const message = utf8(`confide permanent 1${name}\0`);
+  const counter = new Uint8Array(8);
+  let block = new Uint8Array(0) as Uint8Array;
+  let place = 0;
+  return {
+    fresh,
+    octet: () => {
+      if (place === block.length) {
+        block = hmac(secret, message, counter);
+        for (place = 0; !++counter[place]; ) place++; // counts on, the lowest byte first
+        place = 0;
+      }
+      return block[place++];
+    },
+  };
 }
 
 /** So many bytes as a number, the lowest first. */
@@ -111,14 +101,14 @@ function octets(count: number, bits: Bits): bigint {
 /** A word: eight bytes. */
 export const word = (bits: Bits): bigint => octets(8, bits);
 
-/** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
-export type Coin = (drawn: bigint | number, width: number, seen: number) => number;
+/** A coin of a probability between 0 and 1: compares drawn bits, first 4, then 8, then words, with its own behind the first `seen`. */
+export type Coin = (drawn: bigint | number, seen: number) => number;
 
 /** A coin given by the leading bits of its probability: 1 is heads, -1 tails, and 0 open. */
 export function coinOf(digits: Digits): Coin {
   const firsts = [digits(4), digits(12)].map(Number);
-  return (drawn, width, seen) => {
-    const own = seen ? (width > 8 ? BigInt.asUintN(64, digits(seen + 64)) : firsts[1] & 255) : firsts[0];
+  return (drawn, seen) => {
+    const own = seen > 4 ? BigInt.asUintN(64, digits(seen + 64)) : seen ? firsts[1] & 255 : firsts[0];
     return drawn < own ? 1 : drawn > own ? -1 : 0;
   };
 }
@@ -128,12 +118,12 @@ export function toss(coins: readonly Coin[], bits: Bits): boolean[] {
   let octet = 0;
   const heads = coins.map((coin, place) => {
     octet = place & 1 ? octet >> 4 : bits.octet();
-    return coin(octet & 15, 4, 0);
+    return coin(octet & 15, 0);
   });
-  heads.forEach((head, place) => head || (heads[place] = coins[place](bits.octet(), 8, 4)));
-  heads.forEach((head, place) => head || (heads[place] = coins[place](word(bits), 64, 12)));
+  heads.forEach((head, place) => head || (heads[place] = coins[place](bits.octet(), 4)));
+  heads.forEach((head, place) => head || (heads[place] = coins[place](word(bits), 12)));
   heads.forEach((_, place) => {
-    for (let seen = 76; !heads[place]; seen += 64) heads[place] = coins[place](word(bits), 64, seen);
+    for (let seen = 76; !heads[place]; seen += 64) heads[place] = coins[place](word(bits), seen);
   });
   return heads.map((head) => head > 0);
 }
@@ -159,16 +149,9 @@ export function drawingFrom(make: () => bigint[]): (bits: Bits) => number {
   // The leading 64 bits of each bound C_j / W but the last; all ones where all that follows weighs nothing.
   const leading = BigUint64Array.from(bounds, (bound) => (bound < total ? (bound << 64n) / total : (1n << 64n) - 1n));
   return (bits) => {
-    let first = 0;
-    let last = leading.length;
-    if (!last) return 0;
+    if (!leading.length) return 0;
     const u = word(bits);
-    while (first < last) {
-      // The number of bounds whose leading bits lie below u.
-      const middle = (first + last) >>> 1;
-      if (leading[middle] < u) first = middle + 1;
-      else last = middle;
-    }
+    const first = countUntil(leading.length, (place) => leading[place] < u);
     return leading[first] === u ? settle(sums(make()), u, bits) : first;
   };
 }

@@ -41,15 +41,13 @@ const DAY = 864e5;
 /** The number of a day, by the browser's own calendar in UTC, which knows no offsets; null where there is none. */
 export function ordinal(year: number, month: number, day: number): number | null {
   const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  const isThere = year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  return isThere ? date.getTime() / DAY + EPOCH : null;
+  const time = date.setUTCFullYear(year, month - 1, day);
+  // A month has no such day where that falls into another.
+  return year > 0 && date.getUTCMonth() === month - 1 ? time / DAY + EPOCH : null;
 }
 
-function dateOf(day: number): [number, number, number] {
-  const date = new Date((day - EPOCH) * DAY);
-  return [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
-}
+/** A day as people write it, of which the first 4 characters are the year, and the first 7 the month. */
+const dateOf = (day: number): string => new Date((day - EPOCH) * DAY).toISOString().slice(0, 10);
 
 const MONTHS = { month: 1, quarter: 3, year: 12 };
 
@@ -57,7 +55,7 @@ const MONTHS = { month: 1, quarter: 3, year: 12 };
 export function stepOf(day: number, every: Every): number {
   if (every === "day") return day;
   if (every === "week") return Math.floor((day - 1) / 7); // 0001-01-01 is a Monday
-  const [year, month] = dateOf(day);
+  const [year, month] = dateOf(day).split("-").map(Number);
   return Math.floor((year * 12 + month - 1) / MONTHS[every]);
 }
 
@@ -69,20 +67,18 @@ function startOf(step: number, every: Every): number {
   return ordinal(Math.floor(months / 12), (months % 12) + 1, 1)!;
 }
 
-export const padded = (number: number, width: number): string => String(number).padStart(width, "0");
+/** Two digits. */
+export const padded = (number: number | string): string => String(number).padStart(2, "0");
 
 /** A step as people write it. */
 export function labelOf(step: number, every: Every): string {
-  const [year, month, day] = dateOf(startOf(step, every));
-  if (every === "week") {
-    // The week belongs to the year that holds its Thursday.
-    const thursday = startOf(step, every) + 3;
-    const [own] = dateOf(thursday);
-    return `${padded(own, 4)}-W${padded(Math.floor((thursday - ordinal(own, 1, 1)!) / 7) + 1, 2)}`;
-  }
-  if (every === "quarter") return `${padded(year, 4)}-Q${Math.floor((month + 2) / 3)}`;
-  const parts = [padded(year, 4), padded(month, 2), padded(day, 2)];
-  return parts.slice(0, every === "year" ? 1 : every === "month" ? 2 : 3).join("-");
+  // A week belongs to the year that holds its Thursday.
+  const day = startOf(step, every) + (every === "week" ? 3 : 0);
+  const date = dateOf(day);
+  const year = date.slice(0, 4);
+  if (every === "week") return `${year}-W${padded(Math.floor((day - ordinal(Number(year), 1, 1)!) / 7) + 1)}`;
+  if (every === "quarter") return `${year}-Q${(step % 4) + 1}`;
+  return every === "year" ? year : every === "month" ? date.slice(0, 7) : date;
 }
 
 const NO_DATE = "not a date";
@@ -110,7 +106,7 @@ function daysIn(text: string): [number, number] {
 /** The step that holds all that a text names, such as the week of a day. */
 export function stepNamed(text: string, every: Every): number {
   const [start, end] = daysIn(text).map((day) => stepOf(day, every));
-  return start === end ? start : noValue(`longer than a ${every}`, text);
+  return start === end ? start : noValue(NO_DATE, text);
 }
 
 /** The step of a person's date. */

@@ -28,6 +28,8 @@ export function refuse(code: Code, message: string): never {
 
 export const isText = (value: unknown): value is string => typeof value === "string";
 export const isNumber = (value: unknown): value is number => typeof value === "number";
+/** Whether this is an object with names, and no list. */
+export const isTable = (value: unknown): value is Record<string, any> => Object(value) === value && !Array.isArray(value);
 
 const SHOWN = 60;
 
@@ -35,9 +37,9 @@ const SHOWN = 60;
 export function shown(value: unknown): string {
   let text: string | undefined;
   try {
-    text = typeof value === "bigint" ? String(value) : JSON.stringify(value);
+    text = JSON.stringify(value);
   } catch {
-    // a cycle, or a getter that throws
+    // a cycle, a getter that throws, a bigint
   }
   text ??= typeof value;
   return text.length > SHOWN ? text.slice(0, SHOWN - 1) + "…" : text;

@@ -5,14 +5,25 @@ export interface Fraction {
   readonly d: bigint;
 }
 
+/** In lowest terms; d is positive. */
 export function fraction(n: bigint, d = 1n): Fraction {
-  if (d < 0n) [n, d] = [-n, -d];
   const common = gcd(n < 0n ? -n : n, d);
   return { n: n / common, d: d / common };
 }
 
 /** What is made of 0, 1, 2, ... */
 export const listOf = <Made>(length: number, make: (index: number) => Made): Made[] => Array.from({ length }, (_, index) => make(index));
+
+/** How many of 0, 1, 2, ... come before those of which something is true no more. */
+export function countUntil(length: number, isBefore: (index: number) => boolean): number {
+  let low = 0;
+  while (low < length) {
+    const middle = (low + length) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else length = middle;
+  }
+  return low;
+}
 
 /** How many binary digits a number has. */
 export const bitLength = (x: bigint | number): number => x.toString(2).length;
@@ -22,16 +33,11 @@ export function gcd(a: bigint, b: bigint): bigint {
   return a;
 }
 
-/** The exact value of a float64 number: its 52 bits over a power of two. */
+/** The exact value of a float64 number: whole, after so many doublings, which round nothing. */
 export function ofDouble(x: number): Fraction {
-  const bits = new DataView(new ArrayBuffer(8));
-  bits.setFloat64(0, x);
-  const word = bits.getBigUint64(0);
-  const exponent = (word >> 52n) & 2047n;
-  const digits = (word & ((1n << 52n) - 1n)) | (exponent ? 1n << 52n : 0n);
-  const shift = (exponent || 1n) - 1075n;
-  const signed = word >> 63n ? -digits : digits;
-  return shift < 0n ? fraction(signed, 1n << -shift) : fraction(signed << shift);
+  let doublings = 0;
+  for (; x % 1; doublings += 32) x *= 2 ** 32;
+  return fraction(BigInt(x), 1n << BigInt(doublings));
 }
 
 /** Past it, up or down, a decimal number is farther out, or nearer to nothing, than any edge. */
@@ -61,14 +67,11 @@ export const compare = (a: Fraction, b: Fraction): number => Number(a.n * b.d - 
 
 /** The nearest float64 of a fraction, ties to even: for what people are shown, and for spacings, never for noise. */
 export function toDouble(x: Fraction): number {
-  if (x.n === 0n) return 0;
   const size = x.n < 0n ? -x.n : x.n;
-  const shift = BigInt(64 - bitLength(size) + bitLength(x.d));
-  const scaled = shift >= 0n ? size << shift : size >> -shift;
-  // 64 digits or 65, the last of which says whether anything follows: Number() then rounds once, and correctly.
-  const isCut = scaled % x.d || (shift < 0n && size & ((1n << -shift) - 1n));
-  const quotient = (scaled / x.d) | (isCut ? 1n : 0n);
-  const near = Number(quotient) * 2 ** -Number(shift);
+  const shift = Math.max(64 - bitLength(size) + bitLength(x.d), 0);
+  const scaled = size << BigInt(shift);
+  // 64 digits or more, the last of which says whether anything follows: Number() then rounds once, and correctly.
+  const near = Number((scaled / x.d) | (scaled % x.d ? 1n : 0n)) * 2 ** -shift;
   return x.n < 0n ? -near : near;
 }
 
@@ -83,7 +86,7 @@ export function root(square: bigint): bigint {
   }
 }
 
-/** Integers around e^-x times 2^precision, for x >= 0; a unit or two apart. */
+/** Integers around e^-x times 2^precision, for x >= 0; two units apart. */
 export function exponentialBounds(x: Fraction, precision: number): [bigint, bigint] {
   // e^-x = (e^-t)^(2^halvings) with t = x / 2^halvings below 2^-8; each squaring doubles the relative error.
   const whole = x.n / x.d;
@@ -99,15 +102,11 @@ export function exponentialBounds(x: Fraction, precision: number): [bigint, bigi
     term = (term * t) >> scale;
     term /= count;
   }
-  // t is off by less than two units, and every term by less than three.
-  const error = 3n * count + 4n;
-  let low = sum - error;
-  let high = sum + error;
-  for (let i = 0; i < halvings; i++) {
-    low = (low * low) >> scale;
-    high = ((high * high) >> scale) + 1n;
-  }
-  return [low >> BigInt(guard), (high >> BigInt(guard)) + 1n];
+  // t is off by less than two units, and every term by less than three. From a lower bound on, a squaring makes an error
+  // e at most 2e + 1: as there are fewer than 2^20 terms, together less than a unit of the last place.
+  let power = sum - 3n * count - 4n;
+  for (let i = 0; i < halvings; i++) power = (power * power) >> scale;
+  return around(power >> BigInt(guard));
 }
 
 /** A number by its leading bits: `leading(count)` is the whole part of it times 2^count. */
@@ -140,25 +139,23 @@ export function digitsOf(p: Fraction): Digits {
   return (count) => (p.n << BigInt(count)) / p.d;
 }
 
-/** Integers around ratio^exponent times 2^precision, for a ratio below 1; equal where it is one. */
+/** Integers around ratio^exponent times 2^precision, for a ratio below 1; two units apart. */
 export function powerBounds(ratio: Fraction, exponent: bigint, precision: number): [bigint, bigint] {
   const digits = exponent.toString(2);
-  const guard = BigInt(2 * digits.length + 4); // every product doubles the error at most
+  const guard = BigInt(2 * digits.length + 4);
   const scale = BigInt(precision) + guard;
-  const low = (ratio.n << scale) / ratio.d;
-  const base = [low, low * ratio.d < ratio.n << scale ? low + 1n : low];
-  const [down, up] = base.map((own, side) => {
-    // Rounded down, and up by way of negative numbers, whose shifts round down as well.
-    const cut = (product: bigint): bigint => (side ? -(-product >> scale) : product >> scale);
-    let power = 1n << scale;
-    for (const bit of digits) {
-      power = cut(power * power);
-      if (bit === "1") power = cut(power * own);
-    }
-    return side ? -(-power >> guard) : power >> guard;
-  });
-  return [down, up];
+  const own = (ratio.n << scale) / ratio.d;
+  let power = 1n << scale;
+  for (const bit of digits) {
+    power = (power * power) >> scale;
+    if (bit === "1") power = (power * own) >> scale;
+  }
+  // All is rounded down, and a digit makes an error e at most 2e + 3: together less than a unit of the last place.
+  return around(power >> guard);
 }
+
+/** Bounds of what lies less than two units above a number. */
+const around = (low: bigint): [bigint, bigint] => [low, low + 2n];
 
 /** Leading bits of ratio^(2^squarings). */
 export function powerDigits(ratio: Fraction, squarings: number): Digits {

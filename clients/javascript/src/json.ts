@@ -1,5 +1,5 @@
 /** JSON that is understood: plain data, read with suspicion, and written in one canonical form (RFC 8785). */
-import { isNumber, isText, refuse, shown } from "./errors.js";
+import { isNumber, isTable, isText, refuse, shown } from "./errors.js";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Entries = { [key: string]: Json };
@@ -21,7 +21,7 @@ export function readJson(given: unknown): Json {
   }
   // The parser takes the last of two in silence: then it has fewer keys than the text.
   const keys = text.match(/"(?:[^"\\]|\\.)*"(?:\s*:)?/g)?.filter((one) => one.endsWith(":")).length ?? 0;
-  if (keysIn(found, 0) < keys) bad("A key stands twice in one object.");
+  if (keysIn(found, 0) < keys) bad("A key stands twice.");
   return found;
 }
 
@@ -30,19 +30,19 @@ export const HALVES = /\p{Cs}/u; // that stand alone: pairs are characters
 /** Inspects everything, and counts keys. */
 function keysIn(value: Json, depth: number): number {
   if (depth > DEEPEST) bad("Nested too deep.");
-  if (isNumber(value) && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) bad(`${value} lies beyond 2^53 - 1.`);
+  if (isNumber(value) && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) bad(`${value} is beyond 2^53 - 1.`);
   if (isText(value) && HALVES.test(value)) bad(`${shown(value)} has half a character.`);
-  if (value === null || typeof value !== "object") return 0;
-  return Object.entries(value).reduce(
+  if (Object(value) !== value) return 0;
+  return Object.entries(value as Entries).reduce(
     (sum, [key, one]) => sum + keysIn(key, depth) + keysIn(one, depth + 1),
-    Array.isArray(value) ? 0 : Object.keys(value).length,
+    isTable(value) ? Object.keys(value).length : 0,
   );
 }
 
 /** The one form of a document that its fingerprint is taken of: RFC 8785. */
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (value !== null && typeof value === "object") {
+  if (isTable(value)) {
     // Keys are sorted by UTF-16 code units, which is how JavaScript sorts texts.
     const keys = Object.keys(value).sort();
     return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
@@ -51,89 +51,83 @@ export function canonical(value: Json): string {
 }
 
 /** A table of a survey: its own entries, never inherited ones, each read as what it must be. */
-export class Table {
+export interface Table {
   readonly place: string;
   readonly content: Entries;
-  readonly #read = new Set<string>();
-  readonly #inner = new Map<string, Table>();
-
-  constructor(value: Json | undefined, place: string) {
-    this.place = place;
-    this.content = value as Entries;
-    if (value === null || typeof value !== "object" || Array.isArray(value)) bad(`${place} is no table.`);
-  }
-
   /** Refuses what was not read: whoever wrote it meant something. */
-  finish(): void {
-    const other = Object.keys(this.content).find((key) => !this.#read.has(key));
-    if (other !== undefined) this.bad("the key", other);
-    for (const table of this.#inner.values()) table.finish();
-  }
-
+  finish(): void;
   /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
-  bad(key: string, value: unknown = this.get(key)): never {
-    const got = value === undefined ? "" : `, ${shown(value)},`;
-    return bad(`${this.place ? `${this.place}: ` : ""}${key}${got} is not understood.`);
-  }
-
-  states(key: string): boolean {
-    return this.get(key) !== undefined;
-  }
-
-  get(key: string): Json | undefined {
-    this.#read.add(key);
-    const value = Object.hasOwn(this.content, key) ? this.content[key] : undefined;
-    return value === null ? this.bad(key, value) : value; // what is not there is left out
-  }
-
-  table(key: string, value = this.get(key)): Table {
-    let table = this.#inner.get(key);
-    if (!table) this.#inner.set(key, (table = new Table(value, this.place ? `${this.place}.${key}` : key)));
-    return table;
-  }
-
+  bad(key: string, value?: unknown): never;
+  states(key: string): boolean;
+  get(key: string): Json | undefined;
+  table(key: string, value?: Json): Table;
   /** A table that may be left out; where it stands it says something. */
-  optional(key: string): Table {
-    const value = this.get(key);
-    const table = this.table(key, value ?? {});
-    return value && !Object.keys(value).length ? this.bad(key) : table;
-  }
-
-  /** An entry, or what stands for it where there is none, that passes a test. */
-  #passing(key: string, fallback: Json | undefined, isRight: (value: Json) => boolean): Json {
-    const value = this.get(key) ?? fallback;
-    return value !== undefined && isRight(value) ? value : this.bad(key);
-  }
-
-  number(key: string, fallback?: number, least = -Infinity): number {
-    return this.#passing(key, fallback, (value) => isNumber(value) && value >= least) as number;
-  }
-
-  whole(key: string, least: number, fallback?: number): number {
-    return this.#passing(key, fallback, (value) => Number.isInteger(value) && (value as number) >= least) as number;
-  }
-
-  positive(key: string, fallback?: number): number {
-    return this.number(key, fallback, Number.MIN_VALUE);
-  }
-
-  text(key: string, fallback?: string): string {
-    return this.#passing(key, fallback, isText) as string;
-  }
-
-  flag(key: string): boolean {
-    return this.#passing(key, false, (value) => typeof value === "boolean") as boolean;
-  }
-
-  list<Entry extends Json>(key: string, isEntry: (one: Json) => boolean, length?: number): Entry[] {
-    const isRight = (value: Json): boolean =>
-      Array.isArray(value) && (length ?? value.length) === value.length && value.every(isEntry);
-    return this.#passing(key, undefined, isRight) as Entry[];
-  }
-
+  optional(key: string): Table;
+  number(key: string, fallback?: number, least?: number): number;
+  whole(key: string, least: number, fallback?: number): number;
+  positive(key: string, fallback?: number): number;
+  text(key: string, fallback?: string): string;
+  flag(key: string): boolean;
+  list<Entry extends Json>(key: string, isEntry: (one: Json) => boolean, length?: number): Entry[];
   /** What is made of the table by its kind. */
-  build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from: From = this as unknown as From): Made {
-    const kind = this.text("kind");
-    return Object.hasOwn(kinds, kind) ? kinds[kind](from) : this.bad("kind");
-  }
+  build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from?: From): Made;
+}
+
+export function tableOf(value: Json | undefined, place: string): Table {
+  if (!isTable(value)) bad(`${place} is no table.`);
+  const content = value as Entries;
+  const read = new Set<string>();
+  const inner = new Map<string, Table>();
+  const get = (key: string): Json | undefined => {
+    read.add(key);
+    const found = Object.hasOwn(content, key) ? content[key] : undefined;
+    return found === null ? refused(key, found) : found; // what is not there is left out
+  };
+  const refused = (key: string, found: unknown = get(key)): never => {
+    const got = found === undefined ? "" : `, ${shown(found)},`;
+    return bad(`${place ? `${place}: ` : ""}${key}${got} is not understood.`);
+  };
+  /** An entry, or what stands for it where there is none, that passes a test. */
+  const passing = (key: string, fallback: Json | undefined, isRight: (found: Json) => boolean): any => {
+    const found = get(key) ?? fallback;
+    return found !== undefined && isRight(found) ? found : refused(key);
+  };
+  const table = (key: string, found = get(key)): Table => {
+    let made = inner.get(key);
+    if (!made) inner.set(key, (made = tableOf(found, place ? `${place}.${key}` : key)));
+    return made;
+  };
+  const number = (key: string, fallback?: number, least = -Infinity): number =>
+    passing(key, fallback, (found) => isNumber(found) && found >= least);
+  const text = (key: string, fallback?: string): string => passing(key, fallback, (found) => isText(found) && (found || get(key)) !== "");
+  const own: Table = {
+    place,
+    content,
+    finish: () => {
+      const other = Object.keys(content).find((key) => !read.has(key));
+      if (other !== undefined) refused("the key", other);
+      for (const one of inner.values()) one.finish();
+    },
+    bad: refused,
+    states: (key) => get(key) !== undefined,
+    get,
+    table,
+    optional: (key) => {
+      const found = get(key);
+      const made = table(key, found ?? {});
+      return found && !Object.keys(found).length ? refused(key) : made;
+    },
+    number,
+    whole: (key, least, fallback) => passing(key, fallback, (found) => Number.isInteger(found) && (found as number) >= least),
+    positive: (key, fallback) => number(key, fallback, Number.MIN_VALUE),
+    text,
+    flag: (key) => passing(key, false, (found) => typeof found === "boolean"),
+    list: (key, isEntry, length) =>
+      passing(key, undefined, (found) => Array.isArray(found) && (length ?? found.length) === found.length && found.every(isEntry)),
+    build: (kinds, from = own as never) => {
+      const kind = text("kind");
+      return Object.hasOwn(kinds, kind) ? kinds[kind](from) : refused("kind");
+    },
+  };
+  return own;
 }

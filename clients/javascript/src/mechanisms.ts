@@ -4,16 +4,17 @@ import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.j
 import { asIntegers, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
 import { isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
-import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Moves, type Steps } from "./noise.js";
+import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
+
+/** What is promised of a report of one attribute. */
+export type Single =
+  | { readonly kind: "local"; readonly epsilon: number }
+  | { readonly kind: "metric"; readonly epsilon: number; readonly unit: string };
 
 /** What is promised of a report. */
-export type Guarantee =
-  | { readonly kind: "local"; readonly epsilon: number }
-  | { readonly kind: "metric"; readonly epsilon: number; readonly unit: string }
-  | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Guarantee[] };
+export type Guarantee = Single | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Single[] };
 
 export interface Mechanism {
-  readonly alphabet: Alphabet;
   readonly guarantee: Guarantee;
   /** A noisy report of a value. */
   report(value: Value, bits: Bits): Json;
@@ -22,6 +23,14 @@ export interface Mechanism {
   readonly reports?: Alphabet;
   /** Of two rounds, what is promised of any number of reports of one value. */
   readonly lasting?: Guarantee;
+  /** Of attributes, how each is blurred. */
+  readonly each?: readonly Finite[];
+  /** How much likelier a report is from the value that it names than from any other, where that is all there is to say. */
+  readonly alike?: number;
+  /** The probabilities of all reports of a value, where these are what a promise for any two values is read off. */
+  readonly chances?: (index: number) => number[];
+  /** Whether two values with the same noise come out no farther apart than they are. */
+  readonly isSteady?: boolean;
   /** Of bits, the probabilities that the value's own and any other is set, and how given bits are blurred anew. */
   readonly bits?: Encoding;
 }
@@ -48,7 +57,7 @@ const LARGEST_TABLE = 256;
 const MOST_BITS = 2 ** 20;
 
 function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, bits: Bits) => number, reports = alphabet): Finite {
-  return { alphabet, guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
+  return { guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
 }
 
 /** Draws from a row of weights for each value, made when it is first needed. */
@@ -69,7 +78,8 @@ function requireFinite({ table, alphabet }: Parts, most = Number.MAX_SAFE_INTEGE
   if (!(alphabet.size >= 2 && alphabet.size <= most)) table.bad("alphabet");
 }
 
-const metric = (alphabet: Alphabet, epsilon: number): Guarantee => ({ kind: "metric", epsilon, unit: alphabet.unit });
+const local = (epsilon: number): Single => ({ kind: "local", epsilon });
+const metric = (alphabet: Alphabet, epsilon: number): Single => ({ kind: "metric", epsilon, unit: alphabet.unit });
 
 // Randomized response, unary encodings, matrices.
 
@@ -79,11 +89,17 @@ function randomizedResponse(parts: Parts): Mechanism {
   const { n, d } = ratioAbove(ofDouble(epsilon));
   const others = parts.alphabet.size - 1;
   const replaces = drawingFrom(() => [d, BigInt(others) * n]);
-  return finite(parts.alphabet, { kind: "local", epsilon }, (index, bits) => {
+  const alike = Math.exp(epsilon);
+  const draw = (index: number, bits: Bits): number => {
     const isReplaced = replaces(bits);
     const other = below(others, bits); // in any case, so that time does not tell who was replaced
     return isReplaced ? other + Number(other >= index) : index;
-  });
+  };
+  return {
+    ...finite(parts.alphabet, local(epsilon), draw),
+    alike,
+    chances: (index) => listOf(others + 1, (z) => (z === index ? alike : 1) / (alike + others)),
+  };
 }
 
 function rappor(parts: Parts): Mechanism {
@@ -102,9 +118,12 @@ function unary(parts: Parts): Mechanism {
   return isPromise(epsilon) ? encoding(alphabet, epsilon, keep, flip) : table.bad("keep");
 }
 
-/** The log of keep (1 - flip) / (flip (1 - keep)), rounded up past the error of the logarithm. */
+/** A logarithm, rounded up past its error. */
+const logAbove = (ratio: number): number => Math.log(ratio) * (1 + 1e-14) + 1e-15 * Number(ratio > 1);
+
+/** The log of keep (1 - flip) / (flip (1 - keep)). */
 function encodingEpsilon(keep: Fraction, flip: Fraction): number {
-  return Math.log(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n)))) * (1 + 1e-14) + 1e-15;
+  return logAbove(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n))));
 }
 
 /** One bit for each value: set with probability `keep` for the value itself, `flip` for any other. */
@@ -117,8 +136,7 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
     return heads.map((head, place) => Number(set[place] ? (isSymmetric ? !head : kept.shift()) : head)).join("");
   };
   return {
-    alphabet,
-    guarantee: { kind: "local", epsilon },
+    guarantee: local(epsilon),
     bits: { keep, flip, again: blur },
     report: (value, bits) => {
       const own = indexOf(alphabet, value);
@@ -146,14 +164,17 @@ function matrix({ table, alphabet }: Parts): Mechanism {
   let reports = width === alphabet.size ? alphabet : lineOf({ low: 0, high: width - 1 });
   if (table.states("outputs")) reports = alphabetIn(table.table("outputs"));
   if (reports.size !== width || rows.some((row) => row.length !== width)) table.bad("outputs");
-  let epsilon = 0;
-  for (let column = 0; column < width; column++) {
+  const draw = drawing((index) => asIntegers(rows[index]));
+  return { ...finite(alphabet, local(smallestEpsilon(rows)), draw, reports), chances: (index) => rows[index] };
+}
+
+/** The smallest epsilon that a matrix keeps. */
+function smallestEpsilon(rows: readonly (readonly number[])[]): number {
+  const ratios = rows[0].map((_, column) => {
     const own = rows.map((row) => row[column]);
-    if (Math.max(...own) > 0) epsilon = Math.max(epsilon, Math.log(Math.max(...own) / Math.min(...own)));
-  }
-  // The smallest epsilon that the matrix keeps, rounded up past the errors of the division and the logarithm.
-  epsilon = epsilon && epsilon * (1 + 1e-14) + 1e-15;
-  return finite(alphabet, { kind: "local", epsilon }, drawing((index) => asIntegers(rows[index])), reports);
+    return Math.max(...own) / Math.min(...own) || 1; // 0 / 0: never reported
+  });
+  return logAbove(Math.max(...ratios));
 }
 
 // Noise on a line.
@@ -161,20 +182,19 @@ function matrix({ table, alphabet }: Parts): Mechanism {
 /** The step of the coarsest lattice that holds positions, and where they lie on it. */
 function latticeOf(positions: readonly Fraction[]): { step: Fraction; places: bigint[] } {
   const gaps = positions.map((one) => minus(one, positions[0]));
-  const all = gaps.reduce((lcm, gap) => (lcm / gcd(lcm, gap.d)) * gap.d, 1n);
-  const scaled = gaps.map((gap) => (gap.n * all) / gap.d);
-  const common = scaled.reduce(gcd);
-  return { step: fraction(common, all), places: scaled.map((one) => one / common) };
+  const step = gaps.reduce((common, gap) => fraction(gcd(common.n * gap.d, gap.n * common.d), common.d * gap.d));
+  return { step, places: gaps.map((gap) => (gap.n * step.d) / (gap.d * step.n)) };
 }
 
-function lineIn({ table, alphabet }: Parts): Line {
-  return alphabet.shape === "line" ? (alphabet as Line) : table.bad("alphabet");
+/** The values, refused where they are not of a shape. */
+function shaped<Made extends Alphabet>({ table, alphabet }: Parts, shape: Alphabet["shape"]): Made {
+  return alphabet.shape === shape ? (alphabet as Made) : table.bad("alphabet");
 }
 
 const rateOf = (epsilon: number, { spacing }: Alphabet): Fraction => times(ofDouble(epsilon), ofDouble(spacing));
 
 function unboundedLine(parts: Parts, resolution: number): Mechanism {
-  const alphabet = lineIn(parts);
+  const alphabet = shaped<Line>(parts, "line");
   const farthest = 2 ** (resolution > 1 ? 35 : 52);
   if (alphabet.positions || (alphabet.size < Infinity && Math.max(-alphabet.low, alphabet.high) > farthest)) {
     parts.table.bad("alphabet");
@@ -182,7 +202,6 @@ function unboundedLine(parts: Parts, resolution: number): Mechanism {
   const epsilon = epsilonIn(parts, alphabet.spacing);
   const draw = twoSided(ratioAbove(over(rateOf(epsilon, alphabet), BigInt(resolution))));
   return {
-    alphabet,
     guarantee: metric(alphabet, epsilon),
     report: (value, bits) => {
       indexOf(alphabet, Math.abs(value as number) > farthest ? null : value);
@@ -220,19 +239,20 @@ function laplaceNoise(b: Fraction): LineNoise {
   return { steps: laplaceSteps(b), all, tail };
 }
 
-/** Draws from the weights of noise on a lattice, around `places` and reported by the cells at which outputs start. */
-function byTails(noise: LineNoise, places: bigint[], starts: bigint[], size: bigint): (index: number, bits: Bits) => number {
+/** Draws from the weights of noise on a lattice, around a place and reported by the cells at which outputs start. */
+function byTails(noise: LineNoise, place: (index: number) => bigint, starts: bigint[], size: bigint): (index: number, bits: Bits) => number {
   return drawing((index) => {
-    const tails = [noise.all(size), ...starts.map((start) => noise.tail(start - places[index], size)), 0n];
+    const tails = [noise.all(size), ...starts.map((start) => noise.tail(start - place(index), size)), 0n];
     return tails.slice(1).map((one, at) => tails[at] - one);
   });
 }
 
-const counting = (length: number, from = 0): bigint[] => listOf(length, (index) => BigInt(index + from));
+/** The cells from 1 on, at which all outputs but the first start where each is one cell. */
+const counting = (size: number): bigint[] => listOf(size - 1, (index) => BigInt(index + 1));
 
 function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const { table } = parts;
-  const alphabet = lineIn(parts);
+  const alphabet = shaped<Line>(parts, "line");
   requireFinite(parts);
   const lattice = alphabet.positions && latticeOf(alphabet.positions);
   const places = lattice?.places ?? [0n, 1n];
@@ -243,28 +263,23 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const epsilon = epsilonIn(parts, toDouble(times(step, fraction(least))));
   const rate = times(ofDouble(epsilon), step);
   const noise = isLaplace ? laplaceNoise(ratioAbove(over(rate, 2n))) : geometricNoise(ratioAbove(rate));
-  const guarantee = metric(alphabet, epsilon);
   const outputs = table.states("outputs") && (alphabetIn(table.table("outputs")) as Line);
   const reports = outputs || alphabet;
   const isFit = reports.shape === "line" && reports.spacing === alphabet.spacing && reports.high >= alphabet.low;
   if (outputs && (lattice || !isFit || reports.positions || reports.low > alphabet.high)) table.bad("outputs");
-  if (lattice) {
-    // Reported as the nearest value, the lower of two.
-    const starts = gaps.map((gap, index) => places[index] + gap / 2n + 1n);
-    const size = places.at(-1)! + 1n;
-    if (size <= LARGEST_TABLE) return finite(alphabet, guarantee, byTails(noise, places, starts, size));
-    return finite(alphabet, guarantee, (index, bits) => {
-      const cell = places[index] + noise.steps(bits);
-      return starts.filter((start) => start <= cell).length;
-    });
-  }
+  // On a lattice reported as the nearest value, the lower of two.
+  const starts = gaps.map((gap, index) => places[index] + gap / 2n + 1n);
   const shift = alphabet.low - reports.low;
-  const size = Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
+  const place = (index: number): bigint => (lattice ? places[index] : BigInt(index + shift));
+  const size = lattice ? Number(places.at(-1)) + 1 : Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
   const draw =
     size > LARGEST_TABLE
-      ? (index: number, bits: Bits) => clamp(BigInt(index + shift) + noise.steps(bits), reports.size)
-      : byTails(noise, counting(alphabet.size, shift), counting(reports.size - 1, 1), BigInt(size));
-  return finite(alphabet, guarantee, draw, reports);
+      ? (index: number, bits: Bits) => {
+          const cell = place(index) + noise.steps(bits);
+          return lattice ? starts.filter((start) => start <= cell).length : clamp(cell, reports.size);
+        }
+      : byTails(noise, place, lattice ? starts : counting(reports.size), BigInt(size));
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), isSteady: !lattice };
 }
 
 function clamp(number: bigint, size: number): number {
@@ -272,8 +287,7 @@ function clamp(number: bigint, size: number): number {
 }
 
 function wrappedGeometric(parts: Parts): Mechanism {
-  const { table, alphabet } = parts;
-  if (alphabet.shape !== "circle") table.bad("alphabet");
+  const alphabet = shaped(parts, "circle");
   const epsilon = epsilonIn(parts);
   const ratio = ratioAbove(ofDouble(epsilon));
   const { size } = alphabet;
@@ -294,8 +308,9 @@ function wrappedGeometric(parts: Parts): Mechanism {
 
 // Noise on a plane.
 
-function planeIn({ table, alphabet }: Parts): Plane {
-  return alphabet.shape === "plane" && alphabet.size >= 2 ? (alphabet as Plane) : table.bad("alphabet");
+function planeIn(parts: Parts): Plane {
+  const plane = shaped<Plane>(parts, "plane");
+  return plane.size >= 2 ? plane : parts.table.bad("alphabet");
 }
 
 const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction => ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
@@ -312,10 +327,8 @@ function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace")
       : planarMoves(over(rateOf(epsilon, alphabet), BigInt(fine)));
   const degrees = alphabet.steps ?? [1, 1];
   return {
-    alphabet,
     guarantee: metric(alphabet, epsilon),
     report: (value, bits) => {
-      indexOf(alphabet, value);
       const move = moves(bits).map(Number);
       return (value as number[]).map((part, axis) => (part + move[axis] / fine) / degrees[axis]);
     },
@@ -327,11 +340,14 @@ function outputsIn(table: Table, key: string, length: number, size: number): num
   return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
 }
 
+/** The numbers that come with a mechanism. */
+const numbersOf = ({ numbers, table }: Parts): Table => numbers.table(table.place);
+
 /** Rows of weights, not negative and none of nothing. */
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
   const isRow = (row: Json): boolean =>
     Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
-  return parts.numbers.table(parts.table.place).list<number[]>(key, isRow, rows);
+  return numbersOf(parts).list<number[]>(key, isRow, rows);
 }
 
 function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
@@ -347,25 +363,26 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const ends = (plane: Plane): number[] => [plane.first[0] + plane.rows, plane.first[1] + plane.columns];
   const box = ends(alphabet).map((end, axis) => Math.max(end, ends(reports)[axis]) - first[axis]);
   const isPlain = !outputs && !alphabet.hasHoles;
-  const nearest = isPlain ? null : outputsIn(parts.numbers.table(table.place), "nearest", box[0] * box[1], reports.size);
-  let move: (place: number, axis: number, bits: Bits) => number;
-  let noise: Moves = () => [0n, 0n];
+  const nearest = isPlain ? null : outputsIn(numbersOf(parts), "nearest", box[0] * box[1], reports.size);
+  const ratio = taxicabRatio(epsilon, alphabet);
+  let moved: (places: number[], bits: Bits) => number[];
   if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
-    const noise = geometricNoise(taxicabRatio(epsilon, alphabet));
-    const axes = box.map((size) => byTails(noise, counting(size), counting(size - 1, 1), BigInt(size)));
-    move = (place, axis, bits) => axes[axis](place, bits);
-  } else if (isTaxicab) noise = taxicabMoves(taxicabRatio(epsilon, alphabet));
-  else noise = tableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
+    const noise = geometricNoise(ratio);
+    const axes = box.map((size) => byTails(noise, BigInt, counting(size), BigInt(size)));
+    moved = (places, bits) => places.map((place, axis) => axes[axis](place, bits));
+  } else {
+    const noise = isTaxicab ? taxicabMoves(ratio) : tableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
+    moved = (places, bits) => {
+      const move = noise(bits);
+      return places.map((place, axis) => clamp(BigInt(place) + move[axis], box[axis]));
+    };
+  }
   const draw = (index: number, bits: Bits): number => {
-    const moved = move! ? [] : noise(bits);
-    const [row, column] = alphabet.at(index).map((part, axis) => {
-      const place = part - first[axis];
-      return move! ? move(place, axis, bits) : clamp(BigInt(place) + moved[axis], box[axis]);
-    });
+    const [row, column] = moved(alphabet.at(index).map((part, axis) => part - first[axis]), bits);
     const cell = row * box[1] + column;
     return nearest ? nearest[cell] : cell;
   };
-  return finite(alphabet, metric(alphabet, epsilon), draw, reports);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), isSteady: !reports.hasHoles };
 }
 
 function exponential(parts: Parts): Mechanism {
@@ -377,42 +394,46 @@ function exponential(parts: Parts): Mechanism {
   const plane = alphabet as Plane;
   const isLine = shape === "line" && !(alphabet as Line).positions;
   const isSmall = size <= LARGEST_TABLE;
-  /** Draws again until a value is hit. */
-  const until = (propose: (index: number, bits: Bits) => number) => (index: number, bits: Bits) => {
-    for (;;) {
-      const found = propose(index, bits);
-      if (found >= 0) return found;
-    }
-  };
-  let draw: (index: number, bits: Bits) => number;
+  let row: (index: number) => bigint[];
+  let moved: ((index: number, bits: Bits) => Value) | undefined;
   if (isLine && !isSmall) {
     const noise = twoSided(ratio);
-    draw = until((index, bits) => alphabet.locate(Number(BigInt(alphabet.at(index) as number) + noise(bits))));
+    moved = (index, bits) => Number(BigInt(alphabet.at(index) as number) + noise(bits));
   } else if (isLine || shape === "words" || (shape === "circle" && isSmall)) {
     // Powers of one ratio, where distances are whole numbers of steps.
     const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
-    draw = drawing((index) => {
-      const row = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
-      return listOf(size, (z) => row[steps(Math.abs(z - index))]);
-    });
+    row = (index) => {
+      const each = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
+      return listOf(size, (z) => each[steps(Math.abs(z - index))]);
+    };
   } else if (shape === "plane") {
     const quadrant = weightsIn(parts, "quadrant", plane.rows, plane.columns);
-    const noise = isSmall ? null : tableMoves(quadrant);
-    draw = noise
-      ? until((index, bits) => {
-          const move = noise(bits).map(Number);
-          return plane.locate(plane.at(index).map((part, axis) => part + move[axis]));
-        })
-      : drawing((index) => {
-          const [row, column] = plane.at(index);
-          const cells = listOf(size, (z) => plane.at(z));
-          return asIntegers(cells.map((cell) => quadrant[Math.abs(cell[0] - row)][Math.abs(cell[1] - column)]));
-        });
+    if (isSmall) {
+      row = (index) => {
+        const [down, along] = plane.at(index);
+        return asIntegers(listOf(size, plane.at).map((cell) => quadrant[Math.abs(cell[0] - down)][Math.abs(cell[1] - along)]));
+      };
+    } else {
+      const noise = tableMoves(quadrant);
+      moved = (index, bits) => {
+        const move = noise(bits);
+        return plane.at(index).map((part, axis) => part + Number(move[axis]));
+      };
+    }
   } else {
     const rows = weightsIn(parts, "rows", size, size);
-    draw = drawing((index) => asIntegers(rows[index]));
+    row = (index) => asIntegers(rows[index]);
   }
-  return finite(alphabet, metric(alphabet, epsilon), draw);
+  const draw = moved
+    ? (index: number, bits: Bits) => {
+        // Again until a value is hit.
+        for (;;) {
+          const found = alphabet.locate(moved(index, bits));
+          if (found >= 0) return found;
+        }
+      }
+    : drawing(row!);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw), alike: shape === "words" ? Math.exp(epsilon / 2) : 0 };
 }
 
 // Mechanisms made of others.
@@ -426,20 +447,20 @@ function inner({ table, numbers }: Parts, key: string, alphabet: Alphabet): Fini
   return isFinitely(mechanism) ? mechanism : table.bad(key);
 }
 
+const productOf = ({ names }: Attributes, parts: Guarantee[]): Guarantee => ({ kind: "product", names, parts: parts as Single[] });
+
 function product(parts: Parts): Mechanism {
-  const { table } = parts;
-  const alphabet = parts.alphabet as Attributes;
-  if (alphabet.shape !== "several") table.bad("alphabet");
+  const alphabet = shaped<Attributes>(parts, "several");
   const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
   const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
-  const together = (promise: (one: Finite) => Guarantee): Guarantee => ({ kind: "product", names: alphabet.names, parts: each.map(promise) });
+  const together = (promise: (one: Finite) => Guarantee): Guarantee => productOf(alphabet, each.map(promise));
   const blurred = (value: Value, bits: Bits): Value => {
-    const own = alphabet.split(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
+    const own = alphabet.pieces(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
     return each.flatMap((one, index) => one.reports.at(one.draw(own[index], bits)) as string);
   };
   return {
-    alphabet,
     reports,
+    each,
     guarantee: together((one) => one.guarantee),
     // One part with a permanent round is enough to need a secret, with which the noise of the others is permanent too.
     ...(each.some((one) => one.lasting) && { lasting: together((one) => one.lasting ?? one.guarantee) }),
@@ -450,19 +471,28 @@ function product(parts: Parts): Mechanism {
 
 function remapped(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  const { guarantee, lasting, draw, reports } = inner(parts, "mechanism", alphabet);
+  const { guarantee, lasting, draw, reports, chances } = inner(parts, "mechanism", alphabet);
   const outputs = alphabetIn(table.table("outputs")) as Line;
   const { low, high } = reports as Line;
   let remap = (output: number): number => clamp(BigInt(output + low - outputs.low), outputs.size);
   const isLine = reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing;
   if (!Number.isSafeInteger(outputs.size)) table.bad("outputs");
   if (table.states("mapping") || !isLine) {
-    const mapping = table.states("mapping")
-      ? outputsIn(table, "mapping", reports.size, outputs.size)
-      : outputsIn(parts.numbers.table(table.place), "nearest", reports.size, outputs.size);
+    const [from, key] = table.states("mapping") ? ([table, "mapping"] as const) : ([numbersOf(parts), "nearest"] as const);
+    const mapping = outputsIn(from, key, reports.size, outputs.size);
     remap = (output) => mapping[output];
   } else if (low > outputs.high || high < outputs.low) table.bad("outputs");
-  return { ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs), lasting };
+  return {
+    ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs),
+    lasting,
+    chances:
+      chances &&
+      ((index) => {
+        const sums = listOf(outputs.size, () => 0);
+        chances(index).forEach((chance, output) => (sums[remap(output)] += chance));
+        return sums;
+      }),
+  };
 }
 
 /** A permanent round, and a fresh one of what it reports. */
@@ -476,14 +506,45 @@ function twoRounds(parts: Parts): Mechanism {
     const { keep, flip, again } = second.bits;
     const reach = minus(keep, flip);
     const [own, other] = [first.bits.keep, first.bits.flip].map((p) => plus(flip, times(reach, p)));
-    const guarantee: Guarantee = { kind: "local", epsilon: encodingEpsilon(own, other) };
+    const guarantee = local(encodingEpsilon(own, other));
     const report = (value: Value, bits: Bits): Json =>
       again(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
-    return { alphabet, lasting, guarantee, report };
+    return { lasting, guarantee, report };
   }
   if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
   const draw = (index: number, bits: Bits): number => second.draw(first.draw(index, bits), bits.fresh ?? bits);
-  return { ...finite(alphabet, lasting, draw, second.reports), lasting };
+  return { ...finite(alphabet, ofOneReport(first, second, alphabet.size), draw, second.reports), lasting };
+}
+
+/** Products of probabilities up to which all are made for the smallest epsilon. */
+const MOST_PRODUCTS = 2 ** 14;
+
+/** What one report of two rounds promises, as Python's TwoRounds says it and why. */
+function ofOneReport(one: Finite, two: Finite, size: number): Guarantee {
+  const [first, second] = [one.guarantee, two.guarantee];
+  if (first.kind === "product" || second.kind === "product") {
+    const { each, reports } = two;
+    const isSame = one.each && each && String((one.reports as Attributes).names) === String((reports as Attributes).names);
+    return isSame ? productOf(one.reports as Attributes, one.each.map((part, index) => ofOneReport(part, each[index], part.reports.size))) : first;
+  }
+  const [a, b] = [first.epsilon, second.epsilon];
+  const [x, y, others] = [one.alike, two.alike, size - 1];
+  if (x && y) return local(logAbove((x * y + others) / (x + y + others - 1)));
+  let epsilon = a;
+  if (second.kind === "metric") {
+    if (first.kind === "metric" && one.isSteady) epsilon = Math.min(a, b);
+  } else if (first.kind === "metric") epsilon = Math.min(a, a * Math.tanh(b / 2) * (1 + 1e-13) || a);
+  else if (size * one.reports.size * two.reports.size > MOST_PRODUCTS) {
+    epsilon = Math.min(a, b, logAbove((1 + Math.exp(a + b)) / (Math.exp(a) + Math.exp(b))) || a);
+  } else {
+    const rows = listOf(size, (index) => {
+      const sums = listOf(two.reports.size, () => 0);
+      one.chances!(index).forEach((chance, between) => two.chances!(between).forEach((own, output) => (sums[output] += chance * own)));
+      return sums;
+    });
+    epsilon = smallestEpsilon(rows);
+  }
+  return { ...first, epsilon };
 }
 
 const KINDS: Record<string, (parts: Parts) => Mechanism> = {

@@ -108,7 +108,8 @@ function edgeOf(rate: Fraction, ratio: Fraction, [down, along]: Move): Digits {
 export function tableMoves(quadrant: readonly (readonly number[])[]): Moves {
   const width = quadrant[0].length;
   const draw = drawingFrom(() =>
-    asIntegers(quadrant.flat()).map((weight, place) => weight * copies(Math.trunc(place / width), place % width)),
+    // Twice for either way down, and twice for either way along.
+    asIntegers(quadrant.flat()).map((weight, place) => weight << BigInt(Number(place >= width) + Number(place % width > 0))),
   );
   return (bits) => {
     const chosen = draw(bits);
@@ -117,9 +118,4 @@ export function tableMoves(quadrant: readonly (readonly number[])[]): Moves {
     const signs = bits.octet();
     return [signs & 1 ? -down : down, signs & 2 ? -along : along];
   };
-}
-
-/** How often a displacement stands in the plane. */
-function copies(down: number, along: number): bigint {
-  return (down ? 2n : 1n) * (along ? 2n : 1n);
 }

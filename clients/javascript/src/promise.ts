@@ -1,7 +1,7 @@
 /** A survey's promise in plain words, with odds: Python's sentences, for distances in place of pairs of values. */
 import type { Alphabet, Attributes, Line, Plane } from "./alphabets.js";
 import { minus, toDouble } from "./exact.js";
-import type { Guarantee } from "./mechanisms.js";
+import type { Guarantee, Single } from "./mechanisms.js";
 import type { Survey } from "./survey.js";
 
 /** A number with so many digits, and no zeros at its end. */
@@ -16,22 +16,24 @@ function counted(amount: number, unit: string): string {
   return `${number} ${number !== "1" && isWord ? `${unit}s` : unit}`.trimEnd();
 }
 
+/** What is promised of each attribute; these are not made of others. */
+const partsOf = (guarantee: Guarantee): readonly Single[] => (guarantee.kind === "product" ? guarantee.parts : [guarantee]);
+
 /** The epsilon of all attributes together, where each has one that knows no distance. */
 export function together(guarantee: Guarantee): number | null {
-  if (guarantee.kind !== "product") return guarantee.kind === "local" ? guarantee.epsilon : null;
-  const parts = guarantee.parts.map(together);
-  return parts.includes(null) ? null : (parts as number[]).reduce((a, b) => a + b);
+  return partsOf(guarantee).every((part) => part.kind === "local") ? total(guarantee) : null;
 }
 
 /** The promise in a few words. */
 export function terms(guarantee: Guarantee, reports = 1): string {
-  if (guarantee.kind !== "product") {
-    const epsilon = general(guarantee.epsilon * reports, 4);
-    return guarantee.kind === "local" ? `epsilon ${epsilon}` : `${epsilon} per ${guarantee.unit || "unit of distance"}`;
-  }
-  const each = guarantee.parts.map((part, index) => `${terms(part, reports)} for ${guarantee.names[index]}`).join(", ");
+  const each = partsOf(guarantee).map((part, index) => {
+    const epsilon = general(part.epsilon * reports, 4);
+    const own = part.kind === "local" ? `epsilon ${epsilon}` : `${epsilon} per ${part.unit || "unit"}`;
+    return guarantee.kind === "product" ? `${own} for ${guarantee.names[index]}` : own;
+  });
   const all = together(guarantee);
-  return all === null ? each : `${each}, together epsilon ${general(all * reports, 4)}`;
+  if (each.length > 1 && all !== null) each.push(`together epsilon ${general(all * reports, 4)}`);
+  return each.join(", ");
 }
 
 /** What a report tells of two values whose log-ratio is at most this. */
@@ -40,13 +42,7 @@ function toldApart(ratio: number): string {
   const times = general(factor, ratio < 0.01 ? 5 : 3);
   const likelier = 100 / (1 + Math.exp(-ratio));
   const digits = likelier >= 50.5 && likelier < 99 ? 0 : 1;
-  return `told apart by a factor of at most ${times}: even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
-}
-
-/** The largest of 1, 2, 5, 10, 20, 50, ... that is not above an amount; at least 1. */
-function roundNumber(amount: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(amount, 1)));
-  return Math.max(...[1, 2, 5].map((digit) => (digit * power <= amount ? digit * power : 1)));
+  return `told apart by a factor of ${times}: even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
 }
 
 /** How many steps two values lie apart at most. */
@@ -58,30 +54,23 @@ function reach(alphabet: Alphabet): number {
   return alphabet.shape === "circle" ? Math.floor(alphabet.size / 2) : alphabet.shape === "line" ? alphabet.size - 1 : 1;
 }
 
-/** The largest log-ratio of any two values. */
-function largest(guarantee: Guarantee, alphabet: Alphabet): number {
-  if (guarantee.kind === "local") return guarantee.epsilon;
-  if (guarantee.kind === "metric") return guarantee.epsilon * alphabet.spacing * reach(alphabet);
-  const { alphabets } = alphabet as Attributes;
-  return guarantee.parts.reduce((sum, part, index) => sum + largest(part, alphabets[index]), 0);
-}
-
 function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
   if (guarantee.kind === "product") {
     const { alphabets } = alphabet as Attributes;
-    const each = guarantee.parts.flatMap((part, index) =>
-      sentences(part, alphabets[index]).map((sentence) => `${guarantee.names[index]}: ${sentence}`),
-    );
-    return [...each, `All together: any two people are ${toldApart(largest(guarantee, alphabet))}.`];
+    let largest = 0; // log-ratio of any two values
+    const each = guarantee.parts.flatMap((part, index) => {
+      const own = alphabets[index];
+      largest += part.epsilon * (part.kind === "local" ? 1 : own.spacing * reach(own));
+      return sentences(part, own).map((sentence) => `${guarantee.names[index]}: ${sentence}`);
+    });
+    return [...each, `Together any two people are ${toldApart(largest)}.`];
   }
   if (guarantee.kind === "local") return [`Any two values are ${toldApart(guarantee.epsilon)}.`];
   // Neighbours, a middling and a far pair, as many as there are; of coordinates, whose steps are a metre or so, farther ones.
-  const farthest = reach(alphabet);
-  const endless = (alphabet as Plane).steps ? [100, 1000, 5000] : [1, 5, 50];
-  const steps = farthest < Infinity ? [1, roundNumber(farthest / 20), roundNumber(farthest / 2)] : endless;
-  return [...new Set(steps)].map((step) => {
-    const apart = step * alphabet.spacing;
-    return `Two values ${counted(apart, alphabet.unit)} apart are ${toldApart(guarantee.epsilon * apart)}.`;
+  const scale = (alphabet as Plane).steps ? 100 : 1;
+  return [1, 5, 50].flatMap((step) => {
+    const apart = step * scale * alphabet.spacing;
+    return step > 1 && step > reach(alphabet) ? [] : `Two values ${counted(apart, alphabet.unit)} apart are ${toldApart(guarantee.epsilon * apart)}.`;
   });
 }
 
@@ -90,17 +79,16 @@ export function promiseOf({ guarantee, lasting, limits, isPermanent }: Survey, a
   const { reports: most, epsilon } = limits;
   const every = lasting ?? guarantee;
   const again = isPermanent
-    ? [`Any number of reports of the same value: ${terms(every)}. Each other value adds as much: ${terms(every, 2)} for 2 values.`]
+    ? [`Any number of reports of the same value: ${terms(every)}. Each other value adds as much.`]
     : most === null
-      ? [`Each further report of the same person adds as much: ${terms(guarantee, 2)} after 2, ${terms(guarantee, 30)} after 30.`]
+      ? [`Each further report adds as much: ${terms(guarantee, 2)} after 2, ${terms(guarantee, 30)} after 30.`]
       : [];
   if (most !== null) {
-    const sum = isPermanent ? (lasting ? "" : ", the same one again not counted") : `: ${terms(guarantee, most)}`;
+    const sum = isPermanent ? (lasting ? "" : ", none twice") : `: ${terms(guarantee, most)}`;
     again.push(`At most ${counted(most, "report")} of one person${sum}.`);
   }
   if (epsilon !== null) again.push(`At most epsilon ${epsilon} of one person in all.`);
-  // Of two rounds that are not of bits it is known here that one report promises what lasts, and often more.
-  return [`One report: ${guarantee === lasting ? "at most " : ""}${terms(guarantee)}.`, ...sentences(guarantee, alphabet), ...again];
+  return [`One report: ${terms(guarantee)}.`, ...sentences(guarantee, alphabet), ...again];
 }
 
 /** The epsilon of one report and, under two rounds, of any number of one value, by which a ledger counts. */
@@ -110,5 +98,5 @@ export function epsilonsOf({ guarantee, lasting }: { guarantee: Guarantee; lasti
 
 /** All that is promised, attribute by attribute. */
 function total(guarantee: Guarantee): number {
-  return guarantee.kind === "product" ? guarantee.parts.reduce((sum, part) => sum + total(part), 0) : guarantee.epsilon;
+  return partsOf(guarantee).reduce((sum, part) => sum + part.epsilon, 0);
 }

@@ -1,11 +1,11 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
-import { isText, refuse, shown } from "./errors.js";
-import { compare, fraction, ofShortest, plus, times, type Fraction } from "./exact.js";
+import { ConfideError, isTable, isText, refuse, shown } from "./errors.js";
+import { compare, fraction, ofShortest, plus, times, toDouble, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
 import { epsilonsOf } from "./promise.js";
 import { utf8 } from "./sha256.js";
-import { browserStorage, changed, type Storage } from "./storage.js";
+import { browserStorage, type Storage } from "./storage.js";
 import { made, type Report, type Survey } from "./survey.js";
 
 /** A message as it will be sent, again and again if need be: the collector counts each batch id once. */
@@ -34,14 +34,13 @@ interface Kept {
   wait: number;
 }
 
-const isTable = (one: unknown): boolean => Object.prototype.toString.call(one) === "[object Object]";
 const isCount = (one: unknown): boolean => Number.isSafeInteger(one) && (one as number) >= 0;
 
 /** Whether this is what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
 function isKept({ version, pages, queue, until, wait }: Kept): boolean {
   const isPage = ({ reports, values }: Page): boolean => isCount(reports) && isTable(values) && Object.values(values).every(isCount);
-  const isBatch = (one: Batch): boolean => isTable(one) && isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
-  const isQueue = Array.isArray(queue) && queue.every(isBatch) && isCount(until) && isCount(wait);
+  const isBatch = (one: Batch): boolean => isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
+  const isQueue = queue.every(isBatch) && isCount(until) && isCount(wait); // throws where it is no list, which is as good
   return version === VERSION && isTable(pages) && Object.values(pages).every(isPage) && isQueue;
 }
 
@@ -95,15 +94,15 @@ export class Queue {
   /** Counts a report in the ledger and keeps it for sending, in one step. Refused where the survey's limits are used up. */
   async add(report: Report, groups: Record<string, string> = {}): Promise<void> {
     const { fingerprint, groups: known } = this.#survey;
-    if (!made.has(report) || report.survey !== fingerprint) refuse("report", "This is no report of survey.blur.");
-    const names = Object.keys(known);
-    const own = names.filter((name) => Object.hasOwn(groups, name) && known[name].includes(groups[name]));
-    if (own.length < names.length || Object.keys(groups).length > names.length) {
+    if (!made.has(report) || report.survey !== fingerprint) refuse("report", "No report of survey.blur.");
+    const own = { ...groups };
+    const names = Object.keys({ ...known, ...own });
+    if (names.some((name) => !known[name]?.includes?.(own[name]))) {
       refuse("report", `The survey's groups are ${shown(known)}; got ${shown(groups)}.`);
     }
-    const beside = own.length ? { groups: { ...groups } } : {};
+    const beside = names.length ? { groups: own } : {};
     return this.#change((kept) => {
-      if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait already.`);
+      if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait.`);
       this.#spend(kept, report.tag);
       kept.queue.push({ survey: fingerprint, batch: randomHex(16), day: null, reports: [report.data], ...beside });
     });
@@ -114,7 +113,7 @@ export class Queue {
     return this.#change((kept) => {
       const page = pageOf(kept, this.#survey.fingerprint);
       const { reports, epsilon } = spent(page, this.#survey);
-      return { waiting: this.#waiting(kept).length, reports, epsilon: Number(epsilon.n) / Number(epsilon.d) };
+      return { waiting: this.#waiting(kept).length, reports, epsilon: toDouble(epsilon) };
     });
   }
 
@@ -132,8 +131,11 @@ export class Queue {
         const now = Date.now();
         kept.until = Math.min(kept.until, now + kept.wait);
         const wait = kept.until - now;
-        if (wait > 0 && waiting.length) result.retryAfter = Math.ceil(wait / 1000);
-        if (wait > 0 || !waiting.length) return null;
+        if (!waiting.length) return null;
+        if (wait > 0) {
+          result.retryAfter = Math.ceil(wait / 1000);
+          return null;
+        }
         // Written before it leaves: whatever becomes of the answer, the same message goes again.
         waiting[0].day ??= new Date().toISOString().slice(0, 10);
         return waiting[0];
@@ -144,17 +146,18 @@ export class Queue {
 
   /** Sends one batch, and says whether to go on. */
   async #post(url: URL, batch: Batch, { token, invitation }: SendOptions, result: Sent): Promise<boolean> {
-    const headers: Record<string, string> = { "content-type": "application/json" };
-    if (token) headers.authorization = `Bearer ${token}`;
-    if (invitation) headers["confide-invitation"] = invitation;
+    const body = JSON.stringify(batch);
     let status = 0;
     let answer: Answer | null = null;
-    const body = JSON.stringify(batch);
-    let after: string | null = null;
+    let seconds = 0;
     try {
       const response = await fetch(url, {
         method: "POST",
-        headers,
+        headers: {
+          "content-type": "application/json",
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...(invitation && { "confide-invitation": invitation }),
+        },
         body,
         keepalive: utf8(body).length <= MOST_ALIVE,
         credentials: "omit",
@@ -162,7 +165,7 @@ export class Queue {
         referrerPolicy: "no-referrer",
       });
       status = response.status;
-      after = response.headers.get("retry-after");
+      seconds = Number(response.headers.get("retry-after"));
       answer = await response.json();
     } catch {
       if (status === 200) status = 0; // an answer that broke off is none
@@ -183,8 +186,7 @@ export class Queue {
     result.reason = status ? said : "offline";
     // Not allowed, or unknown there: for the application to mend. Anything else passes.
     if (status && ![401, 403, 404].includes(status)) {
-      const seconds = Number(after) || 60;
-      result.retryAfter = Math.ceil(Math.min(Math.max(seconds, 1), LONGEST_WAIT));
+      result.retryAfter = Math.ceil(Math.min(Math.max(seconds || 60, 1), LONGEST_WAIT));
       await this.#change((kept) => {
         kept.wait = result.retryAfter! * 1000;
         kept.until = Date.now() + kept.wait;
@@ -197,8 +199,22 @@ export class Queue {
     return kept.queue.filter((one) => one.survey === this.#survey.fingerprint);
   }
 
-  #change<Result>(change: (kept: Kept) => Result): Promise<Result> {
-    return changed<Kept, Result>(this.#storage, { version: VERSION, pages: {}, queue: [], until: 0, wait: 0 }, isKept, change);
+  /** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
+  async #change<Result>(change: (kept: Kept) => Result): Promise<Result> {
+    let results: Result[] = [];
+    try {
+      await this.#storage.update((text) => {
+        const kept: Kept = text === null ? { version: VERSION, pages: {}, queue: [], until: 0, wait: 0 } : JSON.parse(text);
+        if (!isKept(kept)) throw "its text is not understood";
+        results = [change(kept)];
+        return JSON.stringify(kept);
+      });
+      if (!results.length) throw "no change";
+    } catch (error) {
+      if (error instanceof ConfideError) throw error;
+      refuse("storage", `The storage fails: ${error}`);
+    }
+    return results[0];
   }
 
   /** Enters a report in the ledger: on the survey's page, and on that of the pin, which all surveys under it share. */
@@ -247,6 +263,6 @@ interface Answer {
 /** Whether an answer names a message, and accounts for its reports. */
 function isAbout(answer: Answer | null, { survey, batch, reports }: Batch): boolean {
   const { accepted, rejected } = answer ?? {};
-  const isWhole = isCount(accepted) && Array.isArray(rejected) && accepted! + rejected.length === reports.length;
+  const isWhole = isCount(accepted) && accepted! + rejected?.length! === reports.length;
   return isWhole && answer!.survey === survey && answer!.batch === batch;
 }

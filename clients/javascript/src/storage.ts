@@ -1,5 +1,5 @@
 /** What is kept on the device: one text, changed by one writer at a time, and durable when the promise is kept. */
-import { ConfideError, refuse } from "./errors.js";
+import { refuse } from "./errors.js";
 
 /** Somewhere to keep the queue and the ledger. */
 export interface Storage {
@@ -12,59 +12,38 @@ export interface Storage {
 
 /** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 export function browserStorage(name = "confide"): Storage {
-  if (!globalThis.indexedDB) refuse("storage", "There is no IndexedDB: give a storage.");
+  if (!globalThis.indexedDB) refuse("storage", "No IndexedDB: give a storage.");
   return { update: (change) => inDatabase(name, change) };
 }
 
-function inDatabase(name: string, change: (text: string | null) => string | null): Promise<void> {
-  return new Promise((done, fail) => {
-    const opening = indexedDB.open(name, 1);
+async function inDatabase(name: string, change: (text: string | null) => string | null): Promise<void> {
+  const opening = indexedDB.open(name, 1);
+  await new Promise((done, fail) => {
     opening.onupgradeneeded = () => opening.result.createObjectStore(name);
+    opening.onsuccess = done;
     opening.onerror = () => fail(opening.error);
-    opening.onblocked = () => fail("another tab blocks it");
-    opening.onsuccess = () => {
-      const database = opening.result;
-      const failing = (error: unknown): void => fail(database.close() ?? error);
-      if (!database.objectStoreNames.contains(name)) return failing("another database has its name");
-      // Transactions that write come one after another, in all tabs.
-      const transaction = database.transaction(name, "readwrite", { durability: "strict" });
-      const store = transaction.objectStore(name);
-      const reading = store.get(0);
-      let failure: unknown;
+    opening.onblocked = () => fail("a tab blocks it");
+  });
+  const database = opening.result;
+  try {
+    // Transactions that write come one after another, in all tabs. Another database of this name has no such store: this throws.
+    const transaction = database.transaction(name, "readwrite", { durability: "strict" });
+    const store = transaction.objectStore(name);
+    const reading = store.get(0);
+    await new Promise((done, fail) => {
       reading.onsuccess = () => {
         try {
           const text = change(reading.result ?? null);
           if (text !== null) store.put(text, 0);
         } catch (error) {
-          failure = error;
+          fail(error);
           transaction.abort();
         }
       };
-      transaction.oncomplete = () => done(database.close());
-      transaction.onabort = () => failing(failure ?? transaction.error);
-    };
-  });
-}
-
-/** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
-export async function changed<Kept, Result>(
-  storage: Storage,
-  empty: Kept,
-  isRight: (kept: Kept) => boolean,
-  change: (kept: Kept) => Result,
-): Promise<Result> {
-  let results: Result[] = [];
-  try {
-    await storage.update((text) => {
-      const kept: Kept = text === null ? empty : JSON.parse(text);
-      if (!isRight(kept)) throw "what is kept is not understood";
-      results = [change(kept)];
-      return JSON.stringify(kept);
+      transaction.oncomplete = done;
+      transaction.onabort = () => fail(transaction.error);
     });
-    if (!results.length) throw "it changed nothing";
-  } catch (error) {
-    if (error instanceof ConfideError) throw error;
-    refuse("storage", `The storage fails: ${error}`);
+  } finally {
+    database.close();
   }
-  return results[0];
 }

@@ -1,12 +1,12 @@
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 import { alphabetIn, indexOf, type Alphabet, type Line, type Value } from "./alphabets.js";
-import { device, PermanentBits, randomHex, type Bits } from "./bits.js";
+import { device, permanentBits, randomHex, type Bits } from "./bits.js";
 import { isNumber, isText, refuse, shown } from "./errors.js";
 import { listOf } from "./exact.js";
-import { canonical, HALVES, readJson, Table, type Json } from "./json.js";
+import { canonical, HALVES, readJson, tableOf, type Json, type Table } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
 import { epsilonsOf, promiseOf, terms, together } from "./promise.js";
-import { digest, hex, hmac, utf8 } from "./sha256.js";
+import { digest, hmac, short, utf8 } from "./sha256.js";
 import { isMissing } from "./words.js";
 
 /** What an application was reviewed with: one survey by its fingerprint, or the most that it will give away. */
@@ -71,11 +71,14 @@ export class Survey {
 
   /** @internal */
   constructor(given: unknown, pin: Pin | null, bits: Bits) {
-    const document = new Table(readJson(given), "");
+    const document = tableOf(readJson(given), "");
     const stated = document.text("fingerprint");
-    this.fingerprint = checkFingerprint(document, stated);
+    const { tables: weights, name, title, fingerprint, ...rest } = document.content;
+    this.fingerprint = digest(canonical(rest)); // without knowing what its keys mean
+    const found = this.fingerprint + (weights === undefined ? "" : `-${digest(canonical(weights))}`);
+    if (stated !== found) refuse("fingerprint", `The survey is ${found}, and says ${shown(stated)}.`);
     if (pin && "fingerprint" in pin && pin.fingerprint !== stated) {
-      refuse("pin", `This application is for ${shown(pin.fingerprint)}; the survey is ${stated}.`);
+      refuse("pin", `Pinned is ${shown(pin.fingerprint)}; the survey is ${stated}.`);
     }
     this.name = document.text("name", "value");
     this.title = document.text("title", "Untitled survey");
@@ -91,9 +94,12 @@ export class Survey {
       reports: !limits.states("reports") ? null : limits.whole("reports", 1),
       epsilon: !limits.states("epsilon") ? null : limits.positive("epsilon"),
     };
-    this.#checkTotal(limits);
-    const noise = limits.text("noise", "");
-    if (noise !== "permanent" && limits.states("noise")) limits.bad("noise");
+    // A total epsilon needs a promise with one epsilon, and allows one report at least.
+    const { guarantee } = this;
+    const most = this.limits.epsilon;
+    if (most !== null && (guarantee.kind === "product" || guarantee.epsilon > most)) limits.bad("epsilon");
+    const noise = limits.get("noise");
+    if (noise !== "permanent" && noise !== undefined) limits.bad("noise");
     this.isPermanent = !!noise || this.lasting !== null;
     this.groups = groupsIn(document.optional("groups"));
     document.get("shape"); // the curator's, not the device's
@@ -121,9 +127,10 @@ export class Survey {
     let tag: string | null = null;
     if (permanent !== undefined) {
       const secret = secretOf(permanent);
-      bits = new PermanentBits(secret, fingerprint, value as Json, bits);
-      tag = hex(hmac(secret, utf8(`confide ledger 1\0${fingerprint}\0${canonical(value as Json)}`))).slice(0, 32);
-    } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs the person's secret.");
+      const name = `\0${fingerprint}\0${canonical(value as Json)}`;
+      bits = permanentBits(secret, name, bits);
+      tag = short(hmac(secret, utf8(`confide ledger 1${name}`)));
+    } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs a secret.");
     const data = this.#mechanism.report(value, bits);
     const report: Report = Object.freeze({ survey: fingerprint, data, tag });
     if (this.#bits === device) made.add(report); // none that was simulated
@@ -143,20 +150,12 @@ export class Survey {
       refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
     const isLocal = per === undefined;
     // No promise can be read off a table, and no distance of what people have off the ground or the middles of bins.
-    if (hasTables || (!isLocal && distances === "unproven")) no("that cannot be proven here; pin its whole fingerprint");
+    if (hasTables || (!isLocal && distances === "unproven")) no("unproven here; pin its whole fingerprint");
     const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
     if (epsilon === null) return no("epsilon is pinned in another unit");
     if (!(epsilon <= most)) no(`at most ${most} is pinned`);
     // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
-    if (!isLocal && !distances && (positions || !(spacing <= farthest))) no("it says itself how far apart values lie; pin spacing");
-  }
-
-  /** A total epsilon needs a promise with one epsilon, and allows one report at least. */
-  #checkTotal(limits: Table): void {
-    const { guarantee, lasting } = this;
-    const most = this.limits.epsilon;
-    // What one report of two rounds promises is known here for bits alone; of others the ledger takes what lasts.
-    if (most !== null && (guarantee.kind === "product" || (guarantee !== lasting && guarantee.epsilon > most))) limits.bad("epsilon");
+    if (!isLocal && !distances && (positions || !(spacing <= farthest))) no("its spacing is more than is pinned");
   }
 }
 
@@ -169,15 +168,6 @@ function groupsIn(table: Table): Record<string, string[]> {
   return Object.fromEntries(named);
 }
 
-/** Recomputes a survey's fingerprint, without knowing what its keys mean. */
-function checkFingerprint(document: Table, stated: string): string {
-  const { tables, name, title, fingerprint, ...rest } = document.content;
-  const own = digest(canonical(rest));
-  const found = tables === undefined ? own : `${own}-${digest(canonical(tables))}`;
-  if (stated !== found) refuse("fingerprint", `The survey says that it is ${shown(stated)}, and is ${found}.`);
-  return own;
-}
-
 const LEAST_SECRET = 16;
 
 function secretOf(given: Uint8Array | string): Uint8Array {
@@ -187,7 +177,7 @@ function secretOf(given: Uint8Array | string): Uint8Array {
   const isWhole = pairs ? pairs.at(-1)?.length === 2 : !isText(secret) || !HALVES.test(secret);
   // Zeros are a secret that was never filled.
   if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean) && isWhole) return found;
-  return refuse("secret", `A secret is a text or a Uint8Array of ${LEAST_SECRET} random bytes or more.`);
+  return refuse("secret", `A secret has ${LEAST_SECRET} random bytes or more.`);
 }
 
 /** A new secret for permanent noise: 32 random bytes in hexadecimal digits. Keep it on the device. */
@@ -204,7 +194,7 @@ export function loadSurvey(json: unknown, pin?: Pin): Survey {
   const isWhole = isText(fingerprint) && (epsilon ?? per ?? spacing ?? reports) === undefined;
   const isBound = isNumber(epsilon) && isText(per ?? "") && Number.isInteger(reports ?? 0) && fingerprint === undefined;
   if (pin !== undefined && (Object.keys(others).length || !(isWhole || isBound))) {
-    refuse("pin", `A pin has a fingerprint, or an epsilon and maybe per, spacing and reports; got ${shown(pin)}.`);
+    refuse("pin", `A pin has a fingerprint, or an epsilon; got ${shown(pin)}.`);
   }
   return new Survey(json, pin ?? null, device);
 }

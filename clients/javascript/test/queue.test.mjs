@@ -234,6 +234,22 @@ test("under one pin the reports of two rounds and of permanent noise are counted
   await assert.rejects(new Queue(rounds, { storage }).add(rounds.blur("a", { permanent })), { code: "limit" });
 });
 
+test("under two rounds a value costs what its reports promise, and no more than the permanent round", async () => {
+  const noise = (epsilon) => ({ kind: "truncated-geometric", epsilon });
+  const limited = async (epsilon) => loadSurvey(await signed({ ...AGES, mechanism: { kind: "two-rounds", permanent: noise(0.05), fresh: noise(0.02) }, limits: { epsilon } }));
+  const permanent = newSecret();
+  const survey = await limited(0.04);
+  assert.equal(survey.promise[0], "One report: 0.02 per year.");
+  const queue = new Queue(survey, { storage: fresh() });
+  for (let day = 0; day < 2; day++) await queue.add(survey.blur(7, { permanent }));
+  await assert.rejects(queue.add(survey.blur(7, { permanent })), { code: "limit" });
+  const whole = await limited(0.05);
+  const other = new Queue(whole, { storage: fresh() });
+  for (let day = 0; day < 9; day++) await other.add(whole.blur(7, { permanent }));
+  assert.equal((await other.status()).epsilon, 0.05);
+  await assert.rejects(limited(0.01), { code: "survey" });
+});
+
 test("a clock that is set back does not hold reports for a year", async () => {
   const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
   const queue = await filled(1);
@@ -265,8 +281,9 @@ test("only a message that a browser may keep alive is", async () => {
 
 test("a database of another's, a blocked one and one that fails are errors, and no wait without end", async () => {
   const store = { get: () => ({}) };
-  const failing = { objectStoreNames: { contains: () => true }, transaction: () => ({ objectStore: () => store }), close: () => undefined };
-  const other = { ...failing, objectStoreNames: { contains: () => false } };
+  const failing = { transaction: () => ({ objectStore: () => store }), close: () => undefined };
+  const none = () => { throw new DOMException("no such store", "NotFoundError"); }; // as browsers do
+  const other = { ...failing, transaction: none };
   for (const [event, database] of [["onsuccess", other], ["onblocked", failing], ["onerror", failing]]) {
     globalThis.indexedDB = { open: () => { const opening = { result: database, error: "broken" }; setTimeout(() => opening[event]?.(), 1); return opening; } };
     try {

@@ -442,8 +442,8 @@ export const CHECKS = {
     assert(words.some((one) => one.includes("even odds become 51 to 49 at most")), words.join("\n"));
     assert(words.at(-1) === "At most 30 reports of one person: 1.5 per year.", words.at(-1));
     const said = async (change) => confide.loadSurvey(await signed({ ...AGES, ...change })).promise.slice(-2).join(" ");
-    const lasting = "Any number of reports of the same value: 1 per year. Each other value adds as much: 2 per year for 2 values.";
-    same(await said({ limits: { noise: "permanent", reports: 3 } }), `${lasting} At most 3 reports of one person, the same one again not counted.`, "permanent");
+    const lasting = "Any number of reports of the same value: 1 per year. Each other value adds as much.";
+    same(await said({ limits: { noise: "permanent", reports: 3 } }), `${lasting} At most 3 reports of one person, none twice.`, "permanent");
     const rounds = { kind: "two-rounds", permanent: AGES.mechanism, fresh: { ...AGES.mechanism, epsilon: 0.5 } };
     same(await said({ mechanism: rounds, limits: { epsilon: 3 } }), `${lasting} At most epsilon 3 of one person in all.`, "two rounds");
     assert((await said({ limits: { epsilon: 9 } })).endsWith("At most epsilon 9 of one person in all."), "a total is told");

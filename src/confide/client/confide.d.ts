@@ -48,7 +48,7 @@ interface Attributes extends Alphabet {
     readonly names: readonly string[];
     readonly alphabets: readonly Alphabet[];
     /** The parts of a value, attribute by attribute. */
-    split(value: unknown): Value[];
+    pieces(value: unknown): Value[];
 }
 /** The number of a value that must be one. */
 declare function indexOf(alphabet: Alphabet, value: unknown): number;
@@ -68,17 +68,12 @@ interface Bits {
 declare const device: Bits;
 /** Random hexadecimal digits, two a byte. */
 declare function randomHex(octets: number): string;
-/** The tape of permanent noise: HMAC-SHA-256 over the survey's fingerprint and the value, block by block. */
-declare class PermanentBits implements Bits {
-    #private;
-    readonly fresh: Bits;
-    constructor(secret: Uint8Array, fingerprint: string, value: Json, fresh: Bits);
-    octet(): number;
-}
+/** The tape of permanent noise: HMAC-SHA-256 over what names the survey and the value, block by block. */
+declare function permanentBits(secret: Uint8Array, name: string, fresh: Bits): Bits;
 /** A word: eight bytes. */
 declare const word: (bits: Bits) => bigint;
-/** A coin of a probability between 0 and 1: compares `width` drawn bits with its own behind the first `seen`. */
-type Coin = (drawn: bigint | number, width: number, seen: number) => number;
+/** A coin of a probability between 0 and 1: compares drawn bits, first 4, then 8, then words, with its own behind the first `seen`. */
+type Coin = (drawn: bigint | number, seen: number) => number;
 /** A coin given by the leading bits of its probability: 1 is heads, -1 tails, and 0 open. */
 declare function coinOf(digits: Digits): Coin;
 /** Tosses coins together: half a byte for each, a byte for those still open, then words. */
@@ -97,7 +92,8 @@ declare const WEEKDAYS: string[];
 declare function ordinal(year: number, month: number, day: number): number | null;
 /** The number of the step that holds a day. */
 declare function stepOf(day: number, every: Every): number;
-declare const padded: (number: number, width: number) => string;
+/** Two digits. */
+declare const padded: (number: number | string) => string;
 /** A step as people write it. */
 declare function labelOf(step: number, every: Every): string;
 /** The step that holds all that a text names, such as the week of a day. */
@@ -117,6 +113,8 @@ declare class ConfideError extends Error {
 declare function refuse(code: Code, message: string): never;
 declare const isText: (value: unknown) => value is string;
 declare const isNumber: (value: unknown) => value is number;
+/** Whether this is an object with names, and no list. */
+declare const isTable: (value: unknown) => value is Record<string, any>;
 /** A value as it stands in a message: short, and with nothing that would break a line. */
 declare function shown(value: unknown): string;
 /** Exact arithmetic: fractions, and as many binary digits of e^-x as are asked for. No float is computed with. */
@@ -124,13 +122,16 @@ interface Fraction {
     readonly n: bigint;
     readonly d: bigint;
 }
+/** In lowest terms; d is positive. */
 declare function fraction(n: bigint, d?: bigint): Fraction;
 /** What is made of 0, 1, 2, ... */
 declare const listOf: <Made>(length: number, make: (index: number) => Made) => Made[];
+/** How many of 0, 1, 2, ... come before those of which something is true no more. */
+declare function countUntil(length: number, isBefore: (index: number) => boolean): number;
 /** How many binary digits a number has. */
 declare const bitLength: (x: bigint | number) => number;
 declare function gcd(a: bigint, b: bigint): bigint;
-/** The exact value of a float64 number: its 52 bits over a power of two. */
+/** The exact value of a float64 number: whole, after so many doublings, which round nothing. */
 declare function ofDouble(x: number): Fraction;
 /** A decimal number as it is written. */
 declare function ofDecimal(text: string): Fraction;
@@ -146,7 +147,7 @@ declare const compare: (a: Fraction, b: Fraction) => number;
 declare function toDouble(x: Fraction): number;
 /** The whole part of a square root. */
 declare function root(square: bigint): bigint;
-/** Integers around e^-x times 2^precision, for x >= 0; a unit or two apart. */
+/** Integers around e^-x times 2^precision, for x >= 0; two units apart. */
 declare function exponentialBounds(x: Fraction, precision: number): [bigint, bigint];
 /** A number by its leading bits: `leading(count)` is the whole part of it times 2^count. */
 type Digits = (count: number) => bigint;
@@ -158,7 +159,7 @@ declare function ratioAbove(x: Fraction): Fraction;
 declare function overRootTwo(x: Fraction): Fraction;
 /** Leading bits of a fraction below 1. */
 declare function digitsOf(p: Fraction): Digits;
-/** Integers around ratio^exponent times 2^precision, for a ratio below 1; equal where it is one. */
+/** Integers around ratio^exponent times 2^precision, for a ratio below 1; two units apart. */
 declare function powerBounds(ratio: Fraction, exponent: bigint, precision: number): [bigint, bigint];
 /** Leading bits of ratio^(2^squarings). */
 declare function powerDigits(ratio: Fraction, squarings: number): Digits;
@@ -178,18 +179,16 @@ declare const HALVES: RegExp;
 /** The one form of a document that its fingerprint is taken of: RFC 8785. */
 declare function canonical(value: Json): string;
 /** A table of a survey: its own entries, never inherited ones, each read as what it must be. */
-declare class Table {
-    #private;
+interface Table {
     readonly place: string;
     readonly content: Entries;
-    constructor(value: Json | undefined, place: string);
     /** Refuses what was not read: whoever wrote it meant something. */
     finish(): void;
     /** Refuses an entry. The survey was written by Python, which says at more length what may stand there. */
     bad(key: string, value?: unknown): never;
     states(key: string): boolean;
     get(key: string): Json | undefined;
-    table(key: string, value?: Json | undefined): Table;
+    table(key: string, value?: Json): Table;
     /** A table that may be left out; where it stands it says something. */
     optional(key: string): Table;
     number(key: string, fallback?: number, least?: number): number;
@@ -201,22 +200,24 @@ declare class Table {
     /** What is made of the table by its kind. */
     build<Made, From = Table>(kinds: Record<string, (from: From) => Made>, from?: From): Made;
 }
+declare function tableOf(value: Json | undefined, place: string): Table;
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
-/** What is promised of a report. */
-type Guarantee = {
+/** What is promised of a report of one attribute. */
+type Single = {
     readonly kind: "local";
     readonly epsilon: number;
 } | {
     readonly kind: "metric";
     readonly epsilon: number;
     readonly unit: string;
-} | {
+};
+/** What is promised of a report. */
+type Guarantee = Single | {
     readonly kind: "product";
     readonly names: readonly string[];
-    readonly parts: readonly Guarantee[];
+    readonly parts: readonly Single[];
 };
 interface Mechanism {
-    readonly alphabet: Alphabet;
     readonly guarantee: Guarantee;
     /** A noisy report of a value. */
     report(value: Value, bits: Bits): Json;
@@ -225,6 +226,14 @@ interface Mechanism {
     readonly reports?: Alphabet;
     /** Of two rounds, what is promised of any number of reports of one value. */
     readonly lasting?: Guarantee;
+    /** Of attributes, how each is blurred. */
+    readonly each?: readonly Finite[];
+    /** How much likelier a report is from the value that it names than from any other, where that is all there is to say. */
+    readonly alike?: number;
+    /** The probabilities of all reports of a value, where these are what a promise for any two values is read off. */
+    readonly chances?: (index: number) => number[];
+    /** Whether two values with the same noise come out no farther apart than they are. */
+    readonly isSteady?: boolean;
     /** Of bits, the probabilities that the value's own and any other is set, and how given bits are blurred anew. */
     readonly bits?: Encoding;
 }
@@ -233,6 +242,10 @@ interface Encoding {
     readonly flip: Fraction;
     readonly again: (set: readonly boolean[], bits: Bits) => string;
 }
+type Finite = Mechanism & {
+    draw: (index: number, bits: Bits) => number;
+    reports: Alphabet;
+};
 declare function mechanismIn(table: Table, alphabet: Alphabet, numbers: Table): Mechanism;
 /** Exact noise on whole numbers and on the plane. */
 /** Draws whole numbers. */
@@ -304,13 +317,13 @@ declare class Queue {
      */
     send(url: string | URL, options?: SendOptions): Promise<Sent>;
 }
-/** SHA-256 and HMAC (FIPS 180-4, RFC 2104), synchronous, which the browser's own are not. */
 declare function sha256(...parts: Uint8Array[]): Uint8Array;
 declare function hmac(key: Uint8Array, ...message: Uint8Array[]): Uint8Array;
 declare function utf8(text: string): Uint8Array;
-declare function hex(octets: Uint8Array): string;
-/** The first 32 hexadecimal digits of SHA-256 over a text: what fingerprints are. */
-declare function digest(text: string): string;
+declare function hex(octets: Uint8Array | number[]): string;
+/** The first 32 hexadecimal digits of a hash: what fingerprints are. */
+declare const short: (hash: Uint8Array) => string;
+declare const digest: (text: string) => string;
 /** Somewhere to keep the queue and the ledger. */
 interface Storage {
     /**
@@ -321,8 +334,6 @@ interface Storage {
 }
 /** The browser's own: IndexedDB, whose transactions two tabs take in turn. */
 declare function browserStorage(name?: string): Storage;
-/** What `change` returns, once its change is kept; any failure of the storage is an error of this client. */
-declare function changed<Kept, Result>(storage: Storage, empty: Kept, isRight: (kept: Kept) => boolean, change: (kept: Kept) => Result): Promise<Result>;
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 /** What an application was reviewed with: one survey by its fingerprint, or the most that it will give away. */
 type Pin = {
@@ -404,8 +415,8 @@ declare function trimmed(text: string): string;
 declare function isMissing(raw: unknown): boolean;
 /** The value of a person cannot be used; the reason is that of Python's account of rows. */
 declare function noValue(reason: string, raw: unknown): never;
-/** The digits of a decimal number in a text, or null. */
-declare function decimalIn(text: string): string | null;
+/** The digits of a decimal number in a text, if it is one. */
+declare const decimalIn: (text: string) => string | undefined;
 /** A finite number, given as one or as a text. */
 declare function realOf(raw: unknown, reason: string): number;
 /** Whether a text is a whole number. */
