@@ -65,6 +65,32 @@ def test_a_survey_is_designed_and_collects_within_a_minute_of_clicks(page: Page,
     assert seen.complaints == []  # of the policy of contents among others
 
 
+def test_epsilon_follows_from_the_target(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    choose(page, "Categories")
+    page.get_by_label("Answers, one a line").fill("yes\nno")
+    found = {}
+    for percent in ("4", "1"):
+        page.get_by_label(re.compile("may be off, all together, by, as a number")).fill(percent)
+        page.keyboard.press("Tab")
+        page.wait_for_selector(".follows .progress")
+        wait_for_words(page, ".follows", "From this follows")
+        words = page.locator(".follows strong").inner_text()
+        found[percent] = float(words.split()[1])
+    assert found["4"] < found["1"]  # the more precise, the larger epsilon
+    shown = page.locator(".take-it pre").first.text_content() or ""
+    assert f"epsilon = {found['1']}" in shown
+
+
+def test_a_plan_can_be_stopped(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    page.get_by_label("It may be off by, as a number").fill("0.11")
+    page.keyboard.press("Tab")
+    page.locator(".follows").get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Find epsilon").wait_for()
+    assert page.locator(".follows .trouble").count() == 0
+
+
 def test_one_report_moves_with_the_true_value(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     page.locator("#true-value").fill("60")

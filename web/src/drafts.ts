@@ -53,11 +53,11 @@ export function fresh(name: string, left: State["left"]): State {
   return { template: template.name, draft, target: known?.target ?? targetOf(draft), isOwn: false, value: null, planned: null, left };
 }
 
-/** A first target: a fiftieth of the values' span, a share of two in a hundred, and a question that splits them. */
+/** A first target: a hundredth of a line, a fiftieth of a map's side, two in a hundred, and a question that splits them. */
 function targetOf(draft: Draft): Target {
   const { alphabet, name } = draft.survey;
   const span = spanOf(alphabet);
-  return { by: "emd", emd: span === null ? 0.02 : round(span / 50), width: 0.02, query: queryOf(name, alphabet) };
+  return { by: "emd", emd: span === null ? 0.02 : round(span / (alphabet.kind === "grid" || alphabet.kind === "places" ? 50 : 100)), width: 0.02, query: queryOf(name, alphabet) };
 }
 
 function round(value: number): number {

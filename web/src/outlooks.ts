@@ -154,9 +154,9 @@ export class Expected {
     if (found.reports.length === found.values.size) series.push({ name: "reports", colour: "reports", shares: found.reports, form: "line" });
     series.push({ name: "estimate", colour: "stacked", shares: found.estimate });
     const off = found.emd ? `The estimate of this simulated survey is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `The shares of this simulated survey are off by ${percent(found.total_variation)}, all together.`;
-    put(this.#state, `${found.words} ${off}`);
-    if (found.fewest) this.#state.append(` ${found.fewest}`);
-    this.#picture.show({ title: "", finding: `${found.words} ${off}`, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
+    const words = / off[ .]/.test(found.words) ? found.words : `${found.words} ${off}`;
+    put(this.#state, words, found.fewest ? ` ${found.fewest}` : "");
+    this.#picture.show({ title: "", finding: words, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
   }
 
   fail(error: unknown): void {

@@ -224,8 +224,8 @@ export class Steps {
       this.#follows,
       h("p", { class: "note" }, state.isOwn ? "You chose" : planned ? "From this follows" : "For now"),
       h("p", { class: "epsilon" }, h("strong", {}, `Epsilon ${number(state.draft.epsilon)}${per}`), h("span", {}, sentence(preview.mechanism.name))),
-      planned && h("p", { class: planned.is_reached ? "" : "trouble" }, planned.words),
-      planned && planned.remarks.length > 0 && h("details", { class: "bare" }, h("summary", {}, "What this rests on"), h("ul", {}, ...planned.remarks.map((words) => h("li", {}, words)))),
+      planned && (planned.is_reached ? h("p", {}, `Expected to be off by ${errorWords(planned.expected.value, planned.expected.unit)}.`) : h("p", { class: "trouble" }, planned.words)),
+      planned && h("details", { class: "bare" }, h("summary", {}, "What this rests on"), h("ul", {}, ...[planned.words, ...planned.remarks].map((words) => h("li", {}, words)))),
       trouble && h("p", { class: "trouble", role: "alert" }, trouble),
       !state.isOwn && !planned && this.#done === keyOf(state) && h("button", { type: "button", onclick: () => void this.#run("epsilon") }, "Find epsilon"),
     );
@@ -278,9 +278,10 @@ export function plural(unit: string): string {
   return !unit || /^(km|m)$/.test(unit) || unit.endsWith("s") ? unit : `${unit}s`;
 }
 
-/** An error as it is said: "0.5 years", "2.0%". */
-export function errorWords(value: number, unit: string): string {
-  return unit ? `${number(value, 2)} ${plural(unit)}` : percent(value);
+/** An error as it is said: "0.5 years", "0.5 ± 0.1 years", "2.0%". */
+export function errorWords(value: number, unit: string, margin = 0): string {
+  const show = (size: number): string => (unit ? number(size, 2) : percent(size));
+  return [show(value), margin > 0 && `± ${show(margin)}`, plural(unit)].filter(Boolean).join(" ");
 }
 
 /** Fill a list, unless it holds the same already: one that is open would close. */
