@@ -1,6 +1,11 @@
-"""A collector's throughput, kills, memory and fuzz, beside their bars: python -m benchmarks.collector [PART...].
+"""A collector's throughput, kills, memory and fuzz, beside their bars; the client runs on the same cores.
 
-Parts: throughput, kills, memory, fuzz; all of them if none is named. The client runs on the same cores.
+Each part alone, or several; all of them if none is named:
+
+  python -m benchmarks.collector throughput --rounds 3   SQLite, PostgreSQL and an endpoint that only parses, in turn
+  python -m benchmarks.collector kills --kills 100       so many kill -9 on SQLite, and as many on PostgreSQL
+  python -m benchmarks.collector memory                  of the server, over ten million reports
+  python -m benchmarks.collector fuzz                    10,000 requests that nobody should send
 """
 
 from __future__ import annotations
@@ -37,6 +42,8 @@ high = 99
 kind = "truncated-geometric"
 epsilon = 0.05
 """
+
+PARTS = ["throughput", "kills", "memory", "fuzz"]
 
 BATCHES = {1000: (6_000, 128), 1: (20_000, 256)}
 """For each number of reports in a batch: how many batches, over how many connections."""
@@ -203,18 +210,22 @@ def measure_fuzz(requests: int = 10_000) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=[])
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--serve")
-    parser.add_argument("--port", type=int, default=0)
+    usage = "python -m benchmarks.collector [PART...] [--kills N] [--rounds N]"
+    parser = argparse.ArgumentParser(usage=usage, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} [all]")
+    parser.add_argument("--kills", type=int, default=100, help="for each store [100]")
+    parser.add_argument("--rounds", type=int, default=3, help="of throughput, of which the best counts [3]")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    strange = [part for part in asked.parts if part not in PARTS]
+    if strange:
+        parser.error(f"PART is one of {', '.join(PARTS)}; got {strange[0]!r}")
     if asked.serve:
         serve(asked.serve, asked.port)
         return
     print(machine())
-    parts = asked.parts or ["throughput", "kills", "memory", "fuzz"]
+    parts = asked.parts or PARTS
     if "throughput" in parts:
         measure_throughput(asked.rounds)
     if "kills" in parts:

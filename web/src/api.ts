@@ -200,6 +200,8 @@ export interface Progress {
   done: number;
   of: number;
   words: string;
+  /** What is known so far: of "expect" the Expectation without its windows, which take as long again. Draw it at once. */
+  partial?: unknown;
   answer?: unknown;
   error?: Trouble;
 }

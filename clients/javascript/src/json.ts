@@ -89,8 +89,10 @@ export function tableOf(value: Json | undefined, place: string): Table {
   };
   /** An entry, or what stands for it where there is none, that passes a test. */
   const passing = (key: string, fallback: Json | undefined, isRight: (found: Json) => boolean): any => {
-    const found = get(key) ?? fallback;
-    return found !== undefined && isRight(found) ? found : refused(key);
+    const stated = get(key);
+    const found = stated ?? fallback;
+    // What is as it would be anyway is left out, and must be: the fingerprint would be another.
+    return stated !== fallback && isRight(found!) ? found : refused(key);
   };
   const table = (key: string, found = get(key)): Table => {
     let made = inner.get(key);
@@ -99,7 +101,7 @@ export function tableOf(value: Json | undefined, place: string): Table {
   };
   const number = (key: string, fallback?: number, least = -Infinity): number =>
     passing(key, fallback, (found) => isNumber(found) && found >= least);
-  const text = (key: string, fallback?: string): string => passing(key, fallback, (found) => isText(found) && (found || get(key)) !== "");
+  const text = (key: string, fallback?: string): string => passing(key, fallback, isText);
   const own: Table = {
     place,
     content,

@@ -80,9 +80,12 @@ export class Survey {
     if (pin && "fingerprint" in pin && pin.fingerprint !== stated) {
       refuse("pin", `Pinned is ${shown(pin.fingerprint)}; the survey is ${stated}.`);
     }
-    this.name = document.text("name", "value");
-    this.title = document.text("title", "Untitled survey");
-    if (isMissing(this.name) || isMissing(this.title)) document.bad("name");
+    const called = (key: string, otherwise: string): string => {
+      const found = document.get(key) ?? otherwise; // which may be stated
+      return isText(found) && !isMissing(found) ? found : document.bad(key);
+    };
+    this.name = called("name", "value");
+    this.title = called("title", "Untitled survey");
     this.#alphabet = alphabetIn(document.table("alphabet"));
     const tables = document.optional("tables");
     this.#mechanism = mechanismIn(document.table("mechanism"), this.#alphabet, tables);

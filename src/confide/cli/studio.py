@@ -62,7 +62,10 @@ def studio(
     It serves what `confide serve` does, from the same store. A store that is new begins with a survey of ages, which
     made-up people answer. The address that it prints holds a token for as long as it runs: keep it to yourself.
     """
+    from confide.studio.workers import prepare
+
     with needs_server():
+        prepare()  # first: it loads beside all that follows
         _run([load_survey(path) for path in surveys or []], store, (host, port), is_shown=browser)
 
 

@@ -15,7 +15,7 @@ from confide.collector.stores import Store, StoreError, UnavailableError
 MOST_TOGETHER = 1_000
 """Batches in one transaction, so that the first of them does not wait for long."""
 
-GATHER = 0.004
+GATHER = 0.002
 """Seconds for which a transaction waits for more where the last had several batches: those who were answered after it
 send again, and one of them alone would cost the others a whole synchronisation of the disk, some 5 ms."""
 

@@ -244,7 +244,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     declared = _check_shape(shape, base)
     believed = _choose_guesses(guess, base, name or "value", rejects, declared)
     measure = choose_measure(base.alphabet, query, name)
-    _refuse_idle_target(target, measure, believed)
+    refuse_idle_target(target, measure, believed)
     kept, solver = _choose_cache(cache), _check_method(method)
     simulations = [
         Simulation(one, measure, solver, int(times), int(seed), kept, follow, shape=declared) for one in believed
@@ -375,7 +375,7 @@ def _check_question(people: int | None, epsilon: float | None, target: float | N
         )
 
 
-def _refuse_idle_target(target: float | None, measure: Measure, guesses: Sequence[Guess]) -> None:
+def refuse_idle_target(target: float | None, measure: Measure, guesses: Sequence[Guess]) -> None:
     """Refuse a target that the uniform distribution meets without any report, whatever the truth."""
     if target is None:
         return

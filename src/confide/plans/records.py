@@ -49,7 +49,7 @@ def headline(plan: Plan) -> str:
     """Return the answer, what it would take to halve the error, and whether the guess flatters."""
     if plan.outlooks:
         return f"{_range(plan)}; {_halving(plan)}."
-    sentence = f"{_answer(plan)}; {_halving(plan)}."
+    sentence = f"{answer_in_words(plan)}; {_halving(plan)}."
     return sentence if plan.flattery is None else f"{sentence} {flattery_in_words(plan)}"
 
 
@@ -109,7 +109,8 @@ def people_in_words(people: float) -> str:
     return f"{float(f'{people:.3g}'):,.0f}"
 
 
-def _answer(plan: Plan) -> str:
+def answer_in_words(plan: Plan) -> str:
+    """Return what comes out of a plan: the error to expect, or what the target takes."""
     said, what = promise(plan.mechanism), plan.measure.name
     if plan.answer is None:
         error = expected(plan.measure, plan.prediction)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from confide.estimates import Estimate
 from confide.explanations import describe_mechanism, explain_choices
 from confide.figures.palette import METHODS as COLOURS
 from confide.files import CountsFile, ask_groups, estimate_file, label_group
+from confide.files.counts_files import write_counts_file
 from confide.intervals import Interval, Windows
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.methods import METHODS, Stacked
@@ -35,11 +38,10 @@ from confide.plans.rivals import MOST_DRAWN, has_matrix
 from confide.recovery import recover
 from confide.studio.drafts import Draft, python_text, read_draft, values_record
 from confide.studio.previews import promise_of
+from confide.studio.workers import Tell
 from confide.surveys import Survey
 from confide.theory.fit import FitVerdict
 from confide.wording import counted, with_unit
-
-Tell = Callable[[int, int, str], None]
 
 LEVEL = 0.95
 """How often an interval holds the truth."""
@@ -49,6 +51,9 @@ MOST_QUERIES = 20
 
 KEPT = 4
 """Estimates that a process remembers, so that one more question costs no more than itself."""
+
+MOST_WINDOWED = 400
+"""Values of a draft up to which windows are looked for: 280 cells take seven seconds."""
 
 MOST_BANDED = 1000
 """Values up to which each gets an interval: a bootstrap of a hundred takes three seconds."""
@@ -64,30 +69,38 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         [(counts, draft.survey.mechanism)], Stacked(), shape=draft.survey.shape, truth=draft.truth.vector
     )
     estimate = outcome.estimate
-    tell(2, 3, "Looking for windows that can be told")
-    windows = None if why_undivided(estimate) else estimate.windows(name=draft.survey.name)
-    return {
+    found = {
         "values": values_record(estimate.alphabet),
         "truth": draft.truth.vector.tolist(),
         "reports": report_shares(draft.survey, counts, estimate) or [],
         "estimate": estimate.distribution.tolist(),
-        "windows": [] if windows is None else window_records(windows),
+        "windows": [],
         "emd": _emd(outcome),
         "total_variation": outcome.total_variation,
-        "words": _expected_words(draft, estimate, windows),
+        "words": _expected_words(draft, outcome),
         "fewest": None if estimate.is_told or estimate.uniformity is None else estimate.uniformity.cure,
     }
+    if not estimate.is_told or estimate.alphabet.size > MOST_WINDOWED or why_undivided(estimate):
+        return found
+    tell(2, 3, "Looking for windows that can be told", found)  # the picture is there; these take as long again
+    windows = estimate.windows(name=draft.survey.name)
+    return found | {"windows": window_records(windows), "words": f"{found['words']} {_told_words(estimate, windows)}"}
 
 
 def simulated_counts(mechanism: Mechanism, truth: np.ndarray[Any, Any], people: int, seed: int) -> Counts:
     """Return the counts of reports of made-up people; the same as the exported Python draws."""
+    require_drawable(mechanism, people)
+    histogram = np.random.default_rng(seed).multinomial(people, truth)
+    return mechanism.simulate_counts(histogram, rng=seed)
+
+
+def require_drawable(mechanism: Mechanism, people: int) -> None:
+    """Refuse so many people that drawing their reports one by one would take too long."""
     if not has_matrix(mechanism) and people * mechanism.alphabet.size > MOST_DRAWN:
         raise InvalidParameterError(
             f"Reports of this mechanism are drawn one by one; {counted(people, 'person')} take long. Take fewer here, "
             f"or the truncated mechanism."
         )
-    histogram = np.random.default_rng(seed).multinomial(people, truth)
-    return mechanism.simulate_counts(histogram, rng=seed)
 
 
 def _seed(seed: object) -> int:
@@ -96,22 +109,25 @@ def _seed(seed: object) -> int:
     return seed
 
 
-def _expected_words(draft: Draft, estimate: Estimate, windows: Windows | None) -> str:
-    people = counted(draft.people, "person")
-    if not estimate.is_told:
+def _expected_words(draft: Draft, outcome: Outcome) -> str:
+    people, alphabet = counted(draft.people, "person"), draft.alphabet
+    if not outcome.estimate.is_told:
         return f"With {people}, the reports cannot be told from those of a uniform population."
-    if windows is None:
-        return f"With {people}, windows of values are not looked for: {why_undivided(estimate)}."
+    if outcome.emd is not None and alphabet.unit:
+        return f"With {people}, this picture is {with_unit(outcome.emd, alphabet.unit)} a person off."
+    variation = outcome.total_variation or 0.0
+    return f"With {people}, {variation:.1%} of people are at the wrong place in this picture."
+
+
+def _told_words(estimate: Estimate, windows: Windows) -> str:
     if windows.are_single:
-        return f"With {people}, single values can be told."
+        return "Single values can be told."
     if len(windows) == 1:
-        return f"With {people}, no two windows of values can be told apart."
+        return "No two windows of values can be told apart."
     if isinstance(estimate.alphabet, Integers):
         step = float(np.median([len(one) for one in windows.members])) * estimate.alphabet.spacing
-        return (
-            f"With {people}, windows of about {with_unit(step, estimate.alphabet.unit or 'value')} can be told apart."
-        )
-    return f"With {people}, {len(windows):,} areas can be told apart."
+        return f"Windows of about {with_unit(step, estimate.alphabet.unit or 'value')} can be told apart."
+    return f"{len(windows):,} areas can be told apart."
 
 
 def window_records(windows: Windows) -> list[dict[str, Any]]:
@@ -234,6 +250,15 @@ def _closest(found: Sequence[dict[str, Any]], draft: Draft) -> str:
         return f"{made}."
     best = min(measured, key=lambda name: measured[name])
     return f"{made}: {best} comes closest, {with_unit(measured[best], draft.alphabet.unit)} from the truth."
+
+
+def counts_file(work: dict[str, Any], tell: Tell) -> bytes:  # noqa: ARG001 - too quick to be told
+    """Return the counts of a survey as a file that `confide estimate` and the exported Python read."""
+    survey = Survey.from_json(work["document"])
+    with tempfile.TemporaryDirectory(prefix="confide-") as folder:
+        path = Path(folder) / "counts.parquet"
+        write_counts_file(path, to_counts_file(survey, json.loads(work["record"])))
+        return path.read_bytes()
 
 
 SIMULATED_AT_A_TIME = 200
@@ -472,11 +497,11 @@ def _details(reading: Reading) -> list[dict[str, str]]:
 def look_code(survey: Survey, queries: Sequence[str], methods: Sequence[str]) -> dict[str, str]:
     """Return the commands and the Python that give the same numbers, from the files beside them."""
     asked = "".join(f" --query {shlex.quote(one)}" for one in queries)
-    others = "".join(f"confide estimate survey.toml counts.parquet --method {one}\n" for one in methods)
+    others = "".join(f"confide estimate survey.json counts.parquet --method {one}\n" for one in methods)
     commands = (
-        "# with the survey saved as survey.toml and the counts as counts.parquet\n"
-        f"confide estimate survey.toml counts.parquet{asked}\n{others}"
-        "confide diagnose survey.toml counts.parquet\n"
+        "# with the survey saved as survey.json and the counts as counts.parquet\n"
+        f"confide estimate survey.json counts.parquet{asked}\n{others}"
+        "confide diagnose survey.json counts.parquet\n"
     )
     python = (
         "import confide as cf\n\n"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
 import secrets
 import time
 from collections import OrderedDict
@@ -16,6 +14,7 @@ from typing import Any
 import orjson
 
 from confide.collector.service import Refusal
+from confide.studio.workers import Tell, Worker
 
 MOST_JOBS = 16
 """Jobs that are at work or wait."""
@@ -28,47 +27,6 @@ FORGOTTEN = 300.0
 
 STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503, "slow": 422}
 """Statuses of HTTP, by the code of what went wrong."""
-
-ENDED = "The process that worked on this was ended. Ask again."
-
-Tell = Callable[[int, int, str], None]
-
-
-class Worker:
-    """A process that does one thing at a time."""
-
-    def __init__(self) -> None:
-        # Copied from a process that has everything loaded, where there are such; else started anew. Never a copy of the
-        # server itself, which would hold its connections and its threads' locks.
-        known = multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("forkserver" if "forkserver" in known else "spawn")
-        if "forkserver" in known:
-            context.set_forkserver_preload(["confide.studio.warm"])
-        from confide.studio.working import work
-
-        self._pipe, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
-        self.process.start()
-        theirs.close()
-
-    def do(self, kind: str, asked: Any, tell: Tell | None) -> tuple[str, bytes]:
-        """Return a code, empty where all is well, and an answer as JSON or what went wrong; in a thread."""
-        try:
-            self._pipe.send((kind, asked))
-            while True:
-                said = self._pipe.recv()
-                if len(said) == 2:
-                    return str(said[0]), bytes(said[1])
-                if tell is not None:
-                    tell(*said)
-        except (EOFError, OSError):
-            return "ended", ENDED.encode()
-
-    def end(self) -> None:
-        """Kill the process, whatever it is at."""
-        self.process.kill()
-        self.process.join(5)
-        self._pipe.close()
 
 
 class Crew:
@@ -162,14 +120,15 @@ class Job:
     done: int = 0
     of: int = 0
     words: str = ""
+    partial: bytes | None = None
     answer: bytes | None = None
     error: Refusal | None = None
     ended: float = 0.0
     task: asyncio.Task[None] | None = None
 
-    def tell(self, done: int, of: int, words: str) -> None:
-        """Take note of the progress; called from another thread."""
-        self.done, self.of, self.words = done, of, words
+    def tell(self, done: int, of: int, words: str, partial: bytes | None = None) -> None:
+        """Take note of the progress, and of what is known so far; called from another thread."""
+        self.done, self.of, self.words, self.partial = done, of, words, partial or self.partial
 
     def begin(self) -> None:
         """Take note that it is at work."""
@@ -179,6 +138,8 @@ class Job:
     def record(self) -> bytes:
         """The progress, and the answer or what went wrong when there is one."""
         found: dict[str, Any] = {"state": self.state, "done": self.done, "of": self.of, "words": self.words}
+        if self.partial is not None and self.answer is None:
+            found["partial"] = orjson.Fragment(self.partial)
         if self.answer is not None:
             found["answer"] = orjson.Fragment(self.answer)
         if self.error is not None:
@@ -253,9 +214,3 @@ class Jobs:
     def _forget(self) -> None:
         before = time.monotonic() - FORGOTTEN
         self._jobs = {number: job for number, job in self._jobs.items() if not 0 < job.ended < before}
-
-
-def one_thread() -> None:
-    """Let workers that are started from now on compute in one thread: several on busy cores are many times slower."""
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, "1")

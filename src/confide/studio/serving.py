@@ -18,8 +18,9 @@ from confide.collector.replies import JSON, Reply, Request, not_found, require_m
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED
 from confide.collector.tokens import is_allowed
-from confide.studio.jobs import Crew, Job, Jobs, one_thread
+from confide.studio.jobs import Crew, Job, Jobs
 from confide.studio.templates import TEMPLATES, dataset_records
+from confide.studio.workers import prepare
 
 TYPES = {
     "html": b"text/html; charset=utf-8",
@@ -30,6 +31,13 @@ TYPES = {
     "json": b"application/json",
     "webmanifest": b"application/manifest+json",
 }
+
+PARQUET = [
+    (b"content-type", b"application/vnd.apache.parquet"),
+    (b"content-disposition", b'attachment; filename="counts.parquet"'),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+]
 
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -53,6 +61,9 @@ SIMULATION_PAUSE = 0.03
 
 FINGERPRINT = re.compile("[0-9a-f]{32}").fullmatch
 
+CREWS = {"preview": 1, "quick": 2, "look": 1, "long": 1}
+"""Processes of each sort. One alone looks, so that it remembers the estimate that the next question is asked of."""
+
 LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "long"}
 """Which processes do which work: what a slider waits for never waits behind what takes long."""
 
@@ -63,13 +74,13 @@ class Studio:
     def __init__(self, collector: Collector, *, is_warm: bool = False, people: int = 0) -> None:
         self.collector, self._is_warm, self._people = collector, is_warm, people
         self.jobs = Jobs()
-        self.crews = {name: Crew(1) for name in ("preview", "quick", "look", "long")}
+        self.crews = {name: Crew(size) for name, size in CREWS.items()}
         self._previews = 0
         self._files: dict[tuple[str, str], tuple[bytes, bytes]] = {}
 
     def start(self) -> None:
         """Begin: have processes ready, where that was asked for, before anybody waits for them."""
-        one_thread()
+        prepare()
         if self._is_warm:
             for crew in self.crews.values():
                 crew.warm(asyncio.get_running_loop())
@@ -141,9 +152,11 @@ class Studio:
                 require_method(request.method, "POST")
                 self.jobs.stop(self._job(number, request))
                 return 200, b"{}", JSON
-            case ["watch", fingerprint]:
+            case ["watch" | "counts" as what, fingerprint]:
                 require_method(request.method, "GET")
-                return await self._watch(fingerprint, request)
+                entry = self.collector.entry(fingerprint)
+                self.collector.require("read", request.secret, fingerprint)
+                return await (self._watch(entry) if what == "watch" else self._counts(entry))
         raise not_found()
 
     async def _read(self, request: Request, role: str = "administer") -> dict[str, Any]:
@@ -265,9 +278,7 @@ class Studio:
         self.collector.require(job.role, request.secret, job.survey)
         return job
 
-    async def _watch(self, fingerprint: str, request: Request) -> Reply:
-        entry = self.collector.entry(fingerprint)
-        self.collector.require("read", request.secret, fingerprint)
+    async def _watch(self, entry: Entry) -> Reply:
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
         accepted = account.get(ACCEPTED, 0)
         found = {
@@ -277,6 +288,11 @@ class Studio:
             "is_closed": entry.stored.is_closed,
         }
         return 200, orjson.dumps(found), JSON
+
+    async def _counts(self, entry: Entry) -> Reply:
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
+        asked = {"document": entry.stored.document, "record": record}
+        return 200, await self.crews["quick"].do("counts", asked), PARQUET
 
 
 def _version(entry: Entry, account: Mapping[str, int]) -> int:

@@ -13,19 +13,23 @@ from typing import Any
 import orjson
 
 from confide.errors import ConfideError
-from confide.studio.answers import expect, look, play, simulate
+from confide.studio.answers import counts_file, expect, look, play, simulate
+from confide.studio.outlooks import plan, rivals
 from confide.studio.previews import preview
-
-Tell = Callable[[int, int, str], None]
-"""Told how many parts are done, of how many, and which is next."""
+from confide.studio.workers import Tell
 
 KINDS: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
     "preview": preview,
     "expect": expect,
     "look": look,
     "play": play,
+    "plan": plan,
+    "rivals": rivals,
     "simulate": simulate,
+    "counts": counts_file,
 }
+
+NUMPY = orjson.OPT_SERIALIZE_NUMPY
 
 MOST_MEMORY = 6 * 2**30
 """Bytes that one process may take: a draft that asks for more fails, and the machine goes on."""
@@ -40,8 +44,8 @@ def work(pipe: connection.Connection) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")  # what they say stands in the answers
 
-    def tell(done: int, of: int, words: str) -> None:
-        pipe.send((done, of, words))
+    def tell(done: int, of: int, words: str, partial: Any = None) -> None:
+        pipe.send((done, of, words, None if partial is None else orjson.dumps(partial, option=NUMPY)))
 
     while True:
         try:
@@ -54,7 +58,8 @@ def work(pipe: connection.Connection) -> None:
 def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
     """Return a code, empty where all is well, and an answer as JSON or what went wrong."""
     try:
-        return "", orjson.dumps(KINDS[kind](asked, tell), option=orjson.OPT_SERIALIZE_NUMPY)
+        found = KINDS[kind](asked, tell)
+        return "", found if isinstance(found, bytes) else orjson.dumps(found, option=NUMPY)
     except ConfideError as error:
         return "no-answer", str(error).encode()
     except MemoryError:

@@ -1,0 +1,126 @@
+"""Outlook of a draft: epsilon, people or error, of which two give the third; and rivals at the same promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
+from confide.explanations import describe_mechanism
+from confide.mechanisms import Mechanism
+from confide.plans import METHOD, Answer, Curve, Plan, Simulation
+from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
+from confide.plans.planning import refuse_idle_target
+from confide.plans.records import answer_in_words, remarks
+from confide.plans.rivals import choose_rivals, epsilon_of, with_epsilon
+from confide.plans.searches import Question, solve
+from confide.studio.answers import require_drawable
+from confide.studio.drafts import Draft, read_draft
+from confide.studio.workers import Tell
+from confide.surveys import Survey
+
+REPEATS = 12
+"""Simulated surveys a setting: half of those of `confide plan`, for somebody waits; the margin says how sure it is."""
+
+SOLVED = ("epsilon", "people", "error")
+
+
+def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Return which epsilon or how many people a target takes, or the error to expect of a draft."""
+    draft, unknown = read_draft(work.get("draft")), work.get("solve")
+    if unknown not in SOLVED:
+        raise InvalidParameterError(f"solve must be one of {', '.join(SOLVED)}; got {unknown!r:.60}.")
+    target, query = _target(work.get("target"), is_needed=unknown != "error")
+    simulation = _simulation(draft, choose_measure(draft.alphabet, query, draft.survey.name), tell)
+    mechanism, people = draft.survey.mechanism, draft.people
+    require_drawable(mechanism, people)
+    answer = None
+    if target is not None and unknown != "error":
+        refuse_idle_target(target, simulation.measure, [draft.truth])
+        asked = Question(mechanism, None if unknown == "people" else people, target)
+        try:
+            answer = next(iter(solve([simulation], asked).values()))
+        except UnreachableTargetError as error:
+            return _planned(str(error), mechanism, people, _expected(simulation.measure, error.floor), is_reached=False)
+        people = int(answer.value) if unknown == "people" else people
+        mechanism = with_epsilon(mechanism, answer.value) if unknown == "epsilon" else mechanism
+    prediction = simulation.predict(mechanism, people)
+    found = _as_plan(simulation, mechanism, people, prediction, answer)
+    expected = _expected(simulation.measure, prediction.mean, prediction.margin)
+    record = _planned(f"{answer_in_words(found)}.", mechanism, people, expected, is_reached=True)
+    return record | {"remarks": remarks(found)}
+
+
+def rivals(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Return the expected error of a draft, and of other mechanisms at the same promise; it is told one by one."""
+    draft = read_draft(work.get("draft"))
+    simulation = _simulation(draft, choose_measure(draft.alphabet, None), tell)
+    found: list[dict[str, Any]] = []
+    every = (draft.survey.mechanism, *choose_rivals(draft.survey.mechanism, None))
+    for place, one in enumerate(every):
+        named = {"kind": one.kind, "name": describe_mechanism(Survey(one)), "unit": simulation.measure.unit}
+        tell(place, len(every), named["name"], {"rivals": found})
+        found.append(named | _try(simulation, one, draft.people))
+    return {"rivals": found}
+
+
+def _try(simulation: Simulation, mechanism: Mechanism, people: int) -> dict[str, Any]:
+    try:
+        require_drawable(mechanism, people)
+        expected = simulation.predict(mechanism, people)
+    except ConfideError as error:  # the method may not know what to do with that mechanism
+        return {"expected": None, "margin": None, "trouble": str(error)}
+    return {"expected": expected.mean, "margin": expected.margin, "trouble": ""}
+
+
+def _target(target: object, *, is_needed: bool) -> tuple[float | None, str | None]:
+    """Return the error to reach, and the question whose width it is; None for the distance from the truth."""
+    known = target if isinstance(target, dict) else {}
+    query, amount = known.get("query"), known.get("emd", known.get("width"))
+    if query is not None and (not isinstance(query, str) or len(query) > 1000):
+        raise InvalidParameterError("query must be a question such as age >= 65.")
+    if amount is None and not is_needed:
+        return None, query
+    if type(amount) not in (int, float) or not 0 < amount < 1e12:  # type: ignore[operator]  # a number, as was asked
+        raise InvalidParameterError("target needs an emd, or a query and its width: a number above 0.")
+    if ("width" in known) != (query is not None):
+        raise InvalidParameterError("target needs an emd, or a query and its width.")
+    return float(amount), query  # type: ignore[arg-type]  # a number, as was asked
+
+
+def _simulation(draft: Draft, measure: Measure, tell: Tell) -> Simulation:
+    def follow(label: str, repeat: int, repeats: int) -> None:
+        tell(repeat - 1, repeats, label)
+
+    return Simulation(draft.truth, measure, METHOD, REPEATS, 0, None, follow, shape=draft.survey.shape)
+
+
+def _expected(measure: Measure, value: float, margin: float = 0.0) -> dict[str, Any]:
+    return {"value": value, "unit": measure.unit, "margin": margin}
+
+
+def _planned(
+    words: str, mechanism: Mechanism, people: int, expected: dict[str, Any], *, is_reached: bool
+) -> dict[str, Any]:
+    record: dict[str, Any] = {"words": words, "remarks": [], "epsilon": epsilon_of(mechanism), "people": people}
+    return record | {"expected": expected, "is_reached": is_reached}
+
+
+def _as_plan(
+    simulation: Simulation, mechanism: Mechanism, people: int, prediction: Prediction, answer: Answer | None
+) -> Plan:
+    """Return what came out as a plan, whose words are those of `confide plan`; without its curves."""
+    return Plan(
+        mechanism=mechanism,
+        people=people,
+        prediction=prediction,
+        measure=simulation.measure,
+        guess=simulation.guess,
+        method=simulation.method,
+        answer=answer,
+        by_people=Curve("people", (float(people),), (prediction,)),
+        by_epsilon=None,
+        rivals=(),
+        ignorance=ignorance(simulation.measure, simulation.guess.vector),
+        seed=0,
+        shape=simulation.shape,
+    )
