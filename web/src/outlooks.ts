@@ -77,7 +77,8 @@ export class OneReport {
     if (reports.values.size === 0 || reports.drawn.length === 0) series.length = 0;
     put(this.#words, reports.words);
     this.#picture.show({
-      title: "",
+      title: "What leaves the phone",
+      isTitleShown: false,
       finding: reports.words,
       isFindingShown: false,
       values: reports.values,
@@ -156,7 +157,7 @@ export class Expected {
     const off = found.emd ? `The estimate of this simulated survey is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `The shares of this simulated survey are off by ${percent(found.total_variation)}, all together.`;
     const words = / off[ .]/.test(found.words) ? found.words : `${found.words} ${off}`;
     put(this.#state, words, found.fewest ? ` ${found.fewest}` : "");
-    this.#picture.show({ title: "", finding: words, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
+    this.#picture.show({ title: "What to expect", isTitleShown: false, finding: words, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
   }
 
   fail(error: unknown): void {

@@ -3,13 +3,14 @@ import { work, type AlphabetTable, type Planned, type Preview } from "./api.js";
 import { choices, field, slider, type Slider } from "./controls.js";
 import { h, put } from "./dom.js";
 import type { Desk } from "./design.js";
-import { fresh, keep, keyOf, planOf, queryOf } from "./drafts.js";
+import { fresh, keep, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
 import { number, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { spanOf, unitOf, valueFields } from "./values.js";
 
 // A plan is a minute's work at worst: it begins when nothing has moved for this long.
 const PAUSE = 700;
+const LOOKED_FOR = { epsilon: "Looking for the epsilon that suffices", people: "Looking for how many people suffice", error: "Looking how precise that is" };
 const SHAPES = new Set(["peaked", "two humps", "falling", "spiky", "rough", "uniform"]);
 
 export class Steps {
@@ -59,12 +60,14 @@ export class Steps {
     clearTimeout(this.#timer);
     if (state.isOwn || key === this.#done || key === state.planned?.key) return;
     this.#planning?.abort();
-    this.#timer = window.setTimeout(() => void this.#run("epsilon"), PAUSE);
+    this.#timer = window.setTimeout(() => void this.#run(key === state.fresh ? "error" : "epsilon"), PAUSE);
   }
 
+  /** Stop planning: the screen or the page is left. */
   end(): void {
     clearTimeout(this.#timer);
     this.#planning?.abort();
+    this.#planning = null;
   }
 
   #set(change: Partial<Desk["state"]["draft"]>): void {
@@ -231,13 +234,13 @@ export class Steps {
     );
   }
 
-  async #run(solve: "epsilon" | "people"): Promise<void> {
+  async #run(solve: Solved): Promise<void> {
     const { state } = this.#desk;
     this.#planning?.abort();
     const own = (this.#planning = new AbortController());
     const key = keyOf(state);
     this.#done = key;
-    const bar = progressBar(solve === "epsilon" ? "Looking for the epsilon that suffices" : "Looking for how many people suffice", () => own.abort());
+    const bar = progressBar(LOOKED_FOR[solve], () => own.abort());
     put(this.#follows, bar.element);
     let trouble = "";
     try {
@@ -253,7 +256,7 @@ export class Steps {
     this.#showFollows(trouble);
   }
 
-  #take(planned: Planned, key: string, solve: "epsilon" | "people"): void {
+  #take(planned: Planned, key: string, solve: Solved): void {
     const { state } = this.#desk;
     this.#planning = null;
     if (solve === "people") {
@@ -261,7 +264,7 @@ export class Steps {
       state.planned = null;
       this.#done = keyOf(state);
     } else {
-      if (planned.epsilon !== null) state.draft.epsilon = Number(planned.epsilon.toPrecision(3));
+      if (planned.epsilon !== null && solve === "epsilon") state.draft.epsilon = Number(planned.epsilon.toPrecision(3));
       state.planned = { key, planned };
     }
     say(planned.words);
