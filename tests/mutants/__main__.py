@@ -20,8 +20,7 @@ from tests.mutants.table import ROOT, Fault, read_faults
 
 PROCESSES = 2
 
-CLIENT = "clients/javascript"
-SHIPPED = "src/confide/client"
+SHIPPED = {"clients/javascript": "src/confide/client", "web": "src/confide/studio/static"}
 """Faults in TypeScript are built into the files here, which are what its tests run; that takes Node and `npm ci`."""
 
 LONGEST = 600
@@ -59,11 +58,11 @@ def _try(fault: Fault, copies: SimpleQueue[Path]) -> bool:
     copy = copies.get()
     path = copy / fault.file
     sound = path.read_text(encoding="utf-8")
-    built = {file: file.read_bytes() for file in (copy / SHIPPED).iterdir() if file.is_file()}
+    built = {file: file.read_bytes() for one in SHIPPED.values() for file in (copy / one).iterdir() if file.is_file()}
     try:
         path.write_text(fault.plant(sound), encoding="utf-8")
         if path.suffix == ".ts":
-            _build_client(copy)
+            _build(copy, next(project for project in SHIPPED if fault.file.startswith(f"{project}/")))
         is_dead = not _passes(copy, fault.tests)
     finally:
         path.write_text(sound, encoding="utf-8")
@@ -84,12 +83,12 @@ def _copy(target: Path) -> Path:
     return target
 
 
-def _build_client(copy: Path) -> None:
-    """Build the client in JavaScript from a copy's sources; a fault that is no TypeScript ends everything."""
-    modules = copy / CLIENT / "node_modules"
+def _build(copy: Path, project: str) -> None:
+    """Build a project in TypeScript from a copy's sources; a fault that is no TypeScript ends everything."""
+    modules = copy / project / "node_modules"
     if not modules.exists():
-        modules.symlink_to(ROOT / CLIENT / "node_modules")
-    subprocess.run(["node", "build.mjs"], cwd=copy / CLIENT, check=True, capture_output=True)
+        modules.symlink_to(ROOT / project / "node_modules")
+    subprocess.run(["node", "build.mjs"], cwd=copy / project, check=True, capture_output=True)
 
 
 def _passes(copy: Path, tests: Sequence[str], *, is_told: bool = False) -> bool:

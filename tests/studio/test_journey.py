@@ -21,7 +21,7 @@ from confide.collector.wire import Wire
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 
 
 def added(studio: RunningStudio, epsilon: float, people: int = 0, **settings: Any) -> str:
@@ -103,9 +103,8 @@ def test_the_whole_way_of_a_survey(studio: RunningStudio, page: Page, browser: B
     assert page.locator(".question .trouble").inner_text() == ""
 
     look = json.loads(saved(page, "JSON", tmp_path).read_text())
-    if studio.ask(f"/studio/v1/counts/{fingerprint}").status == 200:
-        saved(page, "Counts", tmp_path)
-        run_again(page.locator(".along pre").nth(1).text_content() or "", look, tmp_path)
+    saved(page, "Counts", tmp_path)
+    run_again(page.locator(".along pre").nth(1).text_content() or "", look, tmp_path)
     assert saved(page, "CSV", tmp_path).read_text().count("\n") == 101
     assert saved(page, "SVG", tmp_path).read_text().startswith("<svg")
     assert saved(page, "PNG", tmp_path).read_bytes()[:4] == b"\x89PNG"

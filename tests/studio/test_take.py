@@ -24,7 +24,7 @@ PHONE = {"width": 360, "height": 740}
 def phone(browser: Browser) -> Iterator[BrowserContext]:
     """A phone of its own: narrow, with a finger, and with nothing kept yet."""
     found = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
-    found.set_default_timeout(20_000)
+    found.set_default_timeout(60_000)
     yield found
     found.close()
 

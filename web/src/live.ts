@@ -35,6 +35,9 @@ export class Live {
   #timer = 0;
   #isHalted = false;
   #isOver = false;
+  /** Whether the survey has groups, once that is known, and what took longer of the look before. */
+  #hasGroups: boolean | null = null;
+  #rest: Partial<Pick<Look, "groups" | "differences" | "methods" | "diagnosis">> = {};
 
   constructor(survey: string, listener: Listener) {
     this.#survey = survey;
@@ -87,8 +90,7 @@ export class Live {
       own.abort();
     };
     try {
-      const found = await work<Look>({ kind: "look", survey: this.#survey, groups: true, ...this.#wanted }, { signal: own.signal, tell: (progress) => this.#listener.busy(progress, stop) });
-      if (!own.signal.aborted && !this.#isOver) this.#listener.show(found);
+      await this.#both(own.signal, (progress) => this.#listener.busy(progress, stop));
     } catch (error) {
       this.#looked = own.signal.aborted ? -1 : version;
       if (!this.#isOver && !own.signal.aborted) this.#fail(error);
@@ -100,6 +102,22 @@ export class Live {
     else this.#notBefore = Math.max(this.#notBefore, Date.now() + Math.max(LEAST, TIMES * (Date.now() - begun)));
     if (this.#isHalted) this.#listener.halted(() => this.again());
     else this.#run();
+  }
+
+  /** First what everybody looks at, at once; then groups, methods and the diagnosis, which take several times as long. */
+  async #both(signal: AbortSignal, tell: (progress: Progress) => void): Promise<void> {
+    const { methods, diagnosis, ...first } = this.#wanted;
+    const asked = { kind: "look", survey: this.#survey, ...first } as const;
+    const show = (found: Look): void => {
+      if (!signal.aborted && !this.#isOver) this.#listener.show(found);
+    };
+    const found = await work<Look>({ ...asked, methods: [], groups: false, diagnosis: false }, { signal, tell });
+    show({ ...found, ...this.#rest });
+    if (!methods.length && !diagnosis && this.#hasGroups === false) return;
+    const all = await work<Look>({ ...asked, methods, groups: true, diagnosis }, { signal, tell });
+    this.#hasGroups = all.groups.length > 0;
+    this.#rest = { groups: all.groups, differences: all.differences, methods: all.methods, diagnosis: all.diagnosis };
+    show(all);
   }
 
   #fail(error: unknown): void {

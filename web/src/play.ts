@@ -64,7 +64,7 @@ class Play {
       h("section", { class: "play-controls", "aria-label": "What is played with" },
         control("play-dataset", "Data", this.#dataset), control("play-mechanism", "Mechanism", this.#mechanism),
         control("play-epsilon", "Epsilon", this.#epsilon, this.#epsilonWords), control("play-people", "People", this.#people, this.#peopleWords),
-        this.#methods, h("div", {}, again)),
+        h("div", { class: "play-methods" }, this.#methods, again)),
       this.#words, this.#picture.element, this.#table, this.#state);
   }
 
@@ -87,7 +87,7 @@ class Play {
   #ready(found: Preview): void {
     if (this.#isOver) return;
     const { mechanism, mechanisms } = found;
-    put(this.#mechanism, ...mechanisms.map((one) => h("option", { value: one.kind, selected: one.kind === mechanism.kind, title: one.remark }, one.name)));
+    put(this.#mechanism, ...mechanisms.map((one) => h("option", { value: one.kind, selected: one.kind === mechanism.kind, title: one.remark }, shortName(one.name))));
     this.#range = found.epsilon;
     this.#epsilon.value = String(Math.round(STEPS * place(found.epsilon.usual, found.epsilon.low, found.epsilon.high)));
     this.#changed();
@@ -160,7 +160,7 @@ class Play {
 function distances(found: Playing): HTMLElement {
   const most = Math.max(...found.methods.map((one) => one.emd?.value ?? 0), 1e-9);
   const sorted = [...found.methods].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
-  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "from the truth (EMD)"), h("td", { class: "words bar-cell" }), h("th", { class: "roomy-cell" }, "people in the wrong place"));
+  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "from the truth (EMD)"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", { class: "roomy-cell" }, "people in the wrong place"));
   return framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, found.truth, most)));
 }
 
@@ -184,6 +184,12 @@ function variation(one: number[], other: number[]): number {
 
 function draftOf(dataset: Setting["dataset"]): Draft {
   return { survey: { name: "value", title: dataset.title, alphabet: dataset.alphabet }, epsilon: 0.05, people: 10000, guess: dataset.name };
+}
+
+/** A mechanism's name as a choice: "the truncated geometric mechanism" is "Truncated geometric". */
+function shortName(name: string): string {
+  const short = name.replace(/^the /, "").replace(/ mechanism$/, "");
+  return short.charAt(0).toUpperCase() + short.slice(1);
 }
 
 /** Where a number lies between two, by its logarithm. */

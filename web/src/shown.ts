@@ -29,6 +29,7 @@ export class Shown implements Listener {
   readonly #picture = new Picture();
   readonly #field = h("input", { id: "question", type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-describedby": "question-trouble question-help" });
   readonly #trouble = h("p", { class: "trouble", id: "question-trouble", role: "alert" });
+  readonly #help = h("p", { class: "note", id: "question-help" });
   readonly #questions = h("dl", { class: "answers questions", "aria-live": "polite" });
   readonly #groups = h("section", { class: "groups-place", hidden: true });
   readonly #methodPicture = new Picture();
@@ -86,6 +87,7 @@ export class Shown implements Listener {
     put(this.#verdict, ...verdictOf(look));
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
+    put(this.#help, exampleOf(look));
     this.#showQuestions(look);
     this.#showGroups(look);
     this.#showMethods(look);
@@ -103,7 +105,8 @@ export class Shown implements Listener {
       finding: look.windows.words,
       values: look.values,
       name: look.survey.name,
-      series: [estimate],
+      // A map stands beside that of the reports; over a line they would lie on each other.
+      series: look.values.plane && look.reports ? [{ name: "reports as they came", colour: "reports", shares: look.reports }, estimate] : [estimate],
       windows: look.windows.windows,
       level: 2,
       file: fileName(look.survey.title),
@@ -119,10 +122,9 @@ export class Shown implements Listener {
   // Questions: typed, or brushed in the picture.
 
   #questionForm(): HTMLElement {
-    const name = this.#summary.name;
     const form = h("form", { class: "question", autocomplete: "off" }, h("label", { for: "question" }, "Ask how many"),
       h("div", { class: "beside" }, this.#field, h("button", { class: "main", type: "submit" }, "Ask")), this.#trouble,
-      h("p", { class: "note", id: "question-help" }, `As text, such as ${name} >= 65 or ${name} in 20..39; or drag over the picture.`));
+      this.#help);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#ask(this.#field.value.trim());
@@ -250,6 +252,15 @@ export class Shown implements Listener {
   }
 }
 
+/** What may be asked of these values, in the words of the grammar. */
+function exampleOf({ values, survey: { name } }: Look): string {
+  const { size, plane } = values;
+  const upper = Math.floor(size * 0.65);
+  const inside = plane ? [0, Math.min(size - 1, plane.columns + 1)] : [upper];
+  const example = values.positions ? questionOf(values, name, Array.from({ length: size - upper }, (_none, index) => upper + index)) : questionOf(values, name, inside);
+  return example ? `As text, such as ${example}; or ${values.positions || plane ? "drag over" : "press rows of"} the picture.` : "As text, by the names of the attributes.";
+}
+
 export function fileName(title: string): string {
   return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "survey";
 }
@@ -260,7 +271,9 @@ function verdictOf(look: Look): HTMLElement[] {
   const { verdict, words, is_good } = look.fit;
   const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, VERDICTS[verdict] ?? `The reports: ${verdict}`);
   const said = h("p", { class: "lead" }, badge, " ", look.uniformity.is_told ? "" : look.uniformity.words);
-  const more = h("p", { class: "note" }, words, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
+  // What the test would and would not have seen stands in the diagnosis; of a poor fit it is told at once.
+  const brief = words.split(/(?<=\.)\s/)[0] ?? words;
+  const more = h("p", { class: "note" }, is_good === false ? words : brief, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
   return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, more)] : [said, more];
 }
 

@@ -2,7 +2,8 @@
 import { ConfideError, loadSurvey, newSecret, Queue, type Sent, type Survey } from "/client/confide.js";
 import type { AlphabetTable } from "./api.js";
 import { h, put, s } from "./dom.js";
-import { fieldFor, inWords, placeOf, type Field, type Place } from "./fields.js";
+import { fieldFor, type Field } from "./fields.js";
+import { inWords, placeOf, type Place } from "./tables.js";
 
 /** What is kept of a report that was drawn, until it is sent: never the answer itself. */
 interface Drawn {
@@ -94,7 +95,7 @@ function showNoSurvey(error: unknown): void {
 }
 
 function head(): HTMLElement[] {
-  const mark = isSimulated && h("p", { class: "mark" }, "Simulated: made-up people answer here too");
+  const mark = isSimulated && h("p", { class: "mark" }, "Simulated survey");
   return [h("header", {}, mark, h("h1", {}, survey.title))];
 }
 
@@ -194,7 +195,7 @@ function showForm(reports: number): void {
 
 /** A survey's word for its values as a heading: Your age. */
 function sentence(name: string): string {
-  return `Your ${name}`;
+  return name === "value" ? "Your answer" : `Your ${name}`;
 }
 
 interface Groups {
