@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> & 'so' \"on\" \u202egnitirw"
 
-NAMES = {"Ages": "age", "Scale": "mark", "Categories": "way", "Places": "place"}
+NAMES = {"Ages": "age", "Scale": "mark", "Categories": "way", "Homes": "home"}
 """What one answer is called in the survey of each kind."""
 
 
@@ -33,7 +33,9 @@ def choose(page: Page, kind: str) -> None:
 
 def wait_for_words(page: Page, selector: str, words: str) -> None:
     page.wait_for_function(
-        "([selector, words]) => document.querySelector(selector)?.textContent.includes(words)", arg=[selector, words]
+        "([selector, words]) => document.querySelector(selector)?.textContent.includes(words)",
+        arg=[selector, words],
+        polling=40,  # a tab in the background paints once a second, which is what is waited for by itself
     )
 
 
@@ -65,6 +67,31 @@ def test_a_survey_is_designed_and_collects_within_a_minute_of_clicks(page: Page,
     assert seen.complaints == []  # of the policy of contents among others
 
 
+def test_epsilon_follows_from_the_target(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    choose(page, "Categories")
+    page.get_by_label("Answers, one a line").fill("yes\nno")
+    found = {}
+    for percent in ("4", "1"):
+        page.get_by_label(re.compile("may be off, all together, by, as a number")).fill(percent)
+        page.keyboard.press("Tab")
+        page.wait_for_selector(".follows .progress")
+        wait_for_words(page, ".follows", "From this follows")
+        words = page.locator(".follows strong").inner_text()
+        found[percent] = float(words.split()[1])
+    assert found["4"] < found["1"]  # the more precise, the larger epsilon
+    wait_for_words(page, ".take-it pre", f"epsilon = {found['1']}")
+
+
+def test_a_plan_can_be_stopped(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    page.get_by_label("It may be off by, as a number").fill("0.11")
+    page.keyboard.press("Tab")
+    page.locator(".follows").get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Find epsilon").wait_for()
+    assert page.locator(".follows .trouble").count() == 0
+
+
 def test_one_report_moves_with_the_true_value(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     page.locator("#true-value").fill("60")
@@ -80,6 +107,7 @@ def test_reload_and_back_lose_nothing_and_tabs_are_apart(context: BrowserContext
     page, other = context.new_page(), context.new_page()
     open_design(page, studio)
     open_design(other, studio)
+    page.bring_to_front()
     page.get_by_label("The question, as people read it").fill("How old is your cat?")
     page.get_by_label("To", exact=True).fill("25")
     page.get_by_label("To", exact=True).press("Tab")
@@ -150,7 +178,7 @@ def test_a_slider_answers_at_once_and_drops_what_is_stale(page: Page, studio: Ru
     assert len([one for one in asked.requests if one.endswith("/preview")]) - before <= 3
 
 
-@pytest.mark.parametrize("kind", ["Ages", "Categories", "Places"])
+@pytest.mark.parametrize("kind", ["Ages", "Categories", "Homes"])
 def test_nothing_is_cut_from_360_to_1600_pixels(page: Page, studio: RunningStudio, kind: str) -> None:
     open_design(page, studio)
     choose(page, kind)

@@ -249,6 +249,8 @@ export async function reach(path: string, body?: unknown, settings: { method?: s
   const request: RequestInit = { method: settings.method ?? (body === undefined ? "GET" : "POST"), headers, credentials: "omit", cache: "no-store" };
   if (body !== undefined) request.body = typeof body === "string" ? body : JSON.stringify(body);
   if (settings.signal) request.signal = settings.signal;
+  // Work is stopped when its page is left, too.
+  if (path.endsWith("/stop")) request.keepalive = true;
   let answer: Response;
   try {
     answer = await fetch(path, request);
@@ -265,19 +267,26 @@ export async function reach(path: string, body?: unknown, settings: { method?: s
 export async function work<T>(what: Work, settings: { signal?: AbortSignal; tell?: (progress: Progress) => void } = {}): Promise<T> {
   const { job } = await ask<{ job: string }>("/studio/v1/jobs", what);
   const path = `/studio/v1/jobs/${job}`;
-  let pause = 15;
-  for (;;) {
-    if (settings.signal?.aborted) {
-      void ask(`${path}/stop`, {}).catch(() => undefined);
-      throw new DOMException("stopped", "AbortError");
-    }
+  const stop = (): void => void ask(`${path}/stop`, {}).catch(() => undefined);
+  if (settings.signal?.aborted) stop();
+  settings.signal?.addEventListener("abort", stop);
+  try {
+    return (await follow(path, settings)) as T;
+  } finally {
+    settings.signal?.removeEventListener("abort", stop);
+  }
+}
+
+/** Ask how far a job is, again and again, until it ends. */
+async function follow(path: string, settings: { signal?: AbortSignal; tell?: (progress: Progress) => void }): Promise<unknown> {
+  for (let pause = 15; ; pause = Math.min(500, pause * 1.4)) {
+    if (settings.signal?.aborted) throw new DOMException("stopped", "AbortError");
     const found = await ask<Progress>(path);
-    if (found.state === "done") return found.answer as T;
+    if (found.state === "done") return found.answer;
     if (found.state === "failed") throw new Trouble(found.error?.code ?? "failed", found.error?.message ?? "This failed.");
     if (found.state === "stopped") throw new DOMException("stopped", "AbortError");
     settings.tell?.(found);
     await new Promise((done) => setTimeout(done, pause));
-    pause = Math.min(500, pause * 1.4);
   }
 }
 

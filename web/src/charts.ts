@@ -47,6 +47,8 @@ export interface Spec {
   mark?: { index: number; words: string } | null;
   /** Say below the title what the finding is; the default. Where the words stand elsewhere already: false. */
   isFindingShown?: boolean;
+  /** Likewise of the title. */
+  isTitleShown?: boolean;
   height?: number;
   /** Level of the heading; 3 if left out. */
   level?: 2 | 3;
@@ -249,7 +251,7 @@ export function image(spec: Spec, ...children: SVGElement[]): SVGGElement {
 }
 
 function headOf(spec: Spec): HTMLElement | null {
-  return spec.title ? h(spec.level === 2 ? "h2" : "h3", {}, spec.title) : null;
+  return spec.title && spec.isTitleShown !== false ? h(spec.level === 2 ? "h2" : "h3", {}, spec.title) : null;
 }
 
 export function legendOf(spec: Pick<Spec, "series" | "windows" | "values">): HTMLElement | null {

@@ -30,7 +30,16 @@ export function show(main: HTMLElement, _route: string[]): () => void {
   put(main, ...screen.elements);
   screen.begin();
   const forget = onReturn(() => screen.changed());
+  // A page that is left needs no more of what it asked for; one that comes back from the browser's cache does.
+  const leave = (): void => screen.stop();
+  const come = (event: PageTransitionEvent): void => {
+    if (event.persisted) screen.changed();
+  };
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", come);
   return () => {
+    removeEventListener("pagehide", leave);
+    removeEventListener("pageshow", come);
     forget();
     screen.end();
   };
@@ -66,11 +75,16 @@ class Screen implements Desk {
     this.changed();
   }
 
-  end(): void {
-    this.#ended.abort();
+  /** Stop what takes long. */
+  stop(): void {
     clearTimeout(this.#timer);
     this.#steps.end();
     this.#rivals.end();
+  }
+
+  end(): void {
+    this.#ended.abort();
+    this.stop();
     this.#report.end();
     this.#expected.end();
   }

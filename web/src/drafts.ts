@@ -22,6 +22,8 @@ export interface State {
   /** The true value that the picture of one report is for. */
   value: number | null;
   planned: { key: string; planned: Planned } | null;
+  /** What the plan of the template depends on: until something changes, its own epsilon stands, and its error is asked for. */
+  fresh: string;
   /** Drafts of the other templates, as they were left. */
   left: Record<string, { draft: Draft; target: Target }>;
 }
@@ -50,19 +52,23 @@ export function fresh(name: string, left: State["left"]): State {
   const template = started().templates.find((one) => one.name === name) ?? started().templates[0]!;
   const known = left[template.name];
   const draft = known?.draft ?? structuredClone(template.draft);
-  return { template: template.name, draft, target: known?.target ?? targetOf(draft), isOwn: false, value: null, planned: null, left };
+  const state: State = { template: template.name, draft, target: known?.target ?? targetOf(draft), isOwn: false, value: null, planned: null, fresh: "", left };
+  if (!known) state.fresh = keyOf(state);
+  return state;
 }
 
-/** A first target: a fiftieth of the values' span, a share of two in a hundred, and a question that splits them. */
+/** A first target, which the template's epsilon about reaches: by the values' span, or two in a hundred; and a question. */
 function targetOf(draft: Draft): Target {
   const { alphabet, name } = draft.survey;
   const span = spanOf(alphabet);
-  return { by: "emd", emd: span === null ? 0.02 : round(span / 50), width: 0.02, query: queryOf(name, alphabet) };
+  return { by: "emd", emd: span === null ? 0.02 : round(span / (alphabet.kind === "grid" || alphabet.kind === "places" ? 100 : 200)), width: 0.02, query: queryOf(name, alphabet) };
 }
 
+/** The nearest of 1, 2, 5, 10, by ratio. */
 function round(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
-  return Number(([1, 2, 5, 10].find((digit) => digit * power >= value * 0.999)! * power).toPrecision(1));
+  const off = (digit: number): number => Math.abs(Math.log((digit * power) / value));
+  return Number(([1, 2, 5, 10].reduce((best, digit) => (off(digit) < off(best) ? digit : best)) * power).toPrecision(1));
 }
 
 /** A question to begin with. */
@@ -74,8 +80,11 @@ export function queryOf(name: string, alphabet: AlphabetTable): string {
   return "";
 }
 
-/** The plan that epsilon, or the people, follow from. */
-export function planOf(state: State, solve: "epsilon" | "people"): Work {
+/** What a plan finds out. */
+export type Solved = "epsilon" | "people" | "error";
+
+/** The plan that epsilon, the people or the error follow from. */
+export function planOf(state: State, solve: Solved): Work {
   const { by, emd, width, query } = state.target;
   return { kind: "plan", draft: state.draft, solve, target: by === "emd" ? { emd } : { width, query } };
 }

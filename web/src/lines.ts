@@ -58,9 +58,11 @@ export function drawLine(spec: Spec, width: number, held: Held | null): Drawing 
 function reach(spec: Spec): { low: number; high: number; isCut: boolean } {
   const peak = (series: Series[]): number => largest(series.flatMap((one) => [largest(one.shares, 0), formOf(one) === "line" || !one.band ? 0 : largest(one.band.high, 0)]), 0);
   const calm = spec.series.filter((one) => !WILD.has(one.colour));
-  const boxes = largest((spec.windows ?? []).map((one) => (one.high / one.indices.length) * 1.18), 0);
-  const all = Math.max(peak(spec.series), boxes);
-  const most = calm.length > 0 ? Math.max(peak(calm), boxes) * HEADROOM : all;
+  const boxes = largest((spec.windows ?? []).map((one) => one.high / one.indices.length), 0);
+  // Room for the words above the windows.
+  const air = boxes > 0 ? 1.2 : 1;
+  const all = Math.max(peak(spec.series), boxes) * air;
+  const most = calm.length > 0 ? Math.max(peak(calm) * HEADROOM, boxes * HEADROOM) : all;
   const isCut = all > most && most > 0;
   const high = (isCut ? most : all) || 1;
   const bottom = smallest(spec.series.map((one) => smallest(one.shares, 0)), 0);

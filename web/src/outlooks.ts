@@ -33,7 +33,7 @@ export class Glance {
 }
 
 export class Promised {
-  readonly element = h("section", { class: "promised", "aria-label": "What is promised" });
+  readonly element = h("section", { class: "promised" });
   readonly #cards = h("dl", { class: "answers" });
   readonly #sentences = h("details", {}, h("summary", {}, "The promise in sentences"));
   #isMade = false;
@@ -41,7 +41,7 @@ export class Promised {
   show(preview: Preview): void {
     if (!this.#isMade) put(this.element, h("h2", {}, "What is promised"), h("p", {}, "Whoever sees one report, and thought two answers equally likely before, can then bet on the right one with at most these odds."), this.#cards, this.#sentences);
     this.#isMade = true;
-    put(this.#cards, ...preview.odds.slice(0, 3).map((one) => h("div", {}, h("dt", {}, `${one.from} or ${one.to}`), h("dd", {}, oddsWords(one.odds)))));
+    put(this.#cards, ...preview.odds.slice(0, 3).map((one) => h("div", {}, h("dt", {}, `Is it ${one.from} or ${one.to}?`), h("dd", {}, oddsWords(one.odds)))));
     const summary = this.#sentences.firstElementChild!;
     put(this.#sentences, summary, h("ul", {}, ...preview.promise.map((words) => h("li", {}, words))));
   }
@@ -57,12 +57,13 @@ export class OneReport {
   readonly element: HTMLElement;
   readonly #picture = new Picture();
   readonly #desk: Desk;
+  readonly #words = h("p", {});
   readonly #choice = h("div", { class: "truth-choice" });
   #shown = "";
 
   constructor(desk: Desk) {
     this.#desk = desk;
-    this.element = h("section", { class: "one-report", "aria-label": "One report" }, this.#picture.element, this.#choice);
+    this.element = h("section", { class: "one-report" }, h("h2", {}, "What leaves the phone"), this.#words, this.#picture.element);
     this.#picture.element.append(this.#choice);
   }
 
@@ -74,10 +75,12 @@ export class OneReport {
     const series: Series[] = [{ name: "a thousand draws", colour: "reports", form: "bars", shares: reports.drawn.map((count) => count / of) }];
     if (reports.probabilities.length === reports.values.size) series.push({ name: "probability", colour: "reports", form: "line", shares: reports.probabilities });
     if (reports.values.size === 0 || reports.drawn.length === 0) series.length = 0;
+    put(this.#words, reports.words);
     this.#picture.show({
       title: "What leaves the phone",
-      level: 2,
+      isTitleShown: false,
       finding: reports.words,
+      isFindingShown: false,
       values: reports.values,
       series: reports.values.plane || !reports.values.positions ? series.slice(-1) : series,
       name: "report",
@@ -131,7 +134,7 @@ export class Expected {
   readonly #state = h("p", { role: "status" }, "Simulating a survey.");
 
   constructor() {
-    this.element = h("section", { class: "expected", "aria-label": "What to expect" }, h("h2", {}, "What to expect"), this.#state, this.#picture.element);
+    this.element = h("section", { class: "expected" }, h("h2", {}, "What to expect"), this.#state, this.#picture.element);
     this.#picture.element.hidden = true;
   }
 
@@ -152,9 +155,9 @@ export class Expected {
     if (found.reports.length === found.values.size) series.push({ name: "reports", colour: "reports", shares: found.reports, form: "line" });
     series.push({ name: "estimate", colour: "stacked", shares: found.estimate });
     const off = found.emd ? `The estimate of this simulated survey is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `The shares of this simulated survey are off by ${percent(found.total_variation)}, all together.`;
-    put(this.#state, `${found.words} ${off}`);
-    if (found.fewest) this.#state.append(` ${found.fewest}`);
-    this.#picture.show({ title: "", finding: `${found.words} ${off}`, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
+    const words = / off[ .]/.test(found.words) ? found.words : `${found.words} ${off}`;
+    put(this.#state, words, found.fewest ? ` ${found.fewest}` : "");
+    this.#picture.show({ title: "What to expect", isTitleShown: false, finding: words, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });
   }
 
   fail(error: unknown): void {

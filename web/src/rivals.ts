@@ -76,7 +76,7 @@ export class Rivalry {
         "tr",
         {},
         h("td", { class: "words named" }, sentence(one.name), one.kind === present && h("small", {}, " (chosen)")),
-        h("td", one.expected === null ? { class: "words" } : {}, one.expected === null ? h("span", { class: "prose note" }, one.trouble) : `${errorWords(one.expected, one.unit)}${one.margin ? ` ± ${errorWords(one.margin, one.unit)}` : ""}`),
+        h("td", one.expected === null ? { class: "words" } : {}, one.expected === null ? h("span", { class: "prose note" }, one.trouble) : errorWords(one.expected, one.unit, one.margin ?? 0)),
         h("td", {}, one.kind !== present && one.expected !== null && h("button", { type: "button", class: "quiet", "aria-label": `Use ${one.name}`, onclick: () => this.#use(one.kind) }, "Use")),
       ),
     );

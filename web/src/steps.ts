@@ -3,13 +3,14 @@ import { work, type AlphabetTable, type Planned, type Preview } from "./api.js";
 import { choices, field, slider, type Slider } from "./controls.js";
 import { h, put } from "./dom.js";
 import type { Desk } from "./design.js";
-import { fresh, keep, keyOf, planOf, queryOf } from "./drafts.js";
+import { fresh, keep, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
 import { number, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { spanOf, unitOf, valueFields } from "./values.js";
 
 // A plan is a minute's work at worst: it begins when nothing has moved for this long.
 const PAUSE = 700;
+const LOOKED_FOR = { epsilon: "Looking for the epsilon that suffices", people: "Looking for how many people suffice", error: "Looking how precise that is" };
 const SHAPES = new Set(["peaked", "two humps", "falling", "spiky", "rough", "uniform"]);
 
 export class Steps {
@@ -35,7 +36,7 @@ export class Steps {
     const { state } = this.#desk;
     this.#people = slider({ id: "people", label: "People who answer", low: 100, high: 10_000_000, value: state.draft.people, isLog: true, isWhole: true, change: (people) => this.#set({ people }) });
     this.#epsilon = slider({ id: "epsilon", label: "Epsilon", low: 0.01, high: 10, value: state.draft.epsilon, isLog: true, change: (epsilon) => this.#set({ epsilon }) });
-    put(this.element, this.#who(), h("section", {}, h("h2", {}, "How many"), this.#people.element), this.#how());
+    put(this.element, this.#who(), h("section", {}, h("h2", {}, "2. How many"), this.#people.element), this.#how());
     this.#showFollows();
   }
 
@@ -59,12 +60,14 @@ export class Steps {
     clearTimeout(this.#timer);
     if (state.isOwn || key === this.#done || key === state.planned?.key) return;
     this.#planning?.abort();
-    this.#timer = window.setTimeout(() => void this.#run("epsilon"), PAUSE);
+    this.#timer = window.setTimeout(() => void this.#run(key === state.fresh ? "error" : "epsilon"), PAUSE);
   }
 
+  /** Stop planning: the screen or the page is left. */
   end(): void {
     clearTimeout(this.#timer);
     this.#planning?.abort();
+    this.#planning = null;
   }
 
   #set(change: Partial<Desk["state"]["draft"]>): void {
@@ -89,7 +92,7 @@ export class Steps {
     return h(
       "section",
       {},
-      h("h2", {}, "Who is asked"),
+      h("h2", {}, "1. Who is asked"),
       choices("template", "Kind of question", templates.map((one) => ({ value: one.name, words: sentence(one.name) })), state.template, (name) => this.#choose(name)),
       h("p", { class: "note" }, `${words}.`),
       field("title", "The question, as people read it", title),
@@ -184,7 +187,7 @@ export class Steps {
       asked.hidden = value === "emd";
       retarget({ by: value === "emd" ? "emd" : "width" });
     });
-    return h("section", {}, h("h2", {}, "How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#own());
+    return h("section", {}, h("h2", {}, "3. How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#own());
   }
 
   #own(): HTMLElement {
@@ -224,20 +227,20 @@ export class Steps {
       this.#follows,
       h("p", { class: "note" }, state.isOwn ? "You chose" : planned ? "From this follows" : "For now"),
       h("p", { class: "epsilon" }, h("strong", {}, `Epsilon ${number(state.draft.epsilon)}${per}`), h("span", {}, sentence(preview.mechanism.name))),
-      planned && h("p", { class: planned.is_reached ? "" : "trouble" }, planned.words),
-      planned && planned.remarks.length > 0 && h("details", { class: "bare" }, h("summary", {}, "What this rests on"), h("ul", {}, ...planned.remarks.map((words) => h("li", {}, words)))),
+      planned && (planned.is_reached ? h("p", {}, `Expected to be off by ${errorWords(planned.expected.value, planned.expected.unit)}.`) : h("p", { class: "trouble" }, planned.words)),
+      planned && h("details", { class: "bare" }, h("summary", {}, "What this rests on"), h("ul", {}, ...[planned.words, ...planned.remarks].map((words) => h("li", {}, words)))),
       trouble && h("p", { class: "trouble", role: "alert" }, trouble),
       !state.isOwn && !planned && this.#done === keyOf(state) && h("button", { type: "button", onclick: () => void this.#run("epsilon") }, "Find epsilon"),
     );
   }
 
-  async #run(solve: "epsilon" | "people"): Promise<void> {
+  async #run(solve: Solved): Promise<void> {
     const { state } = this.#desk;
     this.#planning?.abort();
     const own = (this.#planning = new AbortController());
     const key = keyOf(state);
     this.#done = key;
-    const bar = progressBar(solve === "epsilon" ? "Looking for the epsilon that suffices" : "Looking for how many people suffice", () => own.abort());
+    const bar = progressBar(LOOKED_FOR[solve], () => own.abort());
     put(this.#follows, bar.element);
     let trouble = "";
     try {
@@ -253,7 +256,7 @@ export class Steps {
     this.#showFollows(trouble);
   }
 
-  #take(planned: Planned, key: string, solve: "epsilon" | "people"): void {
+  #take(planned: Planned, key: string, solve: Solved): void {
     const { state } = this.#desk;
     this.#planning = null;
     if (solve === "people") {
@@ -261,7 +264,7 @@ export class Steps {
       state.planned = null;
       this.#done = keyOf(state);
     } else {
-      if (planned.epsilon !== null) state.draft.epsilon = Number(planned.epsilon.toPrecision(3));
+      if (planned.epsilon !== null && solve === "epsilon") state.draft.epsilon = Number(planned.epsilon.toPrecision(3));
       state.planned = { key, planned };
     }
     say(planned.words);
@@ -278,9 +281,10 @@ export function plural(unit: string): string {
   return !unit || /^(km|m)$/.test(unit) || unit.endsWith("s") ? unit : `${unit}s`;
 }
 
-/** An error as it is said: "0.5 years", "2.0%". */
-export function errorWords(value: number, unit: string): string {
-  return unit ? `${number(value, 2)} ${plural(unit)}` : percent(value);
+/** An error as it is said: "0.5 years", "0.5 ± 0.1 years", "2.0%". */
+export function errorWords(value: number, unit: string, margin = 0): string {
+  const show = (size: number): string => (unit ? number(size, 2) : percent(size));
+  return [show(value), margin > 0 && `± ${show(margin)}`, plural(unit)].filter(Boolean).join(" ");
 }
 
 /** Fill a list, unless it holds the same already: one that is open would close. */

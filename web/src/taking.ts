@@ -1,5 +1,5 @@
 /** What a design ends in: a survey that collects, its file, and the commands and the Python that do the same. */
-import { ask, type Draft, type Preview } from "./api.js";
+import { ask, type Draft, type Preview, type SurveySummary } from "./api.js";
 import { h, put } from "./dom.js";
 import { save } from "./exports.js";
 import { copyButton, fail, restart, say, started } from "./shell.js";
@@ -10,11 +10,13 @@ export class TakeAlong {
   readonly #summary = h("p", {});
   readonly #texts = { file: h("pre", { tabindex: 0, "aria-label": "Survey file" }), commands: h("pre", { tabindex: 0, "aria-label": "Commands" }), python: h("pre", { tabindex: 0, "aria-label": "Python" }) };
   #preview: Preview | null = null;
+  #title = "";
   #isMade = false;
 
   show(preview: Preview, draft: Draft): void {
-    const isOther = preview.survey.fingerprint !== this.#preview?.survey.fingerprint;
+    const isOther = preview.survey.fingerprint !== this.#preview?.survey.fingerprint || draft.survey.title !== this.#title;
     this.#preview = preview;
+    this.#title = draft.survey.title;
     if (!this.#isMade) this.#make();
     this.#summary.textContent = `“${draft.survey.title || draft.survey.name}”, asked of ${draft.people.toLocaleString("en")} people. Once it collects, its question, values and blurring stay as they are.`;
     put(this.#texts.file, preview.survey.text);
@@ -25,7 +27,6 @@ export class TakeAlong {
 
   #make(): void {
     this.#isMade = true;
-    const download = h("button", { type: "button", onclick: () => save("survey.toml", this.#preview?.survey.text ?? "", "application/toml") }, "Download survey.toml");
     const fold = (words: string, text: HTMLElement): HTMLElement => h("details", {}, h("summary", {}, words), text, copyButton(() => text.textContent ?? ""));
     put(
       this.element,
@@ -34,15 +35,29 @@ export class TakeAlong {
       this.#begun,
       h("div", { class: "folds" }, fold("The survey file", this.#texts.file), fold("The same in commands", this.#texts.commands), fold("The same in Python", this.#texts.python)),
     );
-    this.#begun.after(h("p", {}, download));
   }
 
   #offer(): void {
-    const known = started().surveys.some((one) => one.survey === this.#preview?.survey.fingerprint);
+    const known = started().surveys.find((one) => one.survey === this.#preview?.survey.fingerprint);
+    if (known && (known.is_simulated || known.title !== this.#title)) return this.#isTaken(known);
     if (known) return this.#collects();
-    if (!started().may_administer) return put(this.#begun, h("p", { class: "note" }, "Your token may look, not add surveys. Download the file, and give it to whoever runs this collector."));
+    if (!started().may_administer) return put(this.#begun, h("p", { class: "note" }, "Your token may look, not add surveys. Download the file, and give it to whoever runs this collector."), this.#download());
     const button = h("button", { type: "button", class: "main", onclick: () => void this.#start(button) }, "Start collecting");
-    put(this.#begun, button);
+    put(this.#begun, h("p", { class: "beside" }, button, this.#download()));
+  }
+
+  #download(): HTMLElement {
+    return h("button", { type: "button", onclick: () => save("survey.toml", this.#preview?.survey.text ?? "", "application/toml") }, "Download survey.toml");
+  }
+
+  /** What a survey is called is no part of its reports: those of two with the same values and noise could not be parted. */
+  #isTaken(known: SurveySummary): void {
+    const whose = known.is_simulated ? "and made-up people answer it" : `as “${known.title || known.name}”`;
+    put(
+      this.#begun,
+      h("p", {}, `This collector has a survey with the same values and the same blurring already, ${whose}: `, h("a", { href: `#/look/${known.survey}` }, "look at it"), ". To collect apart from it, change what reports depend on, such as epsilon or the values."),
+      h("p", {}, this.#download()),
+    );
   }
 
   async #start(button: HTMLButtonElement): Promise<void> {
@@ -68,7 +83,7 @@ export class TakeAlong {
       this.#begun,
       h("p", { class: "lead" }, "This survey collects. People open"),
       h("p", { class: "beside" }, h("a", { class: "address", href: address, target: "_blank", rel: "noopener" }, address), copyButton(() => address, "Copy the address")),
-      h("p", {}, h("a", { href: `#/look/${fingerprint}` }, "Look at what comes in")),
+      h("p", { class: "beside" }, h("a", { class: "button main", href: `#/look/${fingerprint}` }, "Look at what comes in"), this.#download()),
     );
   }
 }
