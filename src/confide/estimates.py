@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes
+from confide.alphabets import Alphabet, Attributes, Grid
 from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.blocks import Blocks
@@ -32,6 +32,7 @@ from confide.intervals import (
 )
 from confide.intervals.bases import allowed_fall
 from confide.intervals.division import PROPORTION, divide
+from confide.intervals.gathering import gather_reports
 from confide.intervals.prospects import STRONGER, Prospect, look_ahead
 from confide.intervals.region import finish_all
 from confide.intervals.resolution import ERROR, resolve
@@ -374,7 +375,22 @@ class Estimate:
         ['value in 0..2: 1%', 'value == 3: 27%', 'value == 4: 46%', 'value == 5: 25%', 'value in 6..9: 2%']
         """
         self._require_one_shape("Windows are")
-        return divide(self._inference, error, level, basis, name)
+        gathered = self._gathered if basis is None else None
+        if gathered is None:
+            return divide(self._inference, error, level, basis, name)
+        inference, side = gathered
+        remark = f"Reports in one square, {side:g} of a cell wide, count as one here."
+        return replace(divide(inference, error, level, basis, name), remark=remark)
+
+    @cached_property
+    def _gathered(self) -> tuple[Inference, float] | None:
+        """The inference from points of a plane that lie near each other, as one; see :mod:`intervals.gathering`."""
+        inference, (one, *others) = self._inference, self.groups
+        decay, is_whole = one.facts.decay, inference.wide is None and inference.mixture is None
+        if others or not is_whole or not isinstance(self.alphabet, Grid) or decay is None:
+            return None
+        found = gather_reports(inference.evidence, self.groups[one].reports, decay)
+        return None if found is None else (replace(inference, parts=[found[0]]), found[1])
 
     def marginal(self, *names: str) -> Estimate:
         """Return the estimate of one attribute, or of some, whatever the others are.

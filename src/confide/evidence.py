@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from confide.certificates import DualBound
 from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.blocks import Blocks
+from confide.channels.dense import Dense
 from confide.channels.mixed import Mixed, Mixture
 from confide.channels.stacks import ColumnStack
 from confide.checks import read_only
@@ -81,6 +82,22 @@ class Evidence:
         if channel is None:
             return None
         return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid))
+
+    def gathered(self, numbers: NDArray[np.int64]) -> Evidence:
+        """Return the same reports where outputs of the same number are one, as likely as they are on average.
+
+        Up to a factor of each output, that is, which no answer depends on.
+
+        >>> evidence = Evidence(Dense(np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])), np.array([2.0, 1.0, 1.0]))
+        >>> few = evidence.gathered(np.array([0, 0, 1]))
+        >>> few.counts, few.channel.dense()
+        (array([3., 1.]), array([[1.5, 0.1],
+               [0.5, 0.6]]))
+        """
+        columns = self.channel.dense() * self.counts
+        rows = np.array([np.bincount(numbers, weights=row) for row in columns])
+        counts = np.bincount(numbers, weights=self.counts).astype(np.float64)
+        return Evidence(Dense(rows, self.channel.layout), counts, self.log_offset, self.layout)
 
     @cached_property
     def total(self) -> float:

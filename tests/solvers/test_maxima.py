@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from confide import MLE, Evidence, Integers, TruncatedGeometric
-from confide.channels import Dense
+from confide.channels import Dense, RandomizedResponseChannel
 from confide.channels.base import FloatArray, Layout
 from confide.solvers import maxima as module
-from confide.solvers.maxima import maxima
+from confide.solvers.maxima import can_solve_together, maxima
 
 
 def random_rows(size: int, outputs: int, number: int, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -84,3 +84,13 @@ def test_one_report_and_a_single_output() -> None:
     matrix = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]])
     found = maxima(matrix, np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 9.0], [0.0, 3.0, 0.0]]), np.full(3, 1e-9))
     np.testing.assert_allclose(found.distributions, [[1, 0], [0, 1], [1, 0]], atol=1e-7)
+
+
+def test_few_values_and_many_outputs_go_side_by_side_where_the_matrix_is_stored() -> None:
+    """A channel of another kind has products that are faster than a stored matrix."""
+    assert can_solve_together(Dense(np.full((3, 5000), 1 / 5000)))
+    assert not can_solve_together(Dense(np.full((600, 4), 1 / 4)))
+    assert not can_solve_together(Dense(np.full((2, module.MOST_OUTPUTS + 1), 1e-4)))
+    assert can_solve_together(TruncatedGeometric(Integers(0, 299), 0.1).channel)
+    assert not can_solve_together(TruncatedGeometric(Integers(0, 599), 0.1).channel)
+    assert not can_solve_together(RandomizedResponseChannel(4, 0.7, 0.1))

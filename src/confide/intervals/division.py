@@ -74,6 +74,8 @@ class Windows:
         The share of each with its interval.
     error, level
         The part of its share within which each is to be known, and how often an interval holds the truth.
+    remark
+        What was made coarser on the way, in a sentence; empty where nothing was.
     """
 
     alphabet: Alphabet
@@ -82,6 +84,7 @@ class Windows:
     answers: tuple[Interval, ...]
     error: float
     level: float
+    remark: str = ""
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -116,7 +119,11 @@ class Windows:
 
     @property
     def headline(self) -> str:
-        """How finely these reports tell the values, in a sentence."""
+        """How finely these reports tell the values, in a sentence; a second one where something was made coarser."""
+        return f"{self._finding} {self.remark}".rstrip()
+
+    @property
+    def _finding(self) -> str:
         part = "half" if self.error == PROPORTION else percent(self.error)
         within = f"within {part} of it at {percent(self.level)}, or of an even share where that is more"
         missed, noun = sum(not one for one in self.told), "district" if isinstance(self.alphabet, Grid) else "window"

@@ -339,12 +339,12 @@ def _maxima(
 
     `best` has the maxima without the factors, where these are known.
     """
-    from confide.solvers.maxima import LARGEST
+    from confide.solvers.maxima import can_solve_together
 
     together: dict[object, list[int]] = {}
     for place, one in enumerate(evidence):
-        is_small = max(one.channel.shape) <= LARGEST and one.channel.keep_and_other is None
-        together.setdefault(one.channel.identity if is_small else (place,), []).append(place)
+        key = one.channel.identity if can_solve_together(one.channel) else (place,)
+        together.setdefault(key, []).append(place)
     found: dict[int, tuple[FloatArray, float]] = {}
     for key, places in together.items():
         some = [evidence[place] for place in places]

@@ -123,11 +123,10 @@ class MLE(Method):
         progress: Progress | None = None,
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; rows over a small channel are solved side by side."""
-        from confide.solvers.maxima import LARGEST, maxima
+        from confide.solvers.maxima import can_solve_together, maxima
 
         channel = evidence.channel
-        is_small = max(channel.shape) <= LARGEST and channel.keep_and_other is None
-        if self.solver != "auto" or not is_small or counts.shape[0] < FEWEST_ROWS:
+        if self.solver != "auto" or not can_solve_together(channel) or counts.shape[0] < FEWEST_ROWS:
             return super().solve_many(evidence, counts, progress=progress)
         totals = counts.sum(axis=1)
         resolutions = totals * (evidence.resolution / evidence.total)
