@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+import urllib.request
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,9 @@ def test_serve_prints_its_token_once_simulates_and_ends_with_all_counted(tmp_pat
         for line in process.stdout:
             lines.append(line)
             if "simulated reports counted" in line:
+                address = next(one.split()[1] for one in lines if one.startswith("Studio"))
+                with urllib.request.urlopen(address, timeout=30) as page:
+                    assert b"<title>" in page.read()
                 process.send_signal(signal.SIGTERM)
         process.wait(30)
     said = "".join(lines)
