@@ -7,13 +7,16 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test quick mutants lint types contracts vectors check bench client screenshots setup clean
+.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors check bench client screenshots setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.installed  ## Blur the ages of 48,842 people, recover their distribution, write confide-demo.html
 	@$(BIN)/confide demo --output confide-demo.html
+
+studio: $(VENV)/.installed  ## Design a survey, take part and look at what comes in, in a browser; keeps confide.db
+	@$(BIN)/confide studio
 
 reproduce: $(VENV)/.installed  ## Run every experiment of the paper, write build/reproduction/index.html (a quarter of an hour)
 	@$(BIN)/python -m reproduction
@@ -60,6 +63,9 @@ screenshots: $(VENV)/.installed-dev  ## Photograph every page in three widths, l
 client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/client (needs Node 20 or newer)
 	@cd clients/javascript && node build.mjs
 
+web: web/node_modules  ## Build the studio's pages into src/confide/studio/static (needs Node 20 or newer)
+	@cd web && node build.mjs
+
 build/node_modules/axe-core:
 	@# Not by --prefix: npm would look for its global settings, a company's certificates among them, under it.
 	@mkdir -p build && cd build && npm install --silent --no-audit --no-fund --no-save --no-package-lock axe-core@4
@@ -67,10 +73,13 @@ build/node_modules/axe-core:
 clients/javascript/node_modules: clients/javascript/package.json clients/javascript/package-lock.json
 	@cd clients/javascript && npm ci --silent --no-audit --no-fund && touch node_modules
 
+web/node_modules: web/package.json web/package-lock.json
+	@cd web && npm ci --silent --no-audit --no-fund && touch node_modules
+
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 
 clean:  ## Remove the environment and everything that was made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist build confide-demo.html clients/javascript/node_modules clients/javascript/dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist build confide-demo.html clients/javascript/node_modules clients/javascript/dist web/node_modules
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("confide needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'

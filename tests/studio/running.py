@@ -103,12 +103,18 @@ class RunningStudio:
 def running_studio(store: Path, *arguments: str) -> Iterator[RunningStudio]:
     """Run `confide studio` until the block ends."""
     command = [sys.executable, "-m", "confide", "studio", "--no-browser", "--port", "0", "--store", str(store)]
-    process = subprocess.Popen(
-        [*command, *arguments], stdout=subprocess.PIPE, text=True, env=dict(os.environ), cwd=store.parent
-    )
+    with store.with_suffix(".log").open("w") as log:  # whatever goes wrong there: nothing may be written
+        process = subprocess.Popen(
+            [*command, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=dict(os.environ),
+            cwd=store.parent,
+        )
     assert process.stdout is not None
     found = re.fullmatch(r"(http://.*)/studio#token=(\S+)\n", process.stdout.readline())
-    assert found, "the studio did not say where it is"
+    assert found, store.with_suffix(".log").read_text()
     studio = RunningStudio(process, found[1], found[2], store)
     try:
         yield studio

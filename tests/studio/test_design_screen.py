@@ -92,6 +92,34 @@ def test_a_plan_can_be_stopped(page: Page, studio: RunningStudio) -> None:
     assert page.locator(".follows .trouble").count() == 0
 
 
+def test_people_follow_from_an_epsilon_that_was_chosen(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    choose(page, "Categories")
+    page.get_by_label("Answers, one a line").fill("yes\nno")
+    page.get_by_label("One share").check()
+    page.get_by_label("The question that matters").fill("way == 'yes'")
+    page.get_by_text("Choose epsilon yourself").click()
+    page.get_by_label("Epsilon, as a number").fill("3")
+    page.get_by_label("Epsilon, as a number").press("Enter")
+    page.get_by_role("button", name="How many people").click()
+    people = page.get_by_label("People who answer, as a number")
+    page.wait_for_function("() => document.querySelector('.slider .number').value !== '10,000'", polling=40)
+    # At epsilon 3 noise hardly counts: half a width of 2 % takes (1.96 / 0.02)^2 p (1 - p) people, 2,400 at most.
+    assert 1000 < int(people.input_value().replace(",", "")) < 6000
+
+
+def test_extremes_are_warned_of(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    page.get_by_text("Choose epsilon yourself").click()
+    for epsilon, words in (("20", "Nearly the truth"), ("0.0005", "Nearly nothing")):
+        page.get_by_label("Epsilon, as a number").fill(epsilon)
+        page.get_by_label("Epsilon, as a number").press("Enter")
+        wait_for_words(page, ".callout", words)
+    page.get_by_label("Epsilon, as a number").fill("none")
+    page.get_by_label("Epsilon, as a number").press("Enter")
+    assert page.get_by_label("Epsilon, as a number").get_attribute("aria-invalid") == "true"
+
+
 def test_one_report_moves_with_the_true_value(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     page.locator("#true-value").fill("60")

@@ -272,3 +272,10 @@ def test_hostile_titles_come_back_as_they_are(studio: RunningStudio) -> None:
     assert found.headers["x-content-type-options"] == "nosniff"
     assert json.loads(found.json["survey"]["json"])["title"] == title
     compile(found.json["code"]["python"], "exported", "exec")
+
+
+def test_nothing_is_logged(studio: RunningStudio) -> None:
+    studio.ask("/studio/v1/preview", {"draft": AGES | {"guess": "my secret"}, "value": None})
+    studio.ask("/studio/v1/secret", who="confide-secret")
+    studio.follow(studio.ask("/studio/v1/jobs", {"kind": "expect", "draft": 7, "seed": "secret"}).json["job"])
+    assert studio.store.with_suffix(".log").read_text(encoding="utf-8") == ""

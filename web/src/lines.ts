@@ -159,19 +159,19 @@ function span(frame: Frame, indices: number[]): { from: number; to: number } {
   return { from: frame.x(frame.edges[smallest(indices)]!), to: frame.x(frame.edges[largest(indices) + 1]!) };
 }
 
-/** Each window's share over its box, and its ends below that, as far as they fit beside each other. */
+/** Each window's share over its box, and its ends below that; where they do not all fit beside each other, the largest. */
 function windowLabels(frame: Frame, spec: Spec): SVGElement[] {
   const found: SVGElement[] = [];
-  let free = -Infinity;
-  const windows = [...(spec.windows ?? [])].sort((a, b) => (a.indices[0] ?? 0) - (b.indices[0] ?? 0));
+  const taken: [number, number][] = [];
+  const windows = [...(spec.windows ?? [])].sort((a, b) => b.estimate - a.estimate);
   for (const one of windows) {
     const { from, to } = span(frame, one.indices);
     const ends = `${percent(one.low).replace("%", "")} to ${percent(one.high)}`;
     const isRoomy = widthOf(ends, 11) < to - from + 24;
     const half = Math.max(widthOf(percent(one.estimate), 13, 650), isRoomy ? widthOf(ends, 11) : 0) / 2;
     const middle = Math.min(Math.max((from + to) / 2, frame.left + half), frame.right + 8 - half);
-    if (middle - half < free + 6 || half * 2 > to - from + 40) continue;
-    free = middle + half;
+    if (taken.some(([left, right]) => middle - half < right + 6 && middle + half > left - 6) || half * 2 > to - from + 40) continue;
+    taken.push([middle - half, middle + half]);
     // Above the box and above every curve in it, or the words would be crossed out.
     const under = (_share: number, index: number): boolean => frame.x(frame.edges[index + 1]!) > middle - half && frame.x(frame.edges[index]!) < middle + half;
     const peak = largest(spec.series.filter((series) => formOf(series) !== "bars").map((series) => largest(series.shares.filter(under), 0)), one.high / one.indices.length);

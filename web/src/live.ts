@@ -22,6 +22,8 @@ export interface Listener {
 /** Milliseconds between two looks at least, and how many times the last one's own time. */
 const LEAST = 1500;
 const TIMES = 2;
+/** Milliseconds that a look may still take when another one is wanted: one that is stopped begins from nothing. */
+const GRACE = 3000;
 
 export class Live {
   readonly #survey: string;
@@ -35,6 +37,7 @@ export class Live {
   #timer = 0;
   #isHalted = false;
   #isOver = false;
+  #isWanted = false;
   /** Whether the survey has groups, once that is known, and what took longer of the look before. */
   #hasGroups: boolean | null = null;
   #rest: Partial<Pick<Look, "groups" | "differences" | "methods" | "diagnosis">> = {};
@@ -57,13 +60,16 @@ export class Live {
     this.again();
   }
 
-  /** Look again, whether or not reports came. */
+  /** Look again, whether or not reports came. What is under way may end, for a moment: stopped, its process is lost. */
   again(): void {
-    this.#looked = -1;
+    this.#isWanted = true;
     this.#notBefore = 0;
     this.#isHalted = false;
-    if (this.#under) this.#under.abort();
-    else this.#run();
+    const under = this.#under;
+    if (!under) return this.#run();
+    setTimeout(() => {
+      if (this.#under === under && this.#isWanted) under.abort();
+    }, GRACE);
   }
 
   end(): void {
@@ -74,7 +80,7 @@ export class Live {
 
   #run(): void {
     clearTimeout(this.#timer);
-    if (this.#isOver || this.#isHalted || this.#under || this.#looked === this.#version || this.#accepted === 0) return;
+    if (this.#isOver || this.#isHalted || this.#under || (this.#looked === this.#version && !this.#isWanted) || this.#accepted === 0) return;
     const wait = this.#notBefore - Date.now();
     if (wait > 0) this.#timer = window.setTimeout(() => this.#run(), wait);
     else void this.#look();
@@ -85,6 +91,7 @@ export class Live {
     const begun = Date.now();
     const version = this.#version;
     this.#looked = version;
+    this.#isWanted = false;
     const stop = (): void => {
       this.#isHalted = true;
       own.abort();
@@ -92,13 +99,13 @@ export class Live {
     try {
       await this.#both(own.signal, (progress) => this.#listener.busy(progress, stop));
     } catch (error) {
-      this.#looked = own.signal.aborted ? -1 : version;
+      if (own.signal.aborted) this.#looked = -1;
       if (!this.#isOver && !own.signal.aborted) this.#fail(error);
     }
     this.#under = null;
     if (this.#isOver) return;
     this.#listener.busy(null, stop);
-    if (own.signal.aborted) this.#notBefore = 0;
+    if (own.signal.aborted || this.#isWanted) this.#notBefore = 0;
     else this.#notBefore = Math.max(this.#notBefore, Date.now() + Math.max(LEAST, TIMES * (Date.now() - begun)));
     if (this.#isHalted) this.#listener.halted(() => this.again());
     else this.#run();
@@ -113,7 +120,8 @@ export class Live {
     };
     const found = await work<Look>({ ...asked, methods: [], groups: false, diagnosis: false }, { signal, tell });
     show({ ...found, ...this.#rest });
-    if (!methods.length && !diagnosis && this.#hasGroups === false) return;
+    const isMore = methods.length > 0 || diagnosis || this.#hasGroups !== false;
+    if (!isMore || this.#isWanted) return;
     const all = await work<Look>({ ...asked, methods, groups: true, diagnosis }, { signal, tell });
     this.#hasGroups = all.groups.length > 0;
     this.#rest = { groups: all.groups, differences: all.differences, methods: all.methods, diagnosis: all.diagnosis };

@@ -73,7 +73,7 @@ export class OneReport {
     const of = reports.values.kind.includes("bit") ? 1000 : total;
     const isSame = sameValues(preview);
     const series: Series[] = [{ name: "a thousand draws", colour: "reports", form: "bars", shares: reports.drawn.map((count) => count / of) }];
-    if (reports.probabilities.length === reports.values.size) series.push({ name: "probability", colour: "reports", form: "line", shares: reports.probabilities });
+    if (reports.probabilities.length === reports.values.size) series.push({ name: "probability", colour: "reports", form: curve(reports.values.size), shares: reports.probabilities });
     if (reports.values.size === 0 || reports.drawn.length === 0) series.length = 0;
     put(this.#words, reports.words);
     this.#picture.show({
@@ -123,6 +123,11 @@ export class OneReport {
   }
 }
 
+/** Few values are steps, between which there is nothing. */
+function curve(size: number): "line" | "steps" {
+  return size > 30 ? "line" : "steps";
+}
+
 /** Whether reports are values, so that the true one can be pointed out among them. */
 function sameValues(preview: Preview): boolean {
   return preview.reports.values.size === preview.values.size && preview.reports.values.labels[preview.value.index] === preview.value.label;
@@ -152,7 +157,7 @@ export class Expected {
     this.element.classList.remove("stale");
     this.#picture.element.hidden = false;
     const series: Series[] = [{ name: "the guessed truth", colour: "truth", shares: found.truth }];
-    if (found.reports.length === found.values.size) series.push({ name: "reports", colour: "reports", shares: found.reports, form: "line" });
+    if (found.reports.length === found.values.size) series.push({ name: "reports", colour: "reports", shares: found.reports, form: curve(found.values.size) });
     series.push({ name: "estimate", colour: "stacked", shares: found.estimate });
     const off = found.emd ? `The estimate of this simulated survey is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `The shares of this simulated survey are off by ${percent(found.total_variation)}, all together.`;
     const words = / off[ .]/.test(found.words) ? found.words : `${found.words} ${off}`;

@@ -1,5 +1,5 @@
 /** Play: the paper's figures alive. A bundled truth is blurred, and methods recover it, at any epsilon and of any number of people. */
-import { ask, latest, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
+import { ask, latest, Trouble, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
 import { framed, Picture, type Series } from "./charts.js";
 import { h, put, s } from "./dom.js";
 import { METHODS, RAPPOR, type MethodChoice } from "./methods.js";
@@ -18,6 +18,8 @@ interface Setting {
 
 const PEOPLE = [100, 1_000_000] as const;
 const STEPS = 200;
+/** Milliseconds that an answer which nobody waits for any more may still take. */
+const GRACE = 2000;
 const FIRST = ["stacked", "ibu", "mle", "inversion-normalize"];
 
 export function show(main: HTMLElement, _route: string[]): () => void {
@@ -48,6 +50,7 @@ class Play {
   #range: Preview["epsilon"] = { value: 0.05, low: 0.001, high: 10, usual: 0.05, per: "" };
   #seed = 1;
   #isOver = false;
+  #again = 0;
   readonly #draw: (setting: Setting) => void;
   readonly #prepare: (dataset: Setting["dataset"]) => void;
 
@@ -70,6 +73,7 @@ class Play {
 
   end(): void {
     this.#isOver = true;
+    clearTimeout(this.#again);
     this.#picture.end();
   }
 
@@ -124,7 +128,10 @@ class Play {
     const tell = ({ words }: { words: string }): void => {
       if (Date.now() - begun > 600) put(this.#state, h("p", { class: "note" }, `${words || "Under way"}…`));
     };
-    return work<Playing>({ kind: "play", dataset: dataset.name, ...rest }, { signal, tell });
+    // One that is stopped costs the server a process, which takes longer than most take to end.
+    const own = new AbortController();
+    signal.addEventListener("abort", () => setTimeout(() => own.abort(), GRACE));
+    return work<Playing>({ kind: "play", dataset: dataset.name, ...rest }, { signal: own.signal, tell });
   }
 
   #show(found: Playing, { dataset }: Setting): void {
@@ -148,11 +155,12 @@ class Play {
   #fail(trouble: unknown): void {
     if (this.#isOver) return;
     put(this.#state);
-    if (trouble instanceof Error && (trouble as { code?: string }).code === "no-answer") {
+    if (trouble instanceof Trouble && trouble.code === "no-answer") {
       put(this.#words, trouble.message);
       return say(trouble.message);
     }
     fail(trouble);
+    if (trouble instanceof Trouble && trouble.retryAfter) this.#again = window.setTimeout(() => this.#changed(), 1000 * trouble.retryAfter);
   }
 }
 

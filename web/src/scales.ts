@@ -17,7 +17,8 @@ export function ticks(low: number, high: number, most: number, isWhole = false):
 export function percent(share: number): string {
   const hundredths = share * 100;
   const size = Math.abs(hundredths);
-  if (size === 0) return "0%";
+  // Less than one in a million is none to the eye.
+  if (size < 1e-4) return "0%";
   const digits = size >= 9.95 ? 0 : size >= 0.0995 ? 1 : Math.min(6, 1 - Math.floor(Math.log10(size)));
   return `${hundredths.toFixed(digits)}%`;
 }

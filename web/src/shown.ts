@@ -6,7 +6,7 @@ import type { Listener, Wanted } from "./live.js";
 import { METHODS } from "./methods.js";
 import { questionOf } from "./questions.js";
 import { progressBar, say, started } from "./shell.js";
-import { invitation, marksOf, TakeAlong, whole } from "./takealong.js";
+import { invitation, marksOf, Along, whole } from "./takealong.js";
 
 const MOST_GROUPS = 12;
 
@@ -39,11 +39,11 @@ export class Shown implements Listener {
   readonly #details = h("dl", { class: "technical" });
   readonly #found = h("div", { class: "found", hidden: true });
   readonly #empty = h("section", { class: "empty", hidden: true });
-  readonly #along: TakeAlong;
+  readonly #along: Along;
 
   constructor(summary: SurveySummary) {
     this.#summary = summary;
-    this.#along = new TakeAlong(summary, this.#picture);
+    this.#along = new Along(summary, this.#picture);
     const title = h("header", {}, h("h1", {}, summary.title), this.#marks,
       h("dl", { class: "facts" }, h("div", {}, h("dt", {}, "Reports"), this.#count), h("div", {}, h("dt", {}, "Refused"), this.#refused)), this.#state);
     put(this.#found, this.#verdict, this.#answers, this.#picture.element, this.#questionForm(), this.#groups, this.#folded(), this.#along.element);

@@ -88,7 +88,7 @@ export class Steps {
     const { state } = this.#desk;
     const templates = started().templates;
     const words = templates.find((one) => one.name === state.template)?.words ?? "";
-    const title = h("input", { type: "text", value: state.draft.survey.title, autocomplete: "off", oninput: () => this.#setSurvey({ title: title.value }) });
+    const title = h("textarea", { rows: 2, value: state.draft.survey.title, oninput: () => this.#setSurvey({ title: title.value.replace(/\s+/g, " ").trim() }) });
     return h(
       "section",
       {},

@@ -48,7 +48,7 @@ function made(summary: SurveySummary): HTMLElement {
   return place;
 }
 
-export class TakeAlong {
+export class Along {
   readonly element: HTMLElement;
   /** Closes the survey, after asking. */
   readonly closing = h("div", { class: "closing" });

@@ -379,6 +379,7 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     for query in queries:
         tell(next(done), steps, query)
         answers.append(reading.ask(query))
+    sound = [query for query, answer in zip(queries, answers, strict=True) if "error" not in answer]
     shown = []
     for method in methods:
         tell(next(done), steps, METHODS[method].name)
@@ -409,14 +410,14 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "queries": answers,
         "methods": shown,
         "details": _details(reading),
-        "code": look_code(survey, queries, methods),
+        "code": look_code(survey, sound, methods),
     }
     found["band"] = _banded(reading, tell, (done, steps)) if wanted["band"] else None
     found["groups"], found["differences"] = [], []
     if wanted["groups"] and survey.groups:
         tell(next(done), steps, "Groups side by side")
-        key = f"groups {queries}"
-        found["groups"], found["differences"] = reading.find(key, lambda: _groups(reading, queries))
+        key = f"groups {sound}"
+        found["groups"], found["differences"] = reading.find(key, lambda: _groups(reading, sound))
     found["diagnosis"] = None
     if wanted["diagnosis"]:
         tell(next(done), steps, "Diagnosis")

@@ -20,7 +20,6 @@ from confide.collector.stores import ACCEPTED
 from confide.collector.tokens import is_allowed
 from confide.studio.jobs import Crew, Job, Jobs
 from confide.studio.templates import TEMPLATES, dataset_records
-from confide.studio.workers import prepare
 
 TYPES = {
     "html": b"text/html; charset=utf-8",
@@ -50,7 +49,7 @@ NOT_BUILT = "This page is not built yet. In a clone: make web"
 MOST_PREVIEWS = 8
 """Previews that wait; a page asks for the next when it has the last."""
 
-PREVIEW_SECONDS = 10.0
+PREVIEW_SECONDS = 5.0
 """Seconds after which a preview is given up: no draft that people make takes a tenth of it."""
 
 MOST_SIMULATED = 100_000
@@ -80,7 +79,6 @@ class Studio:
 
     def start(self) -> None:
         """Begin: have processes ready, where that was asked for, before anybody waits for them."""
-        prepare()
         if self._is_warm:
             for crew in self.crews.values():
                 crew.warm(asyncio.get_running_loop())
@@ -140,7 +138,7 @@ class Studio:
         match parts:
             case ["start"]:
                 require_method(request.method, "GET")
-                return self._start(request)
+                return await asyncio.to_thread(self._start, request)
             case ["preview"]:
                 return await self._preview(await self._read(request))
             case ["jobs"]:

@@ -37,16 +37,21 @@ def prepare() -> None:
         forkserver.ensure_running()
 
 
+def _begin(pipe: Any) -> None:
+    """Work, in the process: what that takes is loaded there, and not in the server."""
+    from confide.studio.working import work
+
+    work(pipe)
+
+
 class Worker:
     """A process that does one thing at a time."""
 
     def __init__(self) -> None:
-        from confide.studio.working import work
-
+        prepare()  # where nobody did it before: a collector whose studio nobody opens starts no process for it
         context = _context()
-
         self._pipe, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
+        self.process = context.Process(target=_begin, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
         self.process.start()
         theirs.close()
 

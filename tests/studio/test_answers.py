@@ -1,0 +1,239 @@
+"""What the studio answers: the numbers of the library, warnings at extremes, and code that gives the same numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.studio.running import RunningStudio
+from tests.studio.test_serving import AGES
+
+import confide as cf
+from confide.studio.answers import expect, look, play
+from confide.studio.drafts import read_draft, values_record
+from confide.studio.outlooks import plan, rivals
+from confide.studio.previews import preview
+
+
+def quiet(*_: object) -> None:
+    """Nobody is told."""
+
+
+def previewed(draft: Mapping[str, Any], value: int | None = None) -> dict[str, Any]:
+    return preview({"draft": draft, "value": value}, quiet)
+
+
+def asking(alphabet: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"survey": {"name": "x", "title": "X", "alphabet": alphabet}, "epsilon": 1.0, "people": 5000} | more
+
+
+ALPHABETS: dict[str, dict[str, Any]] = {
+    "integers": {"kind": "integers", "low": 1, "high": 9},
+    "scale": {"kind": "scale", "values": ["never", "often", "always"], "positions": [0, 1, 4]},
+    "bins": {"kind": "bins", "edges": [0, 10, 20, 50], "above": True},
+    "dates": {"kind": "dates", "first": "2026-01-01", "last": "2026-01-20"},
+    "hours": {"kind": "hours"},
+    "categories": {"kind": "categories", "values": ["yes", "no", "perhaps"]},
+    "grid": {"kind": "grid", "rows": 3, "columns": 4, "holes": [[0, 1]]},
+    "places": {"kind": "places", "south": 40.70, "west": -74.02, "north": 40.75, "east": -73.97, "cell": "1 km"},
+}
+
+
+@pytest.mark.parametrize("kind", ALPHABETS)
+def test_every_mechanism_that_suits_can_be_previewed(kind: str) -> None:
+    first = previewed(asking(ALPHABETS[kind]))
+    assert first["mechanism"]["kind"] in [one["kind"] for one in first["mechanisms"]]
+    for one in first["mechanisms"]:
+        found = previewed(asking(ALPHABETS[kind], mechanism=one["kind"]), 1)
+        assert found["mechanism"] == one
+        assert found["value"] == {"index": 1, "label": found["values"]["labels"][1]}
+        chances, drawn = np.array(found["reports"]["probabilities"]), np.array(found["reports"]["drawn"])
+        assert chances.size == drawn.size == found["reports"]["values"]["size"]
+        if one["kind"] != "rappor":
+            assert chances.sum() == pytest.approx(1)
+            assert drawn.sum() == pytest.approx(1000, abs=5)
+        # A thousand draws lie where the probabilities say; those of another value would not.
+        spread = np.sqrt(np.maximum(1000 * chances * (1 - chances), 1))
+        assert (np.abs(drawn - 1000 * chances) <= 5 * spread).all(), one
+        assert found["epsilon"]["low"] < found["epsilon"]["usual"] < found["epsilon"]["high"]
+        assert found["promise"][0].startswith(("X ", "Cell ", "The cell ")), found["promise"][0]
+
+
+def test_values_say_where_they_lie() -> None:
+    survey = read_draft(asking(ALPHABETS["scale"])).survey
+    assert values_record(survey.alphabet)["positions"] == [0, 1, 4]
+    grid = values_record(read_draft(asking(ALPHABETS["grid"])).survey.alphabet)["plane"]
+    assert (grid["rows"], grid["columns"], len(grid["cells"])) == (3, 4, 11)
+    assert [0, 1] not in grid["cells"]
+    places = values_record(read_draft(asking(ALPHABETS["places"])).survey.alphabet)["plane"]
+    assert places["degrees"]["south"] < places["degrees"]["north"]
+    assert values_record(read_draft(asking(ALPHABETS["bins"])).survey.alphabet)["positions"][:2] == [5, 15]
+
+
+def test_the_promise_is_in_odds() -> None:
+    found = previewed(AGES)
+    assert found["promise"][0].endswith("even odds become 51 to 49 at most.")
+    assert (found["odds"][0]["from"], found["odds"][0]["to"]) == ("30", "31")
+    assert found["odds"][0]["odds"] == pytest.approx(100 / (1 + np.exp(-0.05)), abs=0.01)
+    assert found["epsilon"] == {"value": 0.05, "low": 0.001, "high": 2.0, "usual": 0.05, "per": "year"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "begin"),
+    [
+        ({"epsilon": 5.0}, "Nearly the truth"),
+        ({"epsilon": 0.0005}, "Nearly nothing"),
+        ({"people": 200}, "200 people"),
+    ],
+)
+def test_extremes_are_warned_of(changed: dict[str, Any], begin: str) -> None:
+    warnings = previewed(AGES | changed)["warnings"]
+    assert [one[: len(begin)] for one in warnings] == [begin]
+
+
+def test_values_that_are_too_many_for_the_people_are_warned_of() -> None:
+    warnings = previewed(asking({"kind": "integers", "low": 0, "high": 1999}, epsilon=0.005))["warnings"]
+    assert len(warnings) == 1
+    assert "5,000 people over 2,000 values" in warnings[0]
+
+
+@pytest.mark.slow
+def test_exported_python_prints_the_expected_picture(tmp_path: Path) -> None:
+    draft = AGES | {"people": 3000}
+    found = expect({"draft": draft, "seed": 0}, quiet)
+    assert found["emd"]["value"] == pytest.approx(
+        cf.emd(found["estimate"], found["truth"], cf.Integers(0, 99)), rel=1e-9
+    )
+    printed = _run(tmp_path, previewed(draft)["code"]["python"])
+    assert printed == [f"{age}: {share:.4f}" for age, share in enumerate(found["estimate"])]
+
+
+def _run(folder: Path, python: str) -> list[str]:
+    (folder / "exported.py").write_text(python, encoding="utf-8")
+    command = [sys.executable, "-W", "ignore", "exported.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_picture_comes_before_its_windows() -> None:
+    told: list[Any] = []
+    scale = asking({"kind": "integers", "low": 0, "high": 10}, guess="peaked")
+    found = expect({"draft": scale, "seed": 1}, lambda *said: told.append(said))
+    partial = told[-1][3]
+    assert partial["estimate"] == found["estimate"]
+    assert not partial["windows"]
+    assert sorted(place for one in found["windows"] for place in one["indices"]) == list(range(11))
+
+
+@pytest.mark.slow
+def test_a_plan_solves_for_what_was_left_out() -> None:
+    draft = asking(ALPHABETS["categories"], guess="falling")
+    expected = plan({"draft": draft, "solve": "error", "target": {}}, quiet)
+    error = expected["expected"]["value"]
+    people = plan({"draft": draft, "solve": "people", "target": {"emd": error / 2}}, quiet)
+    assert people["is_reached"]
+    assert 2 < people["people"] / draft["people"] < 8
+    epsilon = plan({"draft": draft, "solve": "epsilon", "target": {"emd": error / 2}}, quiet)
+    assert epsilon["epsilon"] > draft["epsilon"]
+    never = plan({"draft": draft | {"people": 20}, "solve": "epsilon", "target": {"emd": 1e-7}}, quiet)
+    assert not never["is_reached"]
+    assert never["expected"]["value"] > 1e-7
+
+
+def test_rivals_make_the_same_promise() -> None:
+    found = rivals({"draft": asking(ALPHABETS["categories"], guess="falling")}, quiet)["rivals"]
+    assert [one["kind"] for one in found] == ["randomized-response", "rappor", "exponential"]
+    assert all(one["expected"] > 0 and not one["trouble"] for one in found)
+
+
+def test_methods_side_by_side_on_a_bundled_truth() -> None:
+    asked = {"dataset": "san_francisco", "mechanism": "truncated-planar-geometric", "epsilon": 1.0, "people": 20_000}
+    found = play(asked | {"methods": ["ibu", "inversion-normalize"], "seed": 0}, quiet)
+    assert [one["colour"] for one in found["methods"]] == ["ibu", "normalized"]
+    assert found["methods"][0]["emd"]["value"] < found["methods"][1]["emd"]["value"]
+    assert "IBU comes closest" in found["words"]
+
+
+GROUPED = """
+name = "answer"
+title = "It's a \\"question\\""
+
+[alphabet]
+kind = "categories"
+values = ["yes", "no", "it's"]
+
+[mechanism]
+kind = "randomized-response"
+epsilon = 2.0
+
+[groups]
+town = ["Oslo", "Bern"]
+"""
+
+
+@pytest.mark.slow
+def test_exported_code_gives_the_numbers_of_a_look(studio: RunningStudio, tmp_path: Path) -> None:
+    survey = cf.parse_survey(GROUPED)
+    assert studio.ask("/v1/surveys", survey.to_json().encode()).status == 201
+    for seed, (town, shares) in enumerate((("Oslo", [0.7, 0.2, 0.1]), ("Bern", [0.2, 0.7, 0.1]))):
+        values = np.random.default_rng(seed).choice(["yes", "no", "it's"], 2000, p=shares)
+        sent = survey.privatize(values, rng=10 + seed).tolist()
+        message = {"survey": survey.fingerprint, "batch": secrets.token_hex(16), "groups": {"town": town}}
+        message |= {"day": datetime.now(UTC).date().isoformat(), "reports": sent}
+        assert studio.ask("/v1/reports", message, who=None).json["accepted"] == 2000
+    query = 'answer in {yes, "it\'s"}'
+    wanted: dict[str, Any] = {"queries": [query, "answer ~ yes"], "methods": ["ibu"], "groups": True, "band": True}
+    found = studio.work({"kind": "look", "survey": survey.fingerprint, "diagnosis": True} | wanted)
+    assert found["accepted"] == 4000
+    assert "error" in found["queries"][1]
+    assert found["diagnosis"]["words"]
+    assert [one["name"] for one in found["groups"]] == ["town Bern", "town Oslo"]
+    assert any("differ" in one for one in found["differences"])
+    assert all(
+        low <= share <= high for share, low, high in zip(found["distribution"], *found["band"].values(), strict=True)
+    )
+    (tmp_path / "counts.parquet").write_bytes(studio.ask(f"/studio/v1/counts/{survey.fingerprint}").body)
+    (tmp_path / "survey.json").write_bytes(studio.ask(f"/v1/surveys/{survey.fingerprint}").body)
+    printed = _run(tmp_path, found["code"]["python"])
+    assert printed[:3] == [
+        f"{label}: {share:.4f}" for label, share in zip(["yes", "no", "it's"], found["distribution"], strict=True)
+    ]
+    answer = found["queries"][0]
+    assert printed[3].startswith(query)
+    assert f"{answer['estimate']:.4g}, between {answer['low']:.4g} and {answer['high']:.4g}" in printed[3]
+    # The commands too, as a shell takes them.
+    command = next(line for line in found["code"]["commands"].splitlines() if "--query" in line)
+    command = command.replace("confide ", f"{sys.executable} -m confide ", 1)
+    done = subprocess.run(["sh", "-c", f"{command} --json"], cwd=tmp_path, capture_output=True, timeout=120, check=True)
+    record = json.loads(done.stdout)
+    assert record["distribution"] == pytest.approx(found["distribution"], abs=1e-9)
+    assert record["queries"][0]["low"] == pytest.approx(answer["low"], abs=1e-9)
+
+
+def test_a_look_is_what_the_library_says() -> None:
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9, unit="room"), 1.0), "rooms", "Rooms")
+    counts = cf.tally(survey.privatize([3, 4, 4, 5] * 500, rng=1))
+    listed = [[report, int(number)] for report, number in zip(counts.reports.tolist(), counts.counts, strict=True)]
+    record = {"survey": survey.fingerprint, "by": [], "accepted": 2000, "rejected": {}, "is_simulated": False}
+    record |= {"is_closed": False, "days": [{"day": "2026-11-16", "groups": [], "counts": listed}]}
+    asked = {"document": survey.to_json(), "record": json.dumps(record), "version": 4000, "methods": []}
+    found = look(asked | {"queries": ["rooms >= 5"]}, quiet)
+    estimate = cf.estimate(counts, survey.mechanism)
+    assert found["distribution"] == estimate.distribution.tolist()
+    assert [one["query"] for one in found["statistics"]][:2] == ["median", "mean"]
+    answer = estimate.query("rooms >= 5")
+    assert (found["queries"][0]["low"], found["queries"][0]["high"]) == (answer.low, answer.high)
+    assert re.fullmatch(r"[\d.]+%, between [\d.]+% and [\d.]+%", found["queries"][0]["words"])
+    assert [one["label"] for one in found["windows"]["windows"]] == list(estimate.windows(name="rooms").labels)
+    assert found["fit"]["verdict"] == str(estimate.fit.verdict)
+    assert sum(found["reports"]) == pytest.approx(1)
