@@ -108,6 +108,31 @@ def test_people_follow_from_an_epsilon_that_was_chosen(page: Page, studio: Runni
     assert 1000 < int(people.input_value().replace(",", "")) < 6000
 
 
+def test_other_mechanisms_are_compared_and_chosen(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    choose(page, "Categories")
+    page.get_by_label("Answers, one a line").fill("yes\nno")
+    page.get_by_label("Answers, one a line").press("Tab")
+    wait_for_words(page, ".take-it pre", '"no"]')
+    page.get_by_role("button", name="Compare them").click()
+    rows = page.locator(".rivals tbody tr")
+    rows.first.wait_for()
+    offs = [float(words.split("%")[0]) for words in page.locator(".rivals tbody td:nth-child(2)").all_inner_texts()]
+    assert offs == sorted(offs)
+    assert "K-ary randomized response (chosen)" in page.locator(".rivals tbody").inner_text()
+    page.get_by_role("button", name="Use the RAPPOR mechanism").click()
+    wait_for_words(page, ".take-it pre", 'kind = "rappor"')
+
+
+def test_a_survey_of_made_up_people_is_not_collected_anew(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)  # the ages that the studio itself begins with
+    wait_for_words(page, ".take-it", "made-up people answer it")
+    assert page.get_by_role("button", name="Start collecting").count() == 0
+    page.get_by_label("To", exact=True).fill("98")
+    page.get_by_label("To", exact=True).press("Tab")
+    page.get_by_role("button", name="Start collecting").wait_for()
+
+
 def test_extremes_are_warned_of(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     page.get_by_text("Choose epsilon yourself").click()
@@ -210,6 +235,13 @@ def test_a_slider_answers_at_once_and_drops_what_is_stale(page: Page, studio: Ru
 def test_nothing_is_cut_from_360_to_1600_pixels(page: Page, studio: RunningStudio, kind: str) -> None:
     open_design(page, studio)
     choose(page, kind)
+    if kind == "Categories":
+        page.get_by_label("Answers, one a line").fill(f"tea\n{'a very long answer indeed, ' * 9}\nnone")
+        page.get_by_label("Answers, one a line").press("Tab")
+        wait_for_words(page, ".expected svg", "tea")
+    if kind == "Ages":
+        page.locator("#true-value").fill("99")
+        wait_for_words(page, ".one-report .mark-words", "99")
     page.wait_for_selector(".expected svg")
     for width in (360, 768, 1600):
         page.set_viewport_size({"width": width, "height": 900})
@@ -233,6 +265,8 @@ def test_pictures_are_taken_along(page: Page, studio: RunningStudio, tmp_path: P
     open_design(page, studio)
     page.wait_for_selector(".expected svg")
     page.locator(".expected summary", has_text="Numbers").click()
+    page.locator(".expected td").first.wait_for()
+    assert any(re.fullmatch(r"2\.\d%", words) for words in page.locator(".expected td").all_inner_texts())
     saved = {}
     for kind in ("CSV", "SVG", "PNG"):
         with page.expect_download() as coming:

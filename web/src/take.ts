@@ -233,6 +233,7 @@ async function draw(field: Field, groups: Groups, trouble: HTMLElement): Promise
   try {
     await alone(async () => {
       if (drawn()) return; // another tab was first
+      askToKeep();
       const value = survey.take(raw);
       const report = survey.blur(value, survey.isPermanent ? { permanent: secret() } : {});
       await queue.add(report, chosen);
@@ -247,6 +248,13 @@ async function draw(field: Field, groups: Groups, trouble: HTMLElement): Promise
   }
 }
 
+/** Ask the browser not to throw away the ledger and the secret, where something hangs on them. */
+function askToKeep(): void {
+  const { reports, epsilon } = survey.limits;
+  if ((reports ?? epsilon ?? survey.isPermanent) && "storage" in navigator) void navigator.storage.persist().catch(() => undefined);
+}
+
+/** The person's secret, made once. */
 function secret(): string {
   let found = localStorage.getItem(SECRET);
   if (found === null) localStorage.setItem(SECRET, (found = newSecret()));
