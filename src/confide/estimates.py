@@ -30,7 +30,7 @@ from confide.intervals import (
     check_level,
     level_of_each,
 )
-from confide.intervals.bases import allowed_fall
+from confide.intervals.bases import Beyond, allowed_fall
 from confide.intervals.division import PROPORTION, divide
 from confide.intervals.gathering import gather_reports
 from confide.intervals.inference import check_basis
@@ -673,7 +673,8 @@ def _beyond(basis: Basis | None, known: Sequence[Interval] | Sequence[Band]) -> 
         return basis
     low = np.min([np.atleast_1d(one.low) for one in known], axis=0)
     high = np.max([np.atleast_1d(one.high) for one in known], axis=0)
-    return (basis or Likelihood()).beyond(low, high)
+    settings = basis or Likelihood()
+    return Beyond(settings.replicates, settings.seed, low, high)
 
 
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
@@ -241,10 +241,6 @@ class Likelihood(Basis):
             f"{'values' if not inference.premise else 'parts'} as explain the reports"
         )
 
-    def beyond(self, low: FloatArray, high: FloatArray) -> Beyond:
-        """Return the same for questions of which ends are known that count in any case: of one, or of each value."""
-        return Beyond(self.replicates, self.seed, low, high)
-
     def drawn(self, inference: Inference) -> int:
         """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
         return min(self.replicates, max(FEWEST_LARGE, ENOUGH_VALUES // inference.alphabet.size))
@@ -255,7 +251,9 @@ class Likelihood(Basis):
 
 @dataclass(frozen=True, eq=False)
 class Beyond(Likelihood):
-    """Likelihood beyond ends that are known already: whether it reaches farther is all that is looked for first.
+    """Likelihood beyond ends that are known already, of one question or of each value, and that count in any case.
+
+    Whether it reaches farther is all that is looked for first.
 
     Of forty places that a peak may have, few move an end; the others take one point of a path in place of five.
     """
@@ -270,7 +268,7 @@ class Beyond(Likelihood):
         return (yield from self._seek(inference, weights, level, limits, (float(self.low[0]), float(self.high[0]))))
 
     def _each(self, places: Indices) -> list[Likelihood]:
-        return [self.beyond(self.low[[place]], self.high[[place]]) for place in places]
+        return [replace(self, low=self.low[[place]], high=self.high[[place]]) for place in places]
 
 
 @dataclass(frozen=True)
