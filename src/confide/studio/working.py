@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -47,12 +48,10 @@ def work(pipe: connection.Connection) -> None:
     def tell(done: int, of: int, words: str, partial: Any = None) -> None:
         pipe.send((done, of, words, None if partial is None else orjson.dumps(partial, option=NUMPY)))
 
-    while True:
-        try:
+    with contextlib.suppress(EOFError, OSError):  # the server has ended, or does not want it any more
+        while True:
             kind, asked = pipe.recv()
-        except (EOFError, OSError):
-            return
-        pipe.send(_answer(kind, asked, tell))
+            pipe.send(_answer(kind, asked, tell))
 
 
 def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
