@@ -60,7 +60,7 @@ def watch(page: Page) -> Watched:
 
 
 def warm(studio: RunningStudio) -> None:
-    """Wait until a studio that has just begun has loaded everything: on a busy machine that takes longer than it waits."""
+    """Wait until a studio that has just begun has loaded everything; on a busy machine that takes long."""
     draft = studio.ask("/studio/v1/start").json["templates"][0]["draft"]
     while studio.ask("/studio/v1/preview", {"draft": draft, "value": None}).status == 422:
         pass
