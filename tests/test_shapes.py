@@ -317,8 +317,8 @@ def test_one_peak_anywhere_holds_the_intervals_of_every_near_place() -> None:
     counts = counts_of(FALLING, people=2000)
     anywhere = recover([(counts, MECHANISM)], cf.MLE(), shape="one peak").query("x >= 20")
     at = recover([(counts, MECHANISM)], cf.MLE(), shape="one peak at 9").query("x >= 20")
-    assert anywhere.low <= at.low
-    assert anywhere.high >= at.high
+    assert anywhere.low <= at.low + 1e-6
+    assert anywhere.high >= at.high - 1e-6
     assert "places of the peak" in anywhere.rests_on
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -30,18 +30,18 @@ from confide.intervals import (
     check_level,
     level_of_each,
 )
-from confide.intervals.bases import allowed_fall
+from confide.intervals.bases import Beyond, allowed_fall
 from confide.intervals.division import PROPORTION, divide
 from confide.intervals.gathering import gather_reports
+from confide.intervals.inference import check_basis
 from confide.intervals.prospects import STRONGER, Prospect, look_ahead
-from confide.intervals.region import finish_all
+from confide.intervals.region import Search, finish_all
 from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
-from confide.intervals.together import Question
 from confide.mechanisms.base import Mechanism
 from confide.methods import Choice, Method, Monitor, Solution, Status
 from confide.methods.blocks import blocks_of, has_many_cells
-from confide.methods.shaped import ROUGHLY, Shaped, within_shape
+from confide.methods.shaped import Shaped, within_shape
 from confide.queries import Query
 from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
@@ -52,10 +52,11 @@ from confide.theory.verdicts import Finding
 from confide.theory.words import remark_on
 from confide.wording import counted
 
-Answer = TypeVar("Answer", Band, Interval)
-
 Again = Callable[[Groups, Method, Monitor | None], "Estimate"]
 """Takes counts by mechanism, and a method, to an estimate."""
+
+Asks = Callable[[Inference, Basis | None], Search[Interval]]
+"""Takes an inference, and what is to be rested on, to the search for an answer."""
 
 MOST_ENTRIES = 400
 """Entries of a cross table up to which the likelihood is asked for each: 200 took 8 s of processor."""
@@ -220,7 +221,11 @@ class Estimate:
                 f"Intervals of each of {self.alphabet.size:,} cells are not found: these reports tell blocks of "
                 f"{self.blocks.side} x {self.blocks.side} cells at best. Ask for areas, with query(...)."
             )
-        return self._hull(lambda one: one.band(level, basis), level, basis)
+        chosen = check_basis(basis, self._inference.usual_basis(level))
+        found = [self._inference.band(level, chosen)]
+        for one in self._near_rivals(level, basis):
+            found.append(one.band(level, _beyond(chosen, found)))
+        return found[0].hull(found[1:], _rival_words(found)) if len(found) > 1 else found[0]
 
     def query(
         self, query: Query, level: float = 0.95, *, name: str | None = None, basis: Basis | None = None
@@ -246,7 +251,7 @@ class Estimate:
         >>> answer.low < 0.25 < answer.high
         True
         """
-        return self._ask([lambda one: one.seek_query(query, level, name, basis)], level, basis)[0]
+        return self._ask([lambda one, basis: one.seek_query(query, level, name, basis)], level, basis)[0]
 
     def queries(
         self,
@@ -270,7 +275,7 @@ class Estimate:
         if isinstance(queries, str) or not len(queries):
             raise InvalidParameterError(f"queries must be a list of at least one question; got {queries!r}.")
         each = level_of_each(level, len(queries)) if joint else level
-        asked: list[Question] = [lambda one, query=query: one.seek_query(query, each, name, basis) for query in queries]  # type: ignore[misc]
+        asked: list[Asks] = [lambda one, on, query=query: one.seek_query(query, each, name, on) for query in queries]  # type: ignore[misc]
         answers = self._ask(asked, each, basis)
         return [one.among(len(answers), level) for one in answers] if joint else answers
 
@@ -301,11 +306,11 @@ class Estimate:
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""
-        return self._ask([lambda one: one.seek_mean(level, basis)], level, basis)[0]
+        return self._ask([lambda one, basis: one.seek_mean(level, basis)], level, basis)[0]
 
     def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the lowest value at or below which this share of people lies, with its interval."""
-        return self._ask([lambda one: one.seek_quantile(share, level, basis)], level, basis)[0]
+        return self._ask([lambda one, basis: one.seek_quantile(share, level, basis)], level, basis)[0]
 
     def statistics(
         self,
@@ -323,8 +328,8 @@ class Estimate:
         >>> [one.question for one in answer.statistics([0.5, 0.9])]
         ['mean', 'median', 'quantile 0.9']
         """
-        asked: list[Question] = [lambda one: one.seek_mean(level, basis)] if mean else []
-        asked += [lambda one, share=share: one.seek_quantile(share, level, basis) for share in quantiles]  # type: ignore[misc]
+        asked: list[Asks] = [lambda one, on: one.seek_mean(level, on)] if mean else []
+        asked += [lambda one, on, share=share: one.seek_quantile(share, level, on) for share in quantiles]  # type: ignore[misc]
         return self._ask(asked, level, basis)
 
     def resolution(
@@ -483,19 +488,17 @@ class Estimate:
         """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
         return self.shaped is not None and len(self.shaped.mixtures) > 1
 
-    def _ask(self, questions: Sequence[Question], level: float, basis: Basis | None) -> list[Interval]:
-        """Return answers that are searched for side by side, each with the ends that :meth:`_hull` gives it."""
-        others = self._near_rivals(level, basis)
-        every = [self._inference, *others]
-        found = finish_all([question(one) for question in questions for one in every])
-        answers = [found[place : place + len(every)] for place in range(0, len(found), len(every))]
-        return [first.hull(rest, _rival_words(rest)) if rest else first for first, *rest in answers]
+    def _ask(self, questions: Sequence[Asks], level: float, basis: Basis | None) -> list[Interval]:
+        """Return answers that are searched for side by side.
 
-    def _hull(self, ask: Callable[[Inference], Answer], level: float, basis: Basis | None) -> Answer:
-        """Return an answer with the ends that hold those of every set of mixtures that comes near the best one."""
-        others = [ask(one) for one in self._near_rivals(level, basis)]
-        answer = ask(self._inference)
-        return answer.hull(others, _rival_words(others)) if others else answer
+        Their ends hold those of every set of mixtures that comes near the best one.
+        """
+        found = [[one] for one in finish_all([question(self._inference, basis) for question in questions])]
+        for rival in self._near_rivals(level, basis):
+            asked = [question(rival, _beyond(basis, known)) for question, known in zip(questions, found, strict=True)]
+            for known, answer in zip(found, finish_all(asked), strict=True):
+                known.append(answer)
+        return [one[0].hull(one[1:], _rival_words(one)) if len(one) > 1 else one[0] for one in found]
 
     def _near_rivals(self, level: float, basis: Basis | None) -> list[Inference]:
         if self.shaped is None or len(self.shaped.mixtures) == 1 or isinstance(basis, Bootstrap):
@@ -511,13 +514,12 @@ class Estimate:
         if self.shaped is None:
             return []
         found = []
-        for mixture in self.shaped.mixtures:
-            inference = self._within(self.shaped.shape, mixture, np.full(mixture.count, 1 / mixture.count))
-            best = ROUGHLY.solve(inference.evidence).distribution
+        for mixture, best in zip(self.shaped.mixtures, self.shaped.best, strict=True):
+            inference = self._within(self.shaped.shape, mixture, best)
             rise = inference.evidence.log_likelihood(best) - self._inference.region.highest_likelihood
             if mixture is not self.shaped.mixture:
-                found.append((rise, replace(inference, solution=replace(inference.solution, distribution=best))))
-        return found
+                found.append((rise, inference))
+        return sorted(found, key=lambda pair: -pair[0])  # the first have most to say on ends, and others less to add
 
     @cached_property
     def shape_fit(self) -> ShapeFit | None:
@@ -661,8 +663,18 @@ class Margin(Estimate):
 Group = tuple[Counts, Mechanism]
 
 
-def _rival_words(others: Sequence[object]) -> str:
-    return f"each of {len(others) + 1:,} places of the peak that explain them so well counts"
+def _rival_words(every: Sequence[object]) -> str:
+    return f"each of {len(every):,} places of the peak that explain them so well counts"
+
+
+def _beyond(basis: Basis | None, known: Sequence[Interval] | Sequence[Band]) -> Basis | None:
+    """Return the basis for one more set of mixtures, where ends of others are known and hold in any case."""
+    if basis is not None and not isinstance(basis, Likelihood):
+        return basis
+    low = np.min([np.atleast_1d(one.low) for one in known], axis=0)
+    high = np.max([np.atleast_1d(one.high) for one in known], axis=0)
+    settings = basis or Likelihood()
+    return Beyond(settings.replicates, settings.seed, low, high)
 
 
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:

@@ -92,7 +92,7 @@ def test_the_promise_is_in_odds() -> None:
     [
         ({"epsilon": 5.0}, "Nearly the truth"),
         ({"epsilon": 0.0005}, "Nearly nothing"),
-        ({"people": 200}, "200 people"),
+        ({"people": 200}, "200 people: blurred reports"),
     ],
 )
 def test_extremes_are_warned_of(changed: dict[str, Any], begin: str) -> None:

@@ -241,6 +241,7 @@ def test_static_files_come_with_a_strict_policy(studio: RunningStudio) -> None:
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
+    assert "require-trusted-types-for 'script'" in policy
     assert page.headers["referrer-policy"] == "no-referrer"
     tag = page.headers["etag"]
     assert studio.ask("/studio", who=None, If_None_Match=tag).status == 304

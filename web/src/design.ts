@@ -1,5 +1,5 @@
 /** Design: who is asked, how many, how precise; how much each answer is blurred follows, and every change shows at once. */
-import { ask, latest, Trouble, work, type Draft, type Expectation, type Preview } from "./api.js";
+import { ask, latest, Trouble, work, type Draft, type Expectation, type Preview, type Progress } from "./api.js";
 import { h, put } from "./dom.js";
 import { keep, restored, type State } from "./drafts.js";
 import { Expected, Glance, OneReport, Promised } from "./outlooks.js";
@@ -59,6 +59,7 @@ class Screen implements Desk {
   readonly #ended = new AbortController();
   #timer = 0;
   #asked = 0;
+  #drawn: Draft | null = null;
 
   constructor() {
     const outlook = h("div", { class: "outlook" }, this.#wrong, this.#promised.element, this.#report.element, this.#expected.element, this.#rivals.element);
@@ -121,7 +122,7 @@ class Screen implements Desk {
   );
 
   readonly #expect = latest(
-    (draft: Draft, signal) => work<Expectation>({ kind: "expect", draft, seed: 0 }, { signal: patient(signal, this.#ended.signal), tell: () => this.#expected.wait() }),
+    (draft: Draft, signal) => work<Expectation>({ kind: "expect", draft, seed: 0 }, { signal: patient(signal, this.#ended.signal), tell: (progress) => this.#early(progress, draft, signal) }),
     (found) => {
       if (this.#ended.signal.aborted) return;
       this.#expected.show(found, this.state.draft);
@@ -129,6 +130,14 @@ class Screen implements Desk {
     },
     (error) => this.#expected.fail(error),
   );
+
+  /** The picture comes before its windows, which take seconds on a map: it is drawn once, when it is there. */
+  #early({ partial }: Progress, draft: Draft, signal: AbortSignal): void {
+    if (signal.aborted || this.#ended.signal.aborted || this.#drawn === draft) return;
+    if (!partial) return this.#expected.wait();
+    this.#drawn = draft;
+    this.#expected.show(partial as Expectation, draft);
+  }
 
   #showPreview(preview: Preview, draft: Draft): void {
     if (this.#ended.signal.aborted) return;

@@ -65,7 +65,7 @@ LEAST_FALL = 1e-9
 RARE = 0.05
 """How often so few values would be refused although no others have people."""
 
-NARROW = 1e-9
+NARROW, NEARLY_ALL = 1e-9, 0.9
 UNMOVED = 0.01
 
 NOTHING = 1e-12
@@ -170,20 +170,26 @@ class Region:
         return finish(self.search(weights, fall, least))
 
     def search(
-        self, weights: FloatArray, fall: float, least: float | None = None, enough: float = math.inf
+        self,
+        weights: FloatArray,
+        fall: float,
+        least: float | None = None,
+        enough: float = math.inf,
+        known: float = math.inf,
     ) -> Search[float]:
         """Do as :meth:`lowest`, and let others find the points of the path: see :data:`Search`.
 
-        It also ends once it is known whether the lowest answer reaches `enough`.
+        It also ends once it is known whether the lowest answer reaches `enough`, and once it is known to reach `known`.
         """
         base = float(weights.min()) if least is None else min(least, float(weights.min()))
         span = float(weights.max()) - base
-        if span == 0:
+        if span == 0 or known <= base:  # no answer is lower
             return base
-        share = yield from self._search_share((weights - base) / span, fall, (enough - base) / span)
+        ends = (enough - base) / span, (known - base) / span
+        share = yield from self._search_share((weights - base) / span, fall, *ends)
         return base + span * share
 
-    def _search_share(self, shares: FloatArray, fall: float, enough: float) -> Search[float]:
+    def _search_share(self, shares: FloatArray, fall: float, enough: float, known: float) -> Search[float]:
         """Return the lowest answer to a query between 0 and 1: the highest bound that a point of the path proves.
 
         The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
@@ -194,13 +200,18 @@ class Region:
             return 0.0
         below, above, proven = (0.0, 0.0), (math.inf, math.inf), 0.0
         tilt = wanted / math.sqrt(self.evidence.total * max(now * (1 - now), 1 / self.evidence.total))
+        if 0 < known < now:
+            # The end is near what is known. There a parabola through it has the slope 2 fall / (now - known), which is
+            # that of the bound, n tilt / (1 + tilt known).
+            steep = 2 * fall / (self.evidence.total * (now - known))
+            tilt = steep / (1 - steep * known) if steep * known < NEARLY_ALL else tilt
         for number in range(1, MOST_STEPS + 1):
             point = yield self, shares, tilt
             root = math.sqrt(2 * point.fall)
             proven = max(proven, point.bound(fall, self.evidence.total))
             if abs(root - wanted) <= CLOSE * wanted or (root < wanted and point.answer <= NOTHING):
                 break
-            if proven >= enough or (root < wanted and point.answer < enough < math.inf):
+            if proven >= min(enough, known) or (root < wanted and point.answer < enough < math.inf):
                 break
             below, above = ((tilt, root), above) if root < wanted else (below, (tilt, root))
             if below[0] >= STEEPEST or above[0] - below[0] <= NARROW * below[0]:
