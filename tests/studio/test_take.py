@@ -162,6 +162,7 @@ def test_without_a_network_it_is_sent_later_by_itself(studio: RunningStudio, pho
     address = added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.33))
     page = phone.new_page()
     page.goto(address)
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     page.wait_for_function("async () => (await (await caches.open('confide take')).keys()).length >= 5")
     phone.set_offline(True)
     page.reload()
