@@ -14,7 +14,8 @@ from typing import Any
 import orjson
 
 from confide.errors import ConfideError
-from confide.studio.answers import counts_file, expect, look, play, simulate
+from confide.studio.answers import counts_file, expect, play, simulate
+from confide.studio.looks import look
 from confide.studio.outlooks import plan, rivals
 from confide.studio.previews import preview
 from confide.studio.workers import Tell
