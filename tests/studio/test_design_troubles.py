@@ -66,7 +66,7 @@ def test_what_is_started_is_what_is_shown(page: Page, studio: RunningStudio) -> 
     held: list[Route] = []
     sent: list[str] = []
     page.on("request", lambda one: sent.append(one.post_data or "") if one.url.endswith("/v1/surveys") else None)
-    page.route(PREVIEW, lambda route: held.append(route))
+    page.route(PREVIEW, lambda route: held.append(route))  # noqa: PLW0108 - playwright takes no method of a list
     page.get_by_label("Answers, one a line").fill("red\ngreen\nblue")
     page.get_by_label("Answers, one a line").press("Tab")
     assert start.is_disabled()
