@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,9 @@ def test_serve_prints_its_token_once_simulates_and_ends_with_all_counted(tmp_pat
         for line in process.stdout:
             lines.append(line)
             if "simulated reports counted" in line:
+                address = next(one.split()[1] for one in lines if one.startswith("Studio"))
+                with urllib.request.urlopen(address, timeout=30) as page:  # noqa: S310 - our own
+                    assert b"<title>" in page.read()
                 process.send_signal(signal.SIGTERM)
         process.wait(30)
     said = "".join(lines)
