@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Mapping
@@ -51,6 +52,9 @@ NOT_BUILT = "This page is not built yet. In a clone: make web"
 
 MOST_PREVIEWS = 8
 """Previews that wait; a page asks for the next when it has the last."""
+
+STARTING_SECONDS = 60.0
+"""Seconds that a process may take to start; on a machine that is busy it takes several."""
 
 PREVIEW_SECONDS = 5.0
 """Seconds after which a preview is given up: no draft that people make takes a tenth of it."""
@@ -210,8 +214,17 @@ class Studio:
             raise Refusal(429, "busy", "Too many previews wait. Ask again later.", retry_after=1)
         self._previews += 1
         try:
-            async with asyncio.timeout(PREVIEW_SECONDS):
-                return 200, await self.crews["preview"].do("preview", dict(message)), JSON
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(STARTING_SECONDS) as limit:
+
+                def hurry() -> None:
+                    with contextlib.suppress(RuntimeError):  # whoever asked has left
+                        limit.reschedule(loop.time() + PREVIEW_SECONDS)
+
+                def begin(*_: object) -> None:  # the draft's own clock: a process that starts slowly is not its fault
+                    loop.call_soon_threadsafe(hurry)
+
+                return 200, await self.crews["preview"].do("preview", dict(message), begin), JSON
         except TimeoutError:
             said = "This draft takes too long to preview. Take fewer or coarser values, or another mechanism."
             raise Refusal(422, "slow", said) from None
