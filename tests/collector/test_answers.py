@@ -321,12 +321,12 @@ def test_a_token_that_is_needed_is_asked_for_by_the_name_of_its_variable(monkeyp
 def test_an_address_with_a_path_too_much_is_named() -> None:
     error = {"error": {"code": "not-found", "message": "There is nothing here."}}
     for path, words in (("/v1", "without /v1"), ("", "nothing here")):
-        with lying(lambda _: (404, error)) as liar, pytest.raises(CollectorError, match=words):
-            with_path = Client(liar.address + path)
-            try:
-                with_path.add(ages())
-            finally:
-                with_path.hang_up()
+        with (
+            lying(lambda _: (404, error)) as liar,
+            Client(liar.address + path) as client,
+            pytest.raises(CollectorError, match=words),
+        ):
+            client.add(ages())
 
 
 @pytest.mark.parametrize(

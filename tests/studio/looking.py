@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from tests.pages.browser import AXE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import ConsoleMessage, Page
     from tests.studio.running import RunningStudio
 
 FOLDS = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
@@ -45,17 +45,30 @@ class Watched:
         ]
 
 
+def told(said: ConsoleMessage) -> str:
+    """Return a complaint, with the address that it is about."""
+    return f"{said.text} {said.location.get('url', '')}"
+
+
 def watch(page: Page) -> Watched:
     """Note every request and complaint of a page from now on."""
     found = Watched()
     page.on("request", lambda request: found.requests.append(request.url))
     page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    page.on("console", lambda said: found.complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("console", lambda said: found.complaints.append(told(said)) if said.type in ("error", "warning") else None)
     return found
+
+
+def warm(studio: RunningStudio) -> None:
+    """Wait until a studio that has just begun has loaded everything; on a busy machine that takes long."""
+    draft = studio.ask("/studio/v1/start").json["templates"][0]["draft"]
+    while studio.ask("/studio/v1/preview", {"draft": draft, "value": None}).status == 422:
+        pass
 
 
 def open_design(page: Page, studio: RunningStudio) -> Watched:
     """Open the studio on its first screen, and wait for its first picture."""
+    warm(studio)
     found = watch(page)
     page.goto(studio.address)
     page.wait_for_selector(".one-report svg")

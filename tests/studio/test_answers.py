@@ -18,8 +18,9 @@ from tests.studio.running import RunningStudio
 from tests.studio.test_serving import AGES
 
 import confide as cf
-from confide.studio.answers import expect, look, play
+from confide.studio.answers import expect, play
 from confide.studio.drafts import read_draft, values_record
+from confide.studio.looks import look
 from confide.studio.outlooks import plan, rivals
 from confide.studio.previews import preview
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.pages.browser import AXE, INSTALL
-from tests.studio.looking import faults, open_design
+from tests.studio.looking import faults, open_design, warm
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,7 +32,9 @@ def test_pages_have_no_script_or_style_of_their_own() -> None:
 
 @pytest.mark.slow
 def test_a_wrong_token_is_asked_for(page: Page, studio: RunningStudio) -> None:
+    warm(studio)
     page.goto(f"{studio.url}/studio")
+    page.get_by_role("heading", name="This studio needs a token").wait_for()
     assert page.get_by_role("heading", name="This studio needs a token").is_visible()
     if AXE.exists():
         assert faults(page) == []

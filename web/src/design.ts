@@ -116,7 +116,7 @@ class Screen implements Desk {
   }
 
   readonly #preview = latest(
-    (input: { draft: Draft; value: number | null }, signal) => ask<Preview>("/studio/v1/preview", input, { signal }),
+    (input: { draft: Draft; value: number | null }, signal) => previewed(input, signal),
     (preview, input) => this.#showPreview(preview, input.draft),
     (error) => this.#wrongDraft(error),
   );
@@ -160,6 +160,16 @@ class Screen implements Desk {
     if (!(error instanceof Trouble) || ["gone", "no-token", "bad-token", "busy"].includes(error.code)) return fail(error);
     this.#wrong.hidden = false;
     put(this.#wrong, h("h2", {}, "This draft is no survey yet"), h("p", {}, error.message));
+  }
+}
+
+/** Ask for a preview; once more where it took too long, for a server that has just begun has to load everything first. */
+async function previewed(input: { draft: Draft; value: number | null }, signal: AbortSignal): Promise<Preview> {
+  try {
+    return await ask<Preview>("/studio/v1/preview", input, { signal });
+  } catch (error) {
+    if (!(error instanceof Trouble && error.code === "slow")) throw error;
+    return ask<Preview>("/studio/v1/preview", input, { signal });
   }
 }
 

@@ -175,7 +175,7 @@ function distances(found: Playing): HTMLElement {
 function distanceRow(one: MethodShown, truth: number[], most: number): HTMLElement {
   const length = Math.max(2, (100 * (one.emd?.value ?? 0)) / most);
   const bar = s("svg", { class: `far of-${one.colour}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { width: length, height: 10 }));
-  const name = h("td", { class: "words named", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name);
+  const name = h("td", { class: "words method-name", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name);
   if (!one.distribution.length) return h("tr", {}, name, h("td", { class: "words", colspan: 3 }, h("span", { class: "prose" }, one.words)));
   return h("tr", {}, name, h("td", {}, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { class: "roomy-cell" }, percent(variation(one.distribution, truth))));
 }

@@ -161,7 +161,7 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
     address = address_of(listening)
 
     def ready() -> None:
-        pairs = [("Devices send to", f"{address}/v1/reports")]
+        pairs = [("Devices send to", f"{address}/v1/reports"), ("Studio", f"{address}/studio")]
         pairs += [("Survey", f"{one.fingerprint}  {one.title}") for one in contracts]
         pairs += [("Store", "one that goes when you stop" if people is not None else without_password(url))]
         pairs += [] if token is None else [("Curator's token", f"{token}  (shown this once)")]

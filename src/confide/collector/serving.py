@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from confide.collector.http import Application
 from confide.collector.replies import Guest
@@ -122,7 +122,19 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self) -> None:
         self._is_refused = True
         self._stop()
-        if not self.transport.is_closing():
+        self._say_refused()
+
+    def on_response_complete(self) -> None:
+        """Take the end of an answer."""
+        super().on_response_complete()
+        if self._is_refused:
+            self._say_refused()
+
+    def _say_refused(self) -> None:
+        before: RequestResponseCycle | None = self.cycle
+        # Requests before this one are answered first: whoever sent them would take this for their answer.
+        is_first = before is None or before.response_complete
+        if is_first and not self.transport.is_closing():
             self.transport.write(TOO_LARGE)
             self.transport.close()
 
@@ -135,6 +147,7 @@ class Server(uvicorn.Server):
             application,
             log_config=None,  # nobody's address, path or time is written anywhere
             access_log=False,
+            log_level="error",  # a warning would be written for each request that asks for another protocol
             server_header=False,
             date_header=False,
             proxy_headers=False,

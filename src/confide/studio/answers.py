@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import tempfile
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,43 +18,26 @@ from confide.collector.simulation import simulated_values
 from confide.collector.wire import Wire
 from confide.comparisons import Outcome, assess_pool
 from confide.counts import Counts
-from confide.diagnosis import diagnose
 from confide.diagnosis.answers import why_undivided
-from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.distances import has_emd
 from confide.errors import ConfideError, InvalidParameterError
 from confide.estimates import Estimate
-from confide.explanations import describe_mechanism, explain_choices
+from confide.explanations import describe_mechanism
 from confide.figures.palette import METHODS as COLOURS
-from confide.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.files.counts_files import write_counts_file
 from confide.intervals import Interval, Windows
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.methods import METHODS, Stacked
 from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans.rivals import MOST_DRAWN, has_matrix
-from confide.recovery import recover
-from confide.studio.drafts import Draft, python_text, read_draft, values_record
-from confide.studio.previews import promise_of
+from confide.studio.asking import chosen_methods
+from confide.studio.drafts import Draft, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys import Survey
-from confide.theory.fit import FitVerdict
 from confide.wording import counted, with_unit
-
-LEVEL = 0.95
-"""How often an interval holds the truth."""
-
-MOST_QUERIES = 20
-"""Questions at a time."""
-
-KEPT = 4
-"""Estimates that a process remembers, so that one more question costs no more than itself."""
 
 MOST_WINDOWED = 400
 """Values of a draft up to which windows are looked for: 280 cells take seven seconds."""
-
-MOST_BANDED = 1000
-"""Values up to which each gets an interval: a bootstrap of a hundred takes three seconds."""
 
 
 def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
@@ -193,12 +174,12 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
             "guess": name,
         }
     )
-    chosen = _methods(methods)
+    chosen = chosen_methods(methods)
     counts = simulated_counts(draft.survey.mechanism, dataset.distribution, draft.people, _seed(work.get("seed")))
     found = []
     for place, method in enumerate(chosen):
         tell(place, len(chosen), METHODS[method].name)
-        found.append(_method_shown(draft.survey, counts, method, dataset.distribution))
+        found.append(method_shown(draft.survey, counts, method, dataset.distribution))
     shown = summarise_reports(draft.survey, counts)
     return {
         "values": values_record(draft.alphabet),
@@ -218,17 +199,10 @@ def alphabet_table(dataset: str) -> dict[str, Any]:
     return table
 
 
-def _methods(names: object) -> list[str]:
-    if not isinstance(names, list) or len(names) > len(METHODS):
-        raise InvalidParameterError(f"methods must be a list of {', '.join(METHODS)}.")
-    for name in names:
-        check_choice("methods", name, tuple(METHODS))
-    return list(dict.fromkeys(names))
-
-
-def _method_shown(
+def method_shown(
     survey: Survey, counts: Counts, name: str, truth: np.ndarray[Any, Any] | None = None
 ) -> dict[str, Any]:
+    """Return the estimate of one method, or why there is none, as a page shows it."""
     method = METHODS[name]
     shown: dict[str, Any] = {"colour": COLOURS.get(method.name, "stacked"), "name": method.name, "emd": None}
     try:
@@ -276,242 +250,3 @@ def simulate(work: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
         groups = {name: str(generator.choice(known)) for name, known in survey.groups.items()}
         found.append({"groups": groups, "reports": reports[start : start + SIMULATED_AT_A_TIME]})
     return found
-
-
-class Kept:
-    """Estimates that were made last, by survey and version of the counts."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, int], Any] = OrderedDict()
-
-    def get(self, key: tuple[str, int], make: Callable[[], Any]) -> Any:
-        """Return what is known, or make it."""
-        if key not in self._known:
-            self._known[key] = make()
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
-
-
-class Reading:
-    """What is found out about the reports of one version, each thing once."""
-
-    def __init__(self, survey: Survey, record: dict[str, Any]) -> None:
-        self.survey, self.record = survey, record
-        # As whoever pulls them: with permanent noise, several days may be of the same people.
-        self.file: CountsFile = to_counts_file(survey, record)
-        self.counts: Counts = self.file.groups[()][0]
-        self._found: dict[str, Any] = {}
-
-    def find(self, what: str, make: Callable[[], Any]) -> Any:
-        """Return what is known, or find it out."""
-        if what not in self._found:
-            self._found[what] = make()
-        return self._found[what]
-
-    @property
-    def estimate(self) -> Estimate:
-        """The estimate of the default method."""
-        found: Estimate = self.find(
-            "estimate", lambda: recover([(self.counts, self.survey.mechanism)], Stacked(), shape=self.survey.shape)
-        )
-        return found
-
-    @property
-    def why_not(self) -> str:
-        """Why windows and statistics are not looked for; empty where they are."""
-        found: str = self.find("why", lambda: why_undivided(self.estimate))
-        return found
-
-    @property
-    def windows(self) -> Windows | None:
-        """The windows whose shares the reports tell."""
-        made = lambda: None if self.why_not else self.estimate.windows(name=self.survey.name)  # noqa: E731
-        found: Windows | None = self.find("windows", made)
-        return found
-
-    @property
-    def statistics(self) -> list[Interval]:
-        """Median, mean and quartiles, where values are numbers."""
-        alphabet = self.estimate.alphabet
-        if self.why_not or not isinstance(alphabet, Integers):
-            return []
-
-        def made() -> list[Interval]:
-            found = self.estimate.statistics((0.5, 0.25, 0.75), LEVEL, mean=alphabet.has_mean)
-            order = ["median", "mean"]
-            return sorted(found, key=lambda one: order.index(one.question) if one.question in order else len(order))
-
-        answers: list[Interval] = self.find("statistics", made)
-        return answers
-
-    def ask(self, query: str) -> dict[str, Any]:
-        """Return the answer to a question, or why there is none."""
-        return dict(self.find(f"query {query}", lambda: self._ask(query)))
-
-    def _ask(self, query: str) -> dict[str, Any]:
-        try:
-            return answer_record(self.estimate.query(query, LEVEL, name=self.survey.name))
-        except ConfideError as error:
-            nothing = {"estimate": 0.0, "low": 0.0, "high": 0.0, "level": LEVEL, "rests_on": "", "words": ""}
-            return {"query": query} | nothing | {"error": str(error)}
-
-
-READINGS = Kept()
-
-
-def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return what is known of a survey from the reports that came so far."""
-    survey, version = Survey.from_json(work["document"]), int(work["version"])
-    wanted = {key: work.get(key) for key in ("band", "groups", "diagnosis")}
-    queries, methods = _queries(work.get("queries")), _methods(work.get("methods"))
-    steps = 3 + len(queries) + len(methods) + sum(bool(one) for one in wanted.values())
-    done = iter(range(steps))
-    reading: Reading = READINGS.get((survey.fingerprint, version), lambda: Reading(survey, json.loads(work["record"])))
-    tell(next(done), steps, "Estimating")
-    estimate = reading.estimate
-    tell(next(done), steps, "Testing whether the reports fit")
-    fit, verdict = str(estimate.fit), estimate.fit.verdict
-    tell(next(done), steps, "Looking for windows that can be told, mean and median")
-    windows, statistics = reading.windows, reading.statistics
-    answers = []
-    for query in queries:
-        tell(next(done), steps, query)
-        answers.append(reading.ask(query))
-    sound = [query for query, answer in zip(queries, answers, strict=True) if "error" not in answer]
-    shown = []
-    for method in methods:
-        tell(next(done), steps, METHODS[method].name)
-        shown.append(reading.find(f"method {method}", lambda: _method_shown(survey, reading.counts, method)))  # noqa: B023
-    record = reading.record
-    found: dict[str, Any] = {
-        "version": version,
-        "survey": {
-            "fingerprint": survey.fingerprint,
-            "name": survey.name,
-            "title": survey.title,
-            "is_simulated": record["is_simulated"],
-            "is_closed": record["is_closed"],
-        },
-        "values": values_record(estimate.alphabet),
-        "accepted": record["accepted"],
-        "rejected": record["rejected"],
-        "promise": promise_of(survey),
-        "reports": report_shares(survey, reading.counts, estimate),
-        "fit": {"verdict": str(verdict), "words": fit, "is_good": _is_good(verdict)},
-        "uniformity": _uniformity(estimate),
-        "distribution": estimate.distribution.tolist(),
-        "windows": {
-            "words": f"Windows are not looked for: {reading.why_not}." if windows is None else windows.headline,
-            "windows": [] if windows is None else window_records(windows),
-        },
-        "statistics": [answer_record(one) for one in statistics],
-        "queries": answers,
-        "methods": shown,
-        "details": _details(reading),
-        "code": look_code(survey, sound, methods),
-    }
-    found["band"] = _banded(reading, tell, (done, steps)) if wanted["band"] else None
-    found["groups"], found["differences"] = [], []
-    if wanted["groups"] and survey.groups:
-        tell(next(done), steps, "Groups side by side")
-        key = f"groups {sound}"
-        found["groups"], found["differences"] = reading.find(key, lambda: _groups(reading, sound))
-    found["diagnosis"] = None
-    if wanted["diagnosis"]:
-        tell(next(done), steps, "Diagnosis")
-        found["diagnosis"] = reading.find("diagnosis", lambda: {"words": _diagnosis(reading)})
-    return found
-
-
-def _queries(queries: object) -> list[str]:
-    are_texts = isinstance(queries, list) and all(isinstance(one, str) and len(one) <= 1000 for one in queries)
-    if not are_texts or not isinstance(queries, list) or len(queries) > MOST_QUERIES:
-        raise InvalidParameterError(f"queries must be a list of at most {MOST_QUERIES} questions, such as age >= 65.")
-    return list(dict.fromkeys(queries))
-
-
-def _is_good(verdict: FitVerdict) -> bool | None:
-    return None if verdict is FitVerdict.CANNOT_BE_TESTED else verdict is FitVerdict.FITS
-
-
-def _uniformity(estimate: Estimate) -> dict[str, Any]:
-    found = estimate.uniformity
-    words = "There is no uniform population on unbounded values." if found is None else str(found)
-    return {"words": words, "is_told": estimate.is_told}
-
-
-def _banded(reading: Reading, tell: Tell, place: tuple[Any, int]) -> dict[str, Any] | None:
-    tell(next(place[0]), place[1], "An interval for every value")
-    if reading.why_not or reading.estimate.alphabet.size > MOST_BANDED:
-        return None
-    band = reading.find("band", lambda: reading.estimate.interval(LEVEL))
-    return {"low": band.low.tolist(), "high": band.high.tolist()}
-
-
-def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the estimates of all groups, and which differ from the others; each column of groups by itself."""
-    shown, differences = [], []
-    for name in reading.survey.groups:
-        groups = estimate_file(to_counts_file(reading.survey, reading.record, [name]), reading.survey, Stacked())
-        answers = ask_groups(groups, queries, LEVEL)
-        for key, one in groups.items():
-            told = {question: answer_record(found[key]) for question, found in answers.items()}
-            shares = [found[key].is_share for found in answers.values()]
-            shown.append(
-                {
-                    "name": f"{name} {label_group(key)}",
-                    "people": int(groups.reports[key]),
-                    "distribution": one.distribution.tolist(),
-                    "statistics": [one for one, is_share in zip(told.values(), shares, strict=True) if not is_share],
-                    "queries": [one for one, is_share in zip(told.values(), shares, strict=True) if is_share],
-                }
-            )
-            differences.append(f"{name} {label_group(key)}: {groups.describe_difference(key)}.")
-    return shown, differences
-
-
-def _diagnosis(reading: Reading) -> list[str]:
-    survey = reading.survey
-    found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
-    return [*told_in_words(found), *verdict_in_words(found)]
-
-
-def _details(reading: Reading) -> list[dict[str, str]]:
-    """Return what only whoever wants to know it opens."""
-    estimate, survey = reading.estimate, reading.survey
-    told = {
-        "Method": f"{estimate.method.full_name}; {estimate.ending}",
-        "Mixed from": "; ".join(explain_choices(estimate.choices)),
-        "Mechanism": f"{describe_mechanism(survey)}: {survey.mechanism!r}",
-        "Promise": str(survey.mechanism.guarantee),
-        "Noise": reading.counts.origin.in_short,
-        "Identification": str(estimate.identification),
-        "Dependence": estimate.dependence,
-        "Log-likelihood": f"{estimate.log_likelihood:,.2f}",
-        "Fingerprint": survey.fingerprint,
-    }
-    return [{"name": name, "words": words} for name, words in told.items() if words]
-
-
-def look_code(survey: Survey, queries: Sequence[str], methods: Sequence[str]) -> dict[str, str]:
-    """Return the commands and the Python that give the same numbers, from the files beside them."""
-    asked = "".join(f" --query {shlex.quote(one)}" for one in queries)
-    others = "".join(f"confide estimate survey.json counts.parquet --method {one}\n" for one in methods)
-    commands = (
-        "# with the survey saved as survey.json and the counts as counts.parquet\n"
-        f"confide estimate survey.json counts.parquet{asked}\n{others}"
-        "confide diagnose survey.json counts.parquet\n"
-    )
-    python = (
-        "import confide as cf\n\n"
-        f"survey = cf.parse_survey({python_text(survey.text())})\n"
-        'counts = cf.load_counts("counts.parquet", survey)\n'
-        "estimate = cf.estimate(counts, survey.mechanism, shape=survey.shape)\n"
-        "for label, share in zip(estimate.alphabet.labels(), estimate.distribution):\n"
-        '    print(f"{label}: {share:.4f}")\n'
-        f"for query in {list(queries)!r}:\n"
-        "    print(query, estimate.query(query, name=survey.name))\n"
-    )
-    return {"commands": commands, "python": python}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -13,7 +14,8 @@ from typing import Any
 import orjson
 
 from confide.errors import ConfideError
-from confide.studio.answers import counts_file, expect, look, play, simulate
+from confide.studio.answers import counts_file, expect, play, simulate
+from confide.studio.looks import look
 from confide.studio.outlooks import plan, rivals
 from confide.studio.previews import preview
 from confide.studio.workers import Tell
@@ -47,12 +49,11 @@ def work(pipe: connection.Connection) -> None:
     def tell(done: int, of: int, words: str, partial: Any = None) -> None:
         pipe.send((done, of, words, None if partial is None else orjson.dumps(partial, option=NUMPY)))
 
-    while True:
-        try:
+    with contextlib.suppress(EOFError, OSError):  # the server has ended, or does not want it any more
+        while True:
             kind, asked = pipe.recv()
-        except (EOFError, OSError):
-            return
-        pipe.send(_answer(kind, asked, tell))
+            tell(0, 0, "")  # it begins: until now the process may have been starting
+            pipe.send(_answer(kind, asked, tell))
 
 
 def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
