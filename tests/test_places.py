@@ -14,6 +14,7 @@ import confide as cf
 from confide.errors import InvalidParameterError, SurveyError, ValueOutsideAlphabetError
 from confide.files import privatize_file, read_values
 from confide.queries import as_weights
+from confide.surveys import parse_survey
 
 BESIDE = [parent / "shared" / "data" / "raw" for parent in Path(__file__).parents]
 RAW = next((folder for folder in BESIDE if folder.is_dir()), BESIDE[2])
@@ -361,3 +362,16 @@ def test_a_circle_among_several_attributes_asks_which_is_the_place() -> None:
     people = cf.Attributes(home=cf.Places(*MANHATTAN, cell="2 km"), size=cf.Integers(1, 2))
     with pytest.raises(cf.ConfideError, match=r"'home' has\. Ask for 'home within 2 km of"):
         as_weights("within 2 km of 40.75, -73.98", people)
+
+
+def test_json_opens_no_file_of_whoever_reads_it(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.geojson"
+    secret.write_text("not for anybody", encoding="utf-8")
+    text = parse_survey(
+        '[alphabet]\nkind = "places"\ncentre = [48.8566, 2.3522]\nradius = "3 km"\ncell = "500 m"\n'
+        '[mechanism]\nkind = "exponential"\nepsilon = 1.0\n'
+    ).to_json()
+    document = json.loads(text)
+    document["alphabet"]["holes"] = str(secret)
+    with pytest.raises(SurveyError, match=r"holes are cells.*no file; got .*confide export"):
+        cf.Survey.from_json(json.dumps(document))

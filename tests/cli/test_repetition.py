@@ -208,12 +208,14 @@ def test_reports_under_two_rounds_are_not_added_up_one_by_one(call: Call, folder
         (folder / f"{name}.csv").write_text(f"report\n3\n{number}\n")
         assert call("count", f"{name.removesuffix('2')}.toml", f"{name}.csv", "-o", f"{name}.parquet").code == 0
     ending = call("merge", "rounds.parquet", "rounds2.parquet", "-o", "both.parquet", "--json")
+    assert ending.code == 0, ending.err
     told = "is epsilon 1 for the same value in all of them, up to epsilon 2 for another in each, and such"
     assert told in ending.record["repetition"]["words"]
     assert ending.record["repetition"]["guarantee_if_in_each_file"].startswith("local differential privacy, epsilon 2:")
     assert told in " ".join(call("merge", "rounds.parquet", "rounds2.parquet", "-o", "both.parquet").out.split())
-    pooled = call("merge", "rounds.parquet", "others.parquet", "-o", "pool.parquet", "--json").record["repetition"]
-    assert pooled["words"].startswith("epsilon 1 and epsilon 1.5; to a person who")
+    pooled = call("merge", "rounds.parquet", "others.parquet", "-o", "pool.parquet", "--pool", "--json")
+    assert pooled.code == 0, pooled.err
+    assert pooled.record["repetition"]["words"].startswith("epsilon 1 and epsilon 1.5; to a person who")
 
 
 def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, folder: Path) -> None:

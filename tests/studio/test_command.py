@@ -72,9 +72,15 @@ def served(folder: Path) -> Iterator[tuple[Served, serving.Studio]]:
 
 
 def test_a_draft_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def never(*_: Any) -> bytes:
+    async def never(_kind: str, _asked: Any, tell: Any) -> bytes:
+        tell(0, 0, "")
         await asyncio.sleep(60)
         return b""
+
+    async def late(_kind: str, _asked: Any, tell: Any) -> bytes:
+        await asyncio.sleep(0.1)
+        tell(0, 0, "")
+        return b"7"
 
     monkeypatch.setattr(serving, "PREVIEW_SECONDS", 0.01)
     with served(tmp_path) as (app, studio):
@@ -83,6 +89,8 @@ def test_a_draft_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: py
         refused = app.ask("POST", "/studio/v1/preview", b"{}", **sent)
         assert (refused.status, refused.code) == (422, "slow")
         assert studio._previews == 0
+        monkeypatch.setattr(studio.crews["preview"], "do", late)  # a process that takes long to start is not the draft
+        assert app.ask("POST", "/studio/v1/preview", b"{}", **sent).status == 200
         studio._previews = serving.MOST_PREVIEWS
         assert app.ask("POST", "/studio/v1/preview", b"{}", **sent).code == "busy"
 

@@ -28,21 +28,21 @@ function isRepeating(octets: Uint8Array): boolean {
 }
 
 /** The platform's cryptographic generator, read in blocks; a byte is forgotten when it is taken. */
-function secureBits(): Bits {
+export function secureBits(): Bits {
   let pool = new Uint8Array(0);
   let place = 0;
-  let mark = new Uint8Array(MARK);
+  let mark = pool; // none before the first block: nothing is compared that was not drawn
   const refill = (): void => {
     const fresh = new Uint8Array(MARK + POOL + MARK);
-    fresh.set(mark);
     const middle = fresh.length / 2;
     try {
       // In two calls, so that a generator that always gives the same is seen at once.
-      globalThis.crypto.getRandomValues(fresh.subarray(MARK, middle));
+      globalThis.crypto.getRandomValues(fresh.subarray(0, middle));
       globalThis.crypto.getRandomValues(fresh.subarray(middle));
     } catch (error) {
       refuse("entropy", `The random generator fails: ${error}`);
     }
+    fresh.set(mark);
     // A generator that is stuck, or a stand-in that does nothing, would report the truth.
     if (isRepeating(fresh)) refuse("entropy", "The random generator repeats itself.");
     mark = fresh.slice(-MARK);

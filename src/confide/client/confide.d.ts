@@ -64,6 +64,8 @@ interface Bits {
     /** Where a fresh round of noise takes its bytes, if these are permanent. */
     readonly fresh?: Bits;
 }
+/** The platform's cryptographic generator, read in blocks; a byte is forgotten when it is taken. */
+declare function secureBits(): Bits;
 /** The one generator of this device; one alone notices when it repeats itself. */
 declare const device: Bits;
 /** Random hexadecimal digits, two a byte. */

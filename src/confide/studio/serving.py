@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Mapping
@@ -18,6 +19,8 @@ from confide.collector.replies import JSON, Reply, Request, not_found, require_m
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED
 from confide.collector.tokens import is_allowed
+from confide.errors import InvalidParameterError
+from confide.studio.asking import chosen_methods, chosen_queries
 from confide.studio.jobs import Crew, Job, Jobs
 from confide.studio.templates import TEMPLATES, dataset_records
 
@@ -52,6 +55,9 @@ NOT_BUILT = "This page is not built yet. In a clone: make web"
 MOST_PREVIEWS = 8
 """Previews that wait; a page asks for the next when it has the last."""
 
+STARTING_SECONDS = 60.0
+"""Seconds that a process may take to start; on a machine that is busy it takes several."""
+
 PREVIEW_SECONDS = 5.0
 """Seconds after which a preview is given up: no draft that people make takes a tenth of it."""
 
@@ -79,6 +85,8 @@ class Studio:
         self.crews = {name: Crew(size) for name, size in CREWS.items()}
         self._previews = 0
         self._files: dict[tuple[str, str], tuple[bytes, bytes]] = {}
+        static = files("confide").joinpath("studio", "static")
+        self._names = {one.name for one in static.iterdir()} if static.is_dir() else set()
 
     def start(self) -> None:
         """Begin: have processes ready, where that was asked for, before anybody waits for them."""
@@ -105,8 +113,11 @@ class Studio:
             return self._file("static", "studio.html", request)
         if len(parts) == 2 and parts[0] == "take" and FINGERPRINT(parts[1]):
             return self._file("static", "take.html", request)
-        if len(parts) == 2 and parts[0] in ("studio", "take"):
+        if len(parts) == 2 and (parts[0] == "studio" or (parts[0] == "take" and parts[1] in self._names)):
             return self._file("static", parts[1], request)
+        if parts[0] == "take":  # a person opened it: the page says that it is cut, as JSON does not
+            _, _, sent = self._file("static", "take.html", request)
+            return 404, self._files["static", "take.html"][0], sent
         if parts == ["client", "confide.js"]:
             return self._file("client", "confide.js", request)
         raise not_found()
@@ -210,8 +221,17 @@ class Studio:
             raise Refusal(429, "busy", "Too many previews wait. Ask again later.", retry_after=1)
         self._previews += 1
         try:
-            async with asyncio.timeout(PREVIEW_SECONDS):
-                return 200, await self.crews["preview"].do("preview", dict(message)), JSON
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(STARTING_SECONDS) as limit:
+
+                def hurry() -> None:
+                    with contextlib.suppress(RuntimeError):  # whoever asked has left
+                        limit.reschedule(loop.time() + PREVIEW_SECONDS)
+
+                def begin(*_: object) -> None:  # the draft's own clock: a process that starts slowly is not its fault
+                    loop.call_soon_threadsafe(hurry)
+
+                return 200, await self.crews["preview"].do("preview", dict(message), begin), JSON
         except TimeoutError:
             said = "This draft takes too long to preview. Take fewer or coarser values, or another mechanism."
             raise Refusal(422, "slow", said) from None
@@ -225,6 +245,7 @@ class Studio:
         if kind == "look":
             entry = self.collector.entry(message.get("survey"))
             self.collector.require("read", request.secret, entry.stored.fingerprint)
+            _require_askable(message)
             job = self.jobs.add(*await self._look(entry, message))
         elif kind == "simulate":
             self.collector.require("administer", request.secret)
@@ -294,6 +315,15 @@ class Studio:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
         asked = {"document": entry.stored.document, "record": record}
         return 200, await self.crews["quick"].do("counts", asked), PARQUET
+
+
+def _require_askable(message: Mapping[str, Any]) -> None:
+    """Refuse what no look answers here, where whoever asked still knows which question it was."""
+    try:
+        chosen_queries(message.get("queries"))
+        chosen_methods(message.get("methods"))
+    except InvalidParameterError as error:
+        raise Refusal(422, "queries", str(error)) from None
 
 
 def _version(entry: Entry, account: Mapping[str, int]) -> int:

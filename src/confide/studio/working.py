@@ -52,6 +52,7 @@ def work(pipe: connection.Connection) -> None:
     with contextlib.suppress(EOFError, OSError):  # the server has ended, or does not want it any more
         while True:
             kind, asked = pipe.recv()
+            tell(0, 0, "")  # it begins: until now the process may have been starting
             pipe.send(_answer(kind, asked, tell))
 
 
