@@ -58,10 +58,9 @@ def test_postgresql_takes_no_invitations_and_says_what_does(database: str, tmp_p
     with pytest.raises(InvalidParameterError):
         store.commit([batch])
     store.close()
-    (tmp_path / "survey.toml").write_text(SURVEY.replace("high = 9", "high = 8"))
-    refused = CliRunner().invoke(
-        app, ["serve", str(tmp_path / "survey.toml"), "--store", database, "--upload", "invited", "--port", "0"]
-    )
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    command = ["curate", database, "--survey", str(tmp_path / "survey.toml"), "--upload", "invited"]
+    refused = CliRunner().invoke(app, command)
     assert (refused.exit_code, "--store FILE" in " ".join(refused.output.split())) == (2, True)
 
 
