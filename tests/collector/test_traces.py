@@ -82,6 +82,8 @@ def test_a_batch_of_a_day_that_closes_meanwhile_counts_once(store: Store) -> Non
         assert served.post(served.message([4])).status == 200
         assert served.counts() == {"3": 1, "4": 1}
         assert served.app.collector.commits.tallies.batches["past"] == 1
+        with store.reading() as connection:
+            assert store.run(connection, "SELECT COUNT(*) FROM batches") == [(1,)]  # none of a day that is closed
 
 
 @pytest.mark.parametrize("what", ["forget", "reopen", "close_survey"])
