@@ -109,6 +109,23 @@ def test_serve_prints_its_token_once_simulates_and_ends_with_all_counted(tmp_pat
     assert not (tmp_path / "confide.db").exists()
 
 
+def test_a_second_start_prints_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from confide.collector import serving
+
+    def ready(store: Any, listening: socket.socket, settings: Any, on_ready: Any, guest: Any) -> None:
+        del settings, guest
+        on_ready()
+        listening.close()
+        store.close()
+
+    monkeypatch.setattr(serving, "run", ready)
+    monkeypatch.chdir(tmp_path)
+    Path("survey.toml").write_text(SURVEY)
+    said = [CliRunner().invoke(app, ["serve", "survey.toml", "--port", "0"]).output for _ in range(2)]
+    assert [len(re.findall(r"confide-[\w-]{43}", one)) for one in said] == [1, 0], said
+    assert all("Devices send to" in one for one in said)
+
+
 def test_sending_goes_on_where_it_stopped_with_the_same_noise(running: Running, tmp_path: Path) -> None:
     values = tmp_path / "values.csv"
     values.write_text("age\n" + "3\n" * 2500)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import signal
 import socket
@@ -18,6 +19,7 @@ from confide.collector.http import Application
 from confide.collector.replies import Guest
 from confide.collector.service import Collector, Settings
 from confide.collector.stores import Store, StoreError, open_store
+from confide.errors import InvalidParameterError
 
 MOST_HEADER_BYTES = 32 * 1024
 """Bytes that headers may have together; those of browsers have a few thousand."""
@@ -171,16 +173,20 @@ class Server(uvicorn.Server):
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 is any that is free."""
+    if not 0 <= port < 2**16:
+        raise InvalidParameterError(f"--port takes a number from 0 to {2**16 - 1:,}; got {port:,}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         listening.close()
-        raise StoreError(
-            f"Nothing can be served at {host}:{port}: {error.strerror or error}. Name another --port."
-        ) from None
+        # No such name, or none of this machine: no other port helps.
+        is_host = isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL
+        cure = "Name another --host, such as 127.0.0.1." if is_host else "Name another --port."
+        why = getattr(error, "strerror", None) or error
+        raise StoreError(f"Nothing can be served at {host}:{port}: {why}. {cure}") from None
     listening.listen(2048)
     return listening
 
