@@ -152,9 +152,11 @@ function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
   return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
 }
 
+/** Whether this is a list of numbers that are not negative. */
+const areWeights = (row: Json): row is number[] => Array.isArray(row) && row.every((one) => isNumber(one) && one >= 0);
+
 function matrix({ table, alphabet }: Parts): Mechanism {
-  const isRow = (row: Json): boolean => Array.isArray(row) && row.every((one) => isNumber(one) && one >= 0);
-  const rows = table.list<number[]>("matrix", isRow, alphabet.size).map((row) => {
+  const rows = table.list<number[]>("matrix", areWeights, alphabet.size).map((row) => {
     // Divided by their sum, which is rounded once, as Python does.
     const [one, ...numbers] = asIntegers([1, ...row]);
     const sum = toDouble(fraction(numbers.reduce((a, b) => a + b, 0n), one));
@@ -345,8 +347,7 @@ const numbersOf = ({ numbers, table }: Parts): Table => numbers.table(table.plac
 
 /** Rows of weights, not negative and none of nothing. */
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
-  const isRow = (row: Json): boolean =>
-    Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
+  const isRow = (row: Json): boolean => areWeights(row) && row.length === columns && row.some(Boolean);
   return numbersOf(parts).list<number[]>(key, isRow, rows);
 }
 

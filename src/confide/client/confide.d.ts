@@ -394,7 +394,7 @@ declare class Survey {
     /** Turns what a person has (a word, a number, a date, a place) into a value, or throws with the reason. */
     take(raw: unknown): Value;
     /** Blurs a value. Where this throws there is no report. */
-    blur(value: Value, { permanent }?: BlurOptions): Report;
+    blur(value: Value, options?: BlurOptions): Report;
     /** Every value as a person may be shown it, where there are few enough to choose from. */
     choices(most?: number): {
         value: Value;
