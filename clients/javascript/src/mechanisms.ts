@@ -2,7 +2,7 @@
 import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
 import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.js";
 import { asIntegers, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
-import { isNumber } from "./errors.js";
+import { isCount, isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
 import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
 
@@ -339,7 +339,7 @@ function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace")
 
 /** A list of numbers of outputs. */
 function outputsIn(table: Table, key: string, length: number, size: number): number[] {
-  return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
+  return table.list<number>(key, (one) => isCount(one) && one < size, length);
 }
 
 /** The numbers that come with a mechanism. */
@@ -404,7 +404,7 @@ function exponential(parts: Parts): Mechanism {
     // Powers of one ratio, where distances are whole numbers of steps.
     const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
     row = (index) => {
-      const each = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
+      const each = powers(ratio, shape === "words" ? 2 : size);
       return listOf(size, (z) => each[steps(Math.abs(z - index))]);
     };
   } else if (shape === "plane") {

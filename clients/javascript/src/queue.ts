@@ -1,6 +1,6 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
-import { ConfideError, isNumber, isTable, isText, refuse, shown } from "./errors.js";
+import { ConfideError, isCount, isNumber, isTable, isText, refuse, shown } from "./errors.js";
 import { compare, fraction, ofShortest, plus, times, toDouble, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
 import { epsilonsOf } from "./promise.js";
@@ -33,8 +33,6 @@ interface Kept {
   /** For how long that was, should the clock be set back. */
   wait: number;
 }
-
-const isCount = (one: unknown): boolean => Number.isSafeInteger(one) && (one as number) >= 0;
 
 /** Throws where this is not what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
 function checkKept({ version, pages, queue, until, wait }: Kept): void {
@@ -222,7 +220,7 @@ export class Queue {
   #spend(kept: Kept, tag: string | null): void {
     const { fingerprint, lasting, limits, pin } = this.#survey;
     const pages: [string, number | null, number | null][] = [[fingerprint, limits.reports, limits.epsilon]];
-    if (pin && "epsilon" in pin) pages.push([`pin ${pin.epsilon} per ${pin.per}`, pin.reports ?? null, null]);
+    if (pin?.epsilon !== undefined) pages.push([`pin ${pin.epsilon} per ${pin.per}`, pin.reports ?? null, null]);
     for (const [name, mostReports, mostEpsilon] of pages) {
       const page = pageOf(kept, name);
       if (!tag) page.reports++;

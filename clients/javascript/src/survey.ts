@@ -14,8 +14,10 @@ export type Pin =
   | {
       /** The whole fingerprint that `confide export` prints. */
       fingerprint: string;
+      epsilon?: undefined;
     }
   | {
+      fingerprint?: undefined;
       /** The largest epsilon of one report. */
       epsilon: number;
       /** The unit of distance that it is per, such as "year"; left out, epsilon is for any two values. */
@@ -25,6 +27,8 @@ export type Pin =
       /** How many reports this device makes under this pin, of all surveys together. */
       reports?: number;
     };
+
+type Bound = Exclude<Pin, { fingerprint: string }>;
 
 export interface Limits {
   readonly reports: number | null;
@@ -77,9 +81,8 @@ export class Survey {
     this.fingerprint = digest(canonical(rest)); // without knowing what its keys mean
     const found = this.fingerprint + (weights === undefined ? "" : `-${digest(canonical(weights))}`);
     if (stated !== found) refuse("fingerprint", `The survey is ${found}, and says ${shown(stated)}.`);
-    if (pin && "fingerprint" in pin && pin.fingerprint !== stated) {
-      refuse("pin", `Pinned is ${shown(pin.fingerprint)}; the survey is ${stated}.`);
-    }
+    const pinned = pin?.fingerprint ?? null;
+    if (pinned !== null && pinned !== stated) refuse("pin", `Pinned is ${shown(pinned)}; the survey is ${stated}.`);
     const called = (key: string, otherwise: string): string => {
       const found = document.get(key) ?? otherwise; // which may be stated
       return isText(found) && !isMissing(found) ? found : document.bad(key);
@@ -108,7 +111,7 @@ export class Survey {
     document.get("shape"); // the curator's, not the device's
     document.finish();
     this.pin = pin;
-    if (bits === device && !(pin && "fingerprint" in pin)) this.#checkPin(pin, weights);
+    if (bits === device && pinned === null) this.#checkPin(pin as Bound | null, weights);
     this.#bits = bits;
   }
 
@@ -148,7 +151,7 @@ export class Survey {
     return listOf(size > most ? 0 : size, (index) => ({ value: at(index), label: caption(at(index)) }));
   }
 
-  #checkPin(pin: Exclude<Pin, { fingerprint: string }> | null, tables: unknown): void {
+  #checkPin(pin: Bound | null, tables: unknown): void {
     const guarantee = this.lasting ?? this.guarantee;
     const { distances, spacing, positions } = this.#alphabet as Line;
     const no = (why: string): never =>
@@ -181,12 +184,14 @@ function groupsIn(table: Table): Record<string, string[]> {
 const LEAST_SECRET = 16;
 
 function secretOf(given: unknown): Uint8Array {
-  const secret = isText(given) ? given.replace(/\r?\n?$/, "") : given; // a line end, as files have it
-  const pairs = isText(secret) && /^[0-9a-f]*$/i.test(secret) && (secret.match(/..?/g) ?? []);
-  const found = pairs ? Uint8Array.from(pairs, (pair) => parseInt(pair, 16)) : isText(secret) ? utf8(secret) : secret;
-  const isWhole = pairs ? pairs.at(-1)?.length === 2 : !isText(secret) || !HALVES.test(secret);
+  let found = given;
+  if (isText(given)) {
+    const text = given.replace(/\r?\n?$/, ""); // a line end, as files have it
+    if (/^[0-9a-f]*$/i.test(text)) found = text.length % 2 < 1 && Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+    else found = !HALVES.test(text) && utf8(text);
+  }
   // Zeros are a secret that was never filled.
-  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean) && isWhole) return found;
+  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean)) return found;
   return refuse("secret", `Permanent noise takes { permanent: secret }, ${LEAST_SECRET} random bytes or more.`);
 }
 

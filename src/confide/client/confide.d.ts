@@ -115,6 +115,7 @@ declare class ConfideError extends Error {
 declare function refuse(code: Code, message: string): never;
 declare const isText: (value: unknown) => value is string;
 declare const isNumber: (value: unknown) => value is number;
+declare const isCount: (value: unknown) => value is number;
 /** Whether this is an object with names, and no list. */
 declare const isTable: (value: unknown) => value is Record<string, any>;
 /** A value as it stands in a message: short, and with nothing that would break a line. */
@@ -341,7 +342,9 @@ declare function browserStorage(name?: string): Storage;
 type Pin = {
     /** The whole fingerprint that `confide export` prints. */
     fingerprint: string;
+    epsilon?: undefined;
 } | {
+    fingerprint?: undefined;
     /** The largest epsilon of one report. */
     epsilon: number;
     /** The unit of distance that it is per, such as "year"; left out, epsilon is for any two values. */
