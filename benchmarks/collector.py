@@ -177,8 +177,19 @@ def measure_kills(kills: int) -> None:
         for name, url, servers in (("SQLite", str(Path(folder) / "kills.db"), 1), ("PostgreSQL", database, 2)):
             found = kill_and_count(url, kills, servers=servers)
             rows.append([name, str(servers), *(f"{number:,}" for number in found.values())])
-    heads = ["store", "processes", "kills", "batches", "reports", "dropped", "lost (0)", "doubled (0)", "off (0)"]
-    print_table("kill -9 while devices send, retry and leave before the answer", heads, rows)
+    heads = [
+        "store",
+        "processes",
+        "kills",
+        "batches",
+        "reports",
+        "dropped",
+        "repeated",
+        "lost (0)",
+        "doubled (0)",
+        "off (0)",
+    ]
+    print_table("kill -9 while devices send, retry, leave before the answer and get answers of others", heads, rows)
 
 
 def measure_memory(reports: int = 10_000_000) -> None:

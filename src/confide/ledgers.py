@@ -7,6 +7,7 @@ its price. Two processes wait for each other.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hmac
 import json
 import os
@@ -151,7 +152,7 @@ class Ledger:
         except OSError as error:
             raise LimitError(f"The ledger's lock {lock} cannot be opened: {error.strerror}.") from None
         with stream:
-            _lock(stream.fileno())
+            lock_file(stream.fileno())
             yield
 
 
@@ -201,13 +202,27 @@ def _sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def _lock(number: int) -> None:
+def lock_file(number: int, *, waits: bool = True) -> bool:
+    """Lock an open file against other processes until it is closed, or its process ends, also by kill -9.
+
+    False where another has it, and it is not to be waited for.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
         import importlib
 
         system: Any = importlib.import_module("msvcrt")
-        system.locking(number, system.LK_LOCK, 1)
+        os.lseek(number, 2**20, os.SEEK_SET)  # behind all that is in it: there, a lock keeps others from reading
+        lock = functools.partial(system.locking, number, system.LK_LOCK if waits else system.LK_NBLCK, 1)
     else:
-        fcntl.flock(number, fcntl.LOCK_EX)
+        lock = functools.partial(fcntl.flock, number, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    try:
+        lock()
+    except OSError:
+        if waits:
+            raise
+        return False
+    finally:
+        os.lseek(number, 0, os.SEEK_SET)
+    return True

@@ -48,6 +48,14 @@ def store(url: str) -> Iterator[Store]:
     found.close()
 
 
+@pytest.fixture
+def file_store(tmp_path: Path) -> Iterator[Store]:
+    """An open store in a file, for what needs one."""
+    found = open_store(str(tmp_path / "store.db"))
+    yield found
+    found.close()
+
+
 @pytest.fixture(scope="module")
 def born() -> Iterator[Nursery]:
     """A process that forks servers."""

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 SURVEY = """
 name = "age"
@@ -148,11 +149,63 @@ def wait_until_ready(port: int, seconds: float = 20.0) -> None:
     raise TimeoutError(f"Nothing answers at port {port}.")
 
 
+class Repeating:
+    """A proxy that gives some answers twice: the second time to the request that comes next, which goes nowhere."""
+
+    def __init__(self, to: int, seed: int) -> None:
+        self.to, self.repeated, self._choose = to, 0, random.Random(seed)  # noqa: S311
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)  # or the thread would wait on
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._carry, args=(connection,), daemon=True).start()
+
+    def _carry(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection, socket.create_connection(("127.0.0.1", self.to), 20) as server:
+            connection.settimeout(60)
+            with connection.makefile("rb") as asked, server.makefile("rb") as told:
+                answer, repeats = b"", False
+                while request := read_http(asked):
+                    if not repeats:
+                        server.sendall(request)
+                        answer = read_http(told)
+                    if not answer:
+                        return
+                    connection.sendall(answer)
+                    self.repeated += repeats
+                    repeats = not repeats and self._choose.random() < 0.2
+
+
+def read_http(stream: BinaryIO) -> bytes:
+    """Read a whole request or answer; nothing where it breaks off."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        line = stream.readline()
+        if not line:
+            return b""
+        head += line
+    found = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
+    length = int(found[1]) if found else 0
+    body = stream.read(length)
+    return head + body if len(body) == length else b""
+
+
 @dataclass
 class Devices:
     """Devices that send batches to any of several servers until each is answered, and drop some answers."""
 
+    servers: list[int]
     ports: list[int]
+    """Where they are reached: proxies."""
     survey: Any
     seed: int
     truth: Counter[int] = field(default_factory=Counter)
@@ -189,7 +242,7 @@ class Devices:
             reports = [choose.randrange(10) for _ in range(choose.choice([1, 1, 20]))]
             message = write_message(self.survey, reports)
             if choose.random() < 0.2:
-                self._drop(choose.choice(self.ports), message)
+                self._drop(choose.choice(self.servers), message)
             while True:
                 try:
                     receipt = clients[choose.choice(self.ports)].post(message)
@@ -229,7 +282,8 @@ def kill_and_count(url: str, kills: int, *, servers: int = 1, seed: int = 1, pau
     with nursery() as born:
         ports = [free_port() for _ in range(servers)]
         pids = {port: born.start(url, port) for port in ports}
-        devices = Devices(ports, survey, seed)
+        proxies = [Repeating(port, seed) for port in ports]
+        devices = Devices(ports, [proxy.port for proxy in proxies], survey, seed)
         devices.start()
         for _ in range(kills):
             time.sleep(choose.uniform(0.2, 1.0) * pause)
@@ -238,6 +292,8 @@ def kill_and_count(url: str, kills: int, *, servers: int = 1, seed: int = 1, pau
             pids[port] = born.start(url, port)
         time.sleep(pause)
         devices.finish()
+        for proxy in proxies:
+            proxy.close()
     counted = {int(row.report): row.number for row in store.counts(number)}
     with store.reading() as connection:
         marks = store.run(connection, "SELECT COUNT(*) FROM batches")[0][0]
@@ -248,7 +304,7 @@ def kill_and_count(url: str, kills: int, *, servers: int = 1, seed: int = 1, pau
     off = abs(marks - devices.batches) + abs(accepted - devices.truth.total())
     return {
         "kills": kills, "batches": devices.batches, "reports": devices.truth.total(), "dropped": devices.dropped,
-        "lost": lost, "doubled": doubled, "off": off,
+        "repeated": sum(proxy.repeated for proxy in proxies), "lost": lost, "doubled": doubled, "off": off,
     }  # fmt: skip
 
 

@@ -79,6 +79,7 @@ def test_ten_kills_lose_and_double_nothing_on_sqlite(tmp_path_factory: pytest.Te
     found = kill_and_count(str(tmp_path_factory.mktemp("kills") / "store.db"), 10)
     assert (found["lost"], found["doubled"], found["off"]) == (0, 0, 0)
     assert found["batches"] > 20
+    assert found["repeated"] > 2
 
 
 @pytest.mark.slow
@@ -86,3 +87,4 @@ def test_ten_kills_of_two_processes_lose_and_double_nothing_on_postgresql(databa
     found = kill_and_count(database, 10, servers=2)
     assert (found["lost"], found["doubled"], found["off"]) == (0, 0, 0)
     assert found["batches"] > 20
+    assert found["repeated"] > 2

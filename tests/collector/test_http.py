@@ -227,7 +227,8 @@ def test_uploading_may_need_a_token(store: Store) -> None:
         assert served.post(served.message([3]), authorization=f"Bearer {served.tokens['upload']}").status == 200
 
 
-def test_an_invitation_is_for_one_report_once(store: Store) -> None:
+def test_an_invitation_is_for_one_report_once(file_store: Store) -> None:
+    store = file_store
     with serving(store, admission="invited") as served:
         first, second = make_invitations(store, 1, 2)
         message = served.message([3])
@@ -243,7 +244,8 @@ def test_an_invitation_is_for_one_report_once(store: Store) -> None:
         assert (served.counts(), store.invitations(1)) == ({"3": 1, "4": 1}, 0)
 
 
-def test_a_bad_invitation_takes_no_good_one_with_it(store: Store) -> None:
+def test_a_bad_invitation_takes_no_good_one_with_it(file_store: Store) -> None:
+    store = file_store
     with serving(store, admission="invited") as served:
         (good,), message = make_invitations(store, 1, 1), served.message([3])
         commits, sent = served.app.collector.commits, {"content_type": "application/json"}
@@ -264,7 +266,8 @@ def test_a_bad_invitation_takes_no_good_one_with_it(store: Store) -> None:
         assert (served.counts(), store.invitations(1)) == ({"3": 1}, 0)
 
 
-def test_a_survey_comes_with_who_may_take_part(store: Store) -> None:
+def test_a_survey_comes_with_who_may_take_part(file_store: Store) -> None:
+    store = file_store
     with serving(store, admission="invited") as served:
         assert served.read("", "").headers["confide-admission"] == "invited"
         store.close_survey(served.survey.fingerprint)

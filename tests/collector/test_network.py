@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -100,12 +101,29 @@ def test_serve_prints_its_token_once_simulates_and_ends_with_all_counted(tmp_pat
                 process.send_signal(signal.SIGTERM)
         process.wait(30)
     said = "".join(lines)
-    assert said.count("confide-") >= 1
+    assert len(re.findall("confide-[0-9A-Za-z_-]{43}", said)) == 1
     assert "50 simulated reports counted" in said
     assert "Traceback" not in said
     assert "Ended; all that was accepted is counted." in said
     assert process.returncode == 0
     assert not (tmp_path / "confide.db").exists()
+
+
+def test_a_second_start_prints_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from confide.collector import serving
+
+    def ready(store: Any, listening: socket.socket, settings: Any, on_ready: Any, guest: Any) -> None:
+        del settings, guest
+        on_ready()
+        listening.close()
+        store.close()
+
+    monkeypatch.setattr(serving, "run", ready)
+    monkeypatch.chdir(tmp_path)
+    Path("survey.toml").write_text(SURVEY)
+    said = [CliRunner().invoke(app, ["serve", "survey.toml", "--port", "0"]).output for _ in range(2)]
+    assert [len(re.findall(r"confide-[\w-]{43}", one)) for one in said] == [1, 0], said
+    assert all("Devices send to" in one for one in said)
 
 
 def test_sending_goes_on_where_it_stopped_with_the_same_noise(running: Running, tmp_path: Path) -> None:
@@ -164,7 +182,9 @@ def test_huge_and_slow_headers_are_cut_off(running: Running, monkeypatch: pytest
     assert running.send(huge).startswith(b"HTTP/1.1 431")  # and before they end
     assert running.send(b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 4")
     after = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + huge + b"\r\n"  # and behind a request in the same piece
-    assert b"HTTP/1.1 431" in running.send(after)
+    found = running.send(after)
+    assert found.startswith(b"HTTP/1.1 200")  # each request gets its own answer
+    assert found.count(b"HTTP/1.1 431") == 1
     for nonsense in (b"\x16\x03\x01\x00", b"GET\r\n\r\n", b"POST /v1/reports HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
         assert running.send(nonsense + b"\r\n\r\n").startswith(b"HTTP/1.1 400")
     wait_until_ready(running.port)

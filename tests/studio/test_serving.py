@@ -254,11 +254,35 @@ def test_static_files_come_with_a_strict_policy(studio: RunningStudio) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/studio/../serving.py", "/studio/%2e%2e%2fserving.py", "/studio/nothing.js", "/take/..", "/client/node.js"],
+    ["/studio/../serving.py", "/studio/%2e%2e%2fserving.py", "/studio/nothing.js", "/client/node.js"],
 )
 def test_nothing_beside_the_static_files_is_served(studio: RunningStudio, path: str) -> None:
     refused = studio.ask(path, who=None)
     assert (refused.status, refused.code) == (404, "not-found")
+
+
+@pytest.mark.parametrize("path", ["/take", "/take/", "/take/b682", "/take/a/b", "/take/..", "/take/nothing.js"])
+def test_an_address_that_is_cut_gets_the_page_that_says_so(studio: RunningStudio, path: str) -> None:
+    found = studio.ask(path, who=None)
+    assert found.status == 404
+    assert "text/html" in found.headers["content-type"]
+    assert b"/take/take.js" in found.body
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"queries": ["age >= 1"] * 21}, "at most 20 questions"),
+        ({"queries": ["age >= 1" + 5000 * " "]}, "at most 1,000 characters"),
+        ({"queries": "age >= 1"}, "must be a list"),
+        ({"methods": ["nope"]}, "nope"),
+    ],
+)
+def test_a_look_that_cannot_be_answered_is_no_job(studio: RunningStudio, asked: dict[str, Any], words: str) -> None:
+    look = {"kind": "look", "survey": simulated(studio), "queries": [], "methods": []} | asked
+    refused = studio.ask("/studio/v1/jobs", look)
+    assert (refused.status, refused.code) == (422, "queries")
+    assert words in json.loads(refused.body)["error"]["message"]
 
 
 def test_a_token_in_an_address_is_refused(studio: RunningStudio) -> None:

@@ -203,6 +203,27 @@ def test_half_an_upload_counts_once(studio: RunningStudio, phone: BrowserContext
 
 
 @pytest.mark.slow
+def test_what_goes_beside_the_report_is_said_and_half_a_record_is_none(
+    studio: RunningStudio, phone: BrowserContext
+) -> None:
+    address = added(studio, cf.TruncatedGeometric(cf.Integers(0, 99), 0.37), groups={"region": ("north", "south")})
+    page = phone.new_page()
+    page.add_init_script(f"localStorage.setItem('confide drawn {address.rpartition('/')[2]}', '{{broken')")
+    page.goto(address)
+    page.get_by_role("combobox").select_option("north")
+    page.evaluate("localStorage.clear()")
+    answer(page)
+    other = phone.new_page()
+    other.goto(address)
+    assert "only the page where you gave it" in other.locator(".stays dd").inner_text()
+    other.close()
+    page.bring_to_front()
+    send(page)
+    title(page, "Sent")
+    assert "not blurred: region: north" in page.locator(".stage").inner_text()
+
+
+@pytest.mark.slow
 def test_closed_and_unknown_surveys_say_so(studio: RunningStudio, phone: BrowserContext) -> None:
     address = added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.35))
     page = phone.new_page()
@@ -212,8 +233,13 @@ def test_closed_and_unknown_surveys_say_so(studio: RunningStudio, phone: Browser
     send(page)
     title(page, "This survey is closed")
     assert "not counted" in page.locator(".stage").inner_text()
-    page.goto(f"{studio.url}/take/{32 * '0'}")
-    page.get_by_role("heading", name="There is no such survey here").wait_for()
+    page.reload()  # it was drawn, and is in the ledger; and still nobody has it
+    title(page, "This survey is closed")
+    assert "not counted" in page.locator(".stage").inner_text()
+    for cut in (32 * "0", "b682", ""):
+        page.goto(f"{studio.url}/take/{cut}")
+        page.get_by_role("heading", name="There is no such survey here").wait_for()
+        assert "cut" in page.get_by_role("alert").inner_text()
     other = phone.browser.new_context().new_page()  # type: ignore[union-attr]
     other.goto(address)
     title(other, "This survey is closed")

@@ -15,6 +15,8 @@ export interface Listener {
   show(look: Look): void;
   /** Under way: how far, and how to stop it; null when it is not. */
   busy(progress: Progress | null, stop: () => void): void;
+  /** A look failed: whether questions were to blame, which are asked no more. */
+  failed(message: string): boolean;
   /** Stopped by the person, until going on is pressed. */
   halted(goOn: () => void): void;
 }
@@ -24,6 +26,9 @@ const LEAST = 1500;
 const TIMES = 2;
 /** Milliseconds that a look may still take when another one is wanted: one that is stopped begins from nothing. */
 const GRACE = 3000;
+
+/** What a question may bring about; all else is no fault of its. */
+const BLAMED = new Set(["queries", "no-answer", "failed", "too-large", "malformed", "ended"]);
 
 export class Live {
   readonly #survey: string;
@@ -58,6 +63,11 @@ export class Live {
   want(wanted: Wanted): void {
     this.#wanted = wanted;
     this.again();
+  }
+
+  /** Ask no more for what was refused, in the looks to come. */
+  drop(wanted: Wanted): void {
+    this.#wanted = wanted;
   }
 
   /** Look again, whether or not reports came. What is under way may end, for a moment: stopped, its process is lost. */
@@ -113,22 +123,24 @@ export class Live {
 
   /** First what everybody looks at, at once; then groups, methods and the diagnosis, which take several times as long. */
   async #both(signal: AbortSignal, tell: (progress: Progress) => void): Promise<void> {
-    const { methods, diagnosis, ...first } = this.#wanted;
-    const asked = { kind: "look", survey: this.#survey, ...first } as const;
+    const { methods, diagnosis, queries, band } = this.#wanted;
+    const asked = { kind: "look", survey: this.#survey, band } as const;
     const show = (found: Look): void => {
       if (!signal.aborted && !this.#isOver) this.#listener.show(found);
     };
-    const found = await work<Look>({ ...asked, methods: [], groups: false, diagnosis: false }, { signal, tell });
+    const found = await work<Look>({ ...asked, queries, methods: [], groups: false, diagnosis: false }, { signal, tell });
     show({ ...found, ...this.#rest });
     const isMore = methods.length > 0 || diagnosis || this.#hasGroups !== false;
     if (!isMore || this.#isWanted) return;
-    const all = await work<Look>({ ...asked, methods, groups: true, diagnosis }, { signal, tell });
+    const all = await work<Look>({ ...asked, queries: this.#wanted.queries, methods, groups: true, diagnosis }, { signal, tell });
     this.#hasGroups = all.groups.length > 0;
     this.#rest = { groups: all.groups, differences: all.differences, methods: all.methods, diagnosis: all.diagnosis };
     show(all);
   }
 
   #fail(error: unknown): void {
+    // One question that cannot be answered must not stand in the way of all others, nor of the picture.
+    if (error instanceof Trouble && BLAMED.has(error.code) && this.#listener.failed(error.message)) return this.again();
     fail(error);
     // Where the server was busy it is asked again by and by.
     if (error instanceof Trouble && (error.code === "busy" || error.code === "429")) {

@@ -66,7 +66,7 @@ function showOne(main: HTMLElement, fingerprint: string): () => void {
   titled(`Look, ${summary.title}`);
   const shown = new Shown(summary);
   const live = new Live(fingerprint, shown);
-  shown.wanted = (wanted) => live.want(wanted);
+  shown.wanted = (wanted, isNow = true) => (isNow ? live.want(wanted) : live.drop(wanted));
   put(main, shown.element);
   let timer = 0;
   let isOver = false;

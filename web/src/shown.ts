@@ -9,14 +9,24 @@ import { progressBar, say, started } from "./shell.js";
 import { invitation, marksOf, Along, whole } from "./takealong.js";
 
 const MOST_GROUPS = 12;
+/** What a look takes at a time (src/confide/studio/asking.py). */
+const MOST_QUESTIONS = 20;
+const LONGEST_QUESTION = 1000;
+/** Milliseconds after which what is brushed rests. */
+const REST = 300;
 
 export class Shown implements Listener {
   readonly element: HTMLElement;
   /** Called with what the person asks for. */
-  wanted: (wanted: Wanted) => void = () => undefined;
+  wanted: (wanted: Wanted, isNow?: boolean) => void = () => undefined;
   readonly #summary: SurveySummary;
   readonly #asked: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
   #look: Look | null = null;
+  /** The question that the brush stands for: one card, whatever is brushed. */
+  #brush: string | null = null;
+  #resting = 0;
+  /** Questions that were answered: the others may be to blame where a look fails. */
+  readonly #known = new Set<string>();
   #groupPictures: Picture[] = [];
   #bar: ReturnType<typeof progressBar> | null = null;
 
@@ -76,13 +86,21 @@ export class Shown implements Listener {
     put(this.#state, h("div", { class: "progress" }, h("span", {}, "Stopped. What is below stays as it was."), h("button", { type: "button", class: "quiet", onclick: goOn }, "Go on")));
   }
 
+  failed(message: string): boolean {
+    const blamed = this.#asked.queries.filter((one) => !this.#known.has(one));
+    if (!blamed.length) return false;
+    this.#refuse(message, blamed);
+    return true;
+  }
+
   end(): void {
+    clearTimeout(this.#resting);
     for (const one of [this.#picture, this.#methodPicture, ...this.#groupPictures]) one.end();
   }
 
-  show(look: Look): void {
+  show(found: Look): void {
     const isFirst = this.#look === null;
-    this.#look = look;
+    const look = (this.#look = this.#sound(found));
     this.#found.removeAttribute("hidden");
     put(this.#verdict, ...verdictOf(look));
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
@@ -136,31 +154,62 @@ export class Shown implements Listener {
   #ask(question: string): void {
     put(this.#trouble);
     if (!question) return put(this.#trouble, "Type a question first, or drag over the picture.");
-    if (!this.#asked.queries.includes(question)) this.#asked.queries.push(question);
+    if (question.length > LONGEST_QUESTION) return put(this.#trouble, `A question has at most ${whole(LONGEST_QUESTION)} characters; this one has ${whole(question.length)}.`);
+    if (question === this.#brush) this.#brush = null; // asked for by name, it stays when something else is brushed
+    this.#add(question);
+  }
+
+  /** Ask this besides the others; `instead` goes for it. */
+  #add(question: string, instead: string | null = null): void {
+    const left = this.#asked.queries.filter((one) => one !== instead || one === question);
+    if (!left.includes(question)) left.push(question);
+    if (left.length > MOST_QUESTIONS) return put(this.#trouble, `${MOST_QUESTIONS} questions at a time are the most. Forget one with its ×, then ask again.`);
+    this.#asked.queries = left;
     this.wanted({ ...this.#asked });
   }
 
+  /** What is brushed is asked when it rests: a key that is pressed twenty times asks one question. */
   #brushed(range: Brushed | null): void {
     const look = this.#look;
+    clearTimeout(this.#resting);
     if (!range || !look) return;
     const question = questionOf(look.values, look.survey.name, range.indices);
     if (question === null) return put(this.#trouble, "This choice cannot be written as a question.");
+    put(this.#trouble);
     this.#field.value = question;
-    this.#ask(question);
+    if (question.length > LONGEST_QUESTION) return put(this.#trouble, "This choice is too long for a question. Choose fewer.");
+    this.#resting = window.setTimeout(() => {
+      const isOwn = question === this.#brush || !this.#asked.queries.includes(question);
+      this.#add(question, this.#brush);
+      if (this.#asked.queries.includes(question)) this.#brush = isOwn ? question : null;
+    }, REST);
+  }
+
+  /** Say what was wrong with questions, and ask them no more. */
+  #refuse(message: string, questions: string[]): void {
+    put(this.#trouble, message);
+    this.#asked.queries = this.#asked.queries.filter((one) => !questions.includes(one));
+    this.wanted({ ...this.#asked }, false);
+  }
+
+  /** The look without questions that were refused: they are said below the field, and taken along nowhere. */
+  #sound(look: Look): Look {
+    const failed = look.queries.filter((one) => one.error);
+    for (const one of look.queries) if (!one.error) this.#known.add(one.query);
+    const wrong = failed.map((one) => one.query).filter((one) => this.#asked.queries.includes(one));
+    if (wrong.length) this.#refuse(failed[0]?.error ?? "", wrong);
+    return failed.length ? { ...look, queries: look.queries.filter((one) => !one.error) } : look;
   }
 
   #showQuestions(look: Look): void {
-    const failed = look.queries.find((one) => one.error);
-    if (failed) {
-      put(this.#trouble, failed.error);
-      this.#asked.queries = this.#asked.queries.filter((one) => one !== failed.query);
-    }
     const forget = (query: string): void => {
       this.#asked.queries = this.#asked.queries.filter((one) => one !== query);
+      if (query === this.#brush) this.#brush = null;
       this.#picture.clear();
+      this.#showQuestions(look);
       this.wanted({ ...this.#asked });
     };
-    const cards = look.queries.filter((one) => !one.error && this.#asked.queries.includes(one.query)).reverse();
+    const cards = look.queries.filter((one) => this.#asked.queries.includes(one.query)).reverse();
     put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query))));
   }
 

@@ -21,6 +21,8 @@ type Admission = "open" | "token" | "invited" | "closed";
 const SECRET = "confide secret";
 const fingerprint = location.pathname.split("/").pop() ?? "";
 const KEY = `confide drawn ${fingerprint}`;
+/** How many reports of this browser were refused, and why the last one: they are in the ledger, and in no count. */
+const REFUSED = `confide refused ${fingerprint}`;
 
 const main = document.querySelector<HTMLElement>("#main")!;
 const said = h("p", { class: "unseen", role: "status" });
@@ -44,6 +46,7 @@ void begin();
 async function begin(): Promise<void> {
   takeCode();
   try {
+    if (!/^[0-9a-f]{32}$/.test(fingerprint)) throw new ConfideError("survey", "unknown");
     await read();
   } catch (error) {
     return showNoSurvey(error);
@@ -91,7 +94,7 @@ function showNoSurvey(error: unknown): void {
   const isRefused = error instanceof ConfideError && !isUnknown;
   const title = isUnknown ? "There is no such survey here" : isRefused ? "This survey cannot be trusted" : "The survey cannot be reached";
   const words = isUnknown
-    ? "The address may be cut, or the survey was never here. Ask whoever gave it to you. Nothing was sent."
+    ? "The address is cut, or of a survey that this collector does not know. Ask whoever gave it to you for the whole of it. Nothing was sent."
     : isRefused
       ? `${(error as Error).message} Nothing was sent.`
       : "Neither the network nor a copy on this device has it. It is tried again by itself.";
@@ -145,13 +148,41 @@ function foot(): HTMLElement {
 // What was drawn, and which of the states this is.
 
 function drawn(): Drawn | null {
-  const text = localStorage.getItem(KEY);
-  return text === null ? null : (JSON.parse(text) as Drawn);
+  const found = kept(KEY) as Partial<Drawn> | null;
+  // Whatever else is there, such as half a record, is no report: the queue knows whether one waits.
+  return found && typeof found.isConfirmed === "boolean" && "report" in found ? { groups: {}, ...found } as Drawn : null;
 }
 
 function keep(record: Drawn | null): void {
-  if (record === null) localStorage.removeItem(KEY);
-  else localStorage.setItem(KEY, JSON.stringify(record));
+  store(KEY, record);
+}
+
+/** What the browser does not keep, for as long as this page is open. */
+const memory = new Map<string, unknown>();
+
+function kept(key: string): unknown {
+  try {
+    const text = localStorage.getItem(key);
+    return text === null ? (memory.get(key) ?? null) : (JSON.parse(text) as unknown);
+  } catch {
+    return memory.get(key) ?? null;
+  }
+}
+
+function store(key: string, value: unknown): void {
+  memory.delete(key);
+  try {
+    if (value === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    memory.set(key, value);
+  }
+}
+
+/** Reports of this browser that the collector refused. */
+function refusals(): { count: number; words: string } {
+  const found = kept(REFUSED) as { count?: unknown; words?: unknown } | null;
+  return typeof found?.count === "number" && typeof found.words === "string" ? { count: found.count, words: found.words } : { count: 0, words: "" };
 }
 
 /** Do something in one tab at a time, where the browser can. */
@@ -172,8 +203,11 @@ async function refresh(): Promise<void> {
   // Drawn by a page that ended before it could be shown: it waits for Send all the same.
   if (!record && status.waiting) record = { report: null, groups: {}, isConfirmed: false };
   if (record) return record.isConfirmed ? showWaiting("") : showDrawn(record);
-  if (refusal) return showRefused();
-  if (status.reports > 0 && !wantsAgain) return showDone(status.reports);
+  // What was refused is in the ledger, for it was drawn, and yet nobody has it.
+  const { count, words } = refusals();
+  const given = Math.max(0, status.reports - count);
+  if (refusal || (count > 0 && given === 0 && status.reports > 0 && !wantsAgain)) return showRefused(refusal || words);
+  if (given > 0 && !wantsAgain) return showDone(given);
   if (admission === "closed") return showClosed();
   showForm(status.reports);
 }
@@ -276,11 +310,11 @@ function messageOf(error: unknown): string {
 
 function showDrawn({ report, groups }: Drawn): void {
   const words = report === null ? "a report that was drawn earlier" : inWords(alphabet, report);
-  const beside = Object.entries(groups).map(([name, value]) => `${name}: ${value}`).join(", ");
+  const beside = besideOf(groups);
   const send = h("button", { class: "main", onclick: () => void confirm() }, "Send");
   show("This is all that leaves",
     h("dl", { class: "two" },
-      h("div", { class: "stays" }, h("dt", {}, "Your answer, which stays here"), h("dd", {}, answer?.words ?? "forgotten when this page was closed")),
+      h("div", { class: "stays" }, h("dt", {}, "Your answer, which stays here"), h("dd", { class: answer ? "" : "unknown" }, answer?.words ?? "not kept: only the page where you gave it knows it")),
       h("div", { class: "leaves" }, h("dt", {}, "Your report, which is sent"), h("dd", {}, words), beside && h("dd", { class: "beside" }, `and, not blurred: ${beside}`))),
     picture(report),
     send,
@@ -331,13 +365,13 @@ async function deliver(): Promise<void> {
   if (result.refused.length) await noteRefusal(result.refused[0]!);
   if (result.left) return showHeld(result);
   keep(null);
-  const { report } = record;
-  if (result.sent) return showSent(report);
+  if (result.sent) return showSent(record);
   await refresh();
 }
 
 async function noteRefusal(words: string): Promise<void> {
   refusal = words;
+  store(REFUSED, { count: refusals().count + 1, words });
   await read().catch(() => undefined); // whether it is closed by now
 }
 
@@ -366,13 +400,20 @@ function showBarred(reason: string): void {
   show("The collector does not let it in", h("p", { role: "alert" }, `${reason} Your report is kept on this device.`), form);
 }
 
+/** What goes beside a report as it is. */
+function besideOf(groups: Record<string, string>): string {
+  return Object.entries(groups).map(([name, value]) => `${name}: ${value}`).join(", ");
+}
+
 function wordsOf(report: unknown): string {
   return report === null || report === undefined ? "" : inWords(alphabet, report);
 }
 
-function showSent(report: unknown): void {
+function showSent({ report, groups }: Drawn): void {
   refusal = "";
-  show("Sent. Thank you.", h("p", { class: "sent-value" }, wordsOf(report)), h("p", {}, "This is all that left your device. It counts once, and nothing links it to you."), againButton());
+  const beside = besideOf(groups);
+  show("Sent. Thank you.", h("p", { class: "sent-value" }, wordsOf(report)), beside && h("p", { class: "beside" }, `and, not blurred: ${beside}`),
+    h("p", {}, "This is all that left your device. It counts once, and nothing links it to you."), againButton());
   answer = null;
 }
 
@@ -385,7 +426,7 @@ function againButton(): HTMLElement {
   const { reports: most } = survey.limits;
   const own = h("div", { class: "again" });
   void queue.status().then(({ reports }) => {
-    if (most !== null && reports >= most) return put(own, h("p", { class: "note" }, `This survey takes ${counted(most, "report")} of each person, and has yours.`));
+    if (most !== null && reports >= most) return put(own, h("p", { class: "note" }, `This survey takes ${counted(most, "report")} of each person, and ${refusals().count ? "yours was drawn" : "has yours"}.`));
     if (admission === "closed") return put(own, h("p", { class: "note" }, "The survey is closed by now."));
     const words = survey.promise.find((one) => /^(Each further|Any number)/.test(one)) ?? "";
     put(own, h("details", {}, h("summary", {}, "Answer again"), h("p", { class: "note" }, `${words} ${most === null ? "" : `${counted(most - reports, "report")} more at most.`}`),
@@ -394,10 +435,11 @@ function againButton(): HTMLElement {
   return own;
 }
 
-function showRefused(): void {
-  const isClosed = admission === "closed" || /closed/.test(refusal);
+function showRefused(reason: string): void {
+  const isClosed = admission === "closed" || /closed/.test(reason);
   show(isClosed ? "This survey is closed" : "Your report was refused",
-    h("p", { role: "alert" }, isClosed ? "It closed before your report came, and takes no more. Your report was not counted." : `The collector said: ${refusal} It was not counted, and is not sent again.`));
+    h("p", { role: "alert" }, isClosed ? "It closed before your report came, and takes no more. Your report was not counted." : `The collector said: ${reason} It was not counted, and is not sent again.`),
+    !isClosed && againButton());
   refusal = "";
 }
 

@@ -27,6 +27,7 @@ from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
 if TYPE_CHECKING:
+    from confide.collector.client import Client
     from confide.collector.service import Settings
 
 SERVE_EXAMPLES = (
@@ -47,6 +48,8 @@ PULL_EXAMPLES = (
 
 STORE = "confide.db"
 TOKEN = "CONFIDE_TOKEN"  # noqa: S105 - the name of a variable
+
+INVITATION = "([0-9a-zA-Z]{5}-?){4}"
 
 StorePath = Annotated[
     str, typer.Option("--store", metavar="STORE", help="A file, for SQLite, or postgresql://... for PostgreSQL.")
@@ -230,14 +233,13 @@ def send(  # noqa: PLR0913 - one argument an option
     declares as groups are sent along, not blurred. Of a survey with permanent noise the same values may be sent again
     on another day.
     """
-    from confide.collector.client import Client
     from confide.collector.outbox import BATCH_SIZE, Outbox, receipts_of, require_unsent
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
     _require_secrets(contract, secret_column)
     place = outbox or values.with_name(values.name + ".outbox")
     check_outputs([place, rejects], [survey, values])
-    with Client(to, _token(token_file)) as client:
+    with Outbox.held(place), _reaching(to, token_file) as client:
         _require_admission(client.admission(contract.fingerprint), codes)  # refused before anything is blurred
         waiting = Outbox.open(place, contract, to)
         if waiting is not None:
@@ -262,7 +264,7 @@ def send(  # noqa: PLR0913 - one argument an option
 
 def _invitations(named: str) -> list[str]:
     """Return the invitations that were named: one, or those of a file."""
-    if re.fullmatch("([0-9a-zA-Z]{5}-?){4}", named) and not Path(named).is_file():
+    if re.fullmatch(INVITATION, named) and not Path(named).is_file():
         return [named]
     try:
         found = Path(named).read_text(encoding="utf-8").split()
@@ -271,6 +273,9 @@ def _invitations(named: str) -> list[str]:
             f"--invitation takes an invitation such as abcde-fghij-klmno-pqrst, or a file of them; {named!r} is "
             f"neither."
         ) from None
+    strange = next((one for one in found if not re.fullmatch(INVITATION, one)), None)
+    if strange is not None:
+        raise InvalidParameterError(f"{named} holds {strange!r}, which is no invitation.")
     if not found or len(set(found)) < len(found):
         raise InvalidParameterError(f"{named} holds {'an invitation twice' if found else 'no invitation'}.")
     return found
@@ -330,9 +335,9 @@ def pull_counts(
     url: str, survey: Survey | None, by: tuple[str, ...] = (), token_file: Path | None = None
 ) -> CountsFile:
     """Return the counts of a collector's survey, or of its only one."""
-    from confide.collector.client import Client, CollectorError
+    from confide.collector.client import CollectorError
 
-    with Client(url, _token(token_file)) as client:
+    with _reaching(url, token_file) as client:
         if survey is not None:
             return client.counts(survey.fingerprint, by)
         try:
@@ -387,11 +392,28 @@ def take_named(
     return replace(found, account=account, description=found.description.replace(str(path), name))
 
 
+@contextlib.contextmanager
+def _reaching(url: str, token_file: Path | None) -> Iterator[Client]:
+    """Reach a collector, and say when that takes long, and how it is told a token where it needs one."""
+    from confide.collector.client import Client, CollectorError
+
+    with Client(url, _token(token_file), tell=lambda text: say(text, stderr=True)) as client:
+        try:
+            yield client
+        except CollectorError as error:
+            if error.code != "no-token":
+                raise
+            said = f"This needs a token. Set the variable {TOKEN} to it; send and pull also take a file, --token-file."
+            raise CollectorError(said, error.status, error.code) from None
+
+
 def _token(path: Path | None) -> str | None:
     if path is None:
-        return os.environ.get(TOKEN)
+        return os.environ.get(TOKEN, "").strip() or None
     try:
         return path.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        raise InvalidParameterError(f"The token's file {str(path)!r} holds no text. Is it the right one?") from None
     except OSError as error:
         raise InvalidParameterError(f"The token's file {str(path)!r} cannot be read: {error.strerror}.") from None
 

@@ -90,8 +90,11 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
         raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
     if upload is not None:
         check_choice("--upload", upload, ADMISSIONS)
-    if not store.startswith(("postgresql://", "postgres://")) and not Path(store).is_file():
-        raise InvalidParameterError(f"There is no store {store!r}. Name the one that confide serve was given.")
+    if name and token is None:
+        raise InvalidParameterError("--name names a token that is made: add --token ROLE.")
+    if invite is not None and invite < 1:
+        raise InvalidParameterError(f"--invite takes a number from 1; got {invite:,}.")
+    _require_store(store)
     meant = None if survey is None else load_survey(survey)
     with needs_server(), contextlib.closing(open_store(store)) as opened:
         found = None if meant is None else _find(opened, meant)
@@ -114,6 +117,20 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
             _set_days(opened, window, horizon)
         if not any((token, revoke, invite, upload, close, window is not None, horizon)):
             _list_store(opened)
+
+
+def _require_store(store: str) -> None:
+    """Refuse a file that is none, or no store, in the words of this command."""
+    if store.startswith(("postgresql://", "postgres://")):
+        return
+    if not Path(store).is_file():
+        raise InvalidParameterError(f"There is no store {store!r}. Name the one that confide serve was given.")
+    with Path(store).open("rb") as stream:
+        if stream.read(16) != b"SQLite format 3\0":
+            raise InvalidParameterError(
+                f"{store} is no store of a collector. Name the one that confide serve was given, such as {STORE}; a "
+                f"survey is named by --survey."
+            )
 
 
 def _find(opened: Store, survey: Survey) -> StoredSurvey:

@@ -6,14 +6,16 @@ import http.client
 import ipaddress
 import json
 import random
+import re
 import secrets
+import ssl
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import urlsplit
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
@@ -24,11 +26,24 @@ from confide.surveys import Survey
 PATIENCE = 60.0
 """Seconds for which a request is tried again."""
 
+FIRST_PATIENCE = 15.0
+"""Seconds for which it is tried again where nobody ever answered: a wrong address is likelier than a collector that is
+away."""
+
+QUIET = 1.5
+"""Seconds of waiting after which it is said."""
+
 LONGEST_WAIT = 30.0
 """Seconds that the client waits at a time, whatever it is told."""
 
 TIMEOUT = 30.0
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
+
+STRANGE = "strange"
+"""Code of an answer that is no collector's, or about something else than what was asked."""
+
+MOST_STRANGE = 6
+"""Such answers to one request after which the client gives up."""
 
 DAY = "day"
 """Name of a group that every collector knows."""
@@ -40,7 +55,7 @@ class CollectorError(ConfideError):
     Attributes
     ----------
     status, code
-        The status of HTTP, 0 where there was no answer; and the collector's word for it.
+        The status of HTTP, 0 where there was no answer, or none about what was asked; and the collector's word for it.
     """
 
     def __init__(self, message: str, status: int = 0, code: str = "") -> None:
@@ -59,6 +74,43 @@ class Receipt:
         return Receipt(self.accepted + other.accepted, self.rejected + other.rejected)
 
 
+class _StrangeError(Exception):
+    """An answer that is not about what was asked."""
+
+
+class _Sent(NamedTuple):
+    """What an answer to a message has to be about."""
+
+    survey: str
+    batch: str
+    reports: int
+
+    @classmethod
+    def of(cls, message: bytes) -> _Sent:
+        try:
+            said = json.loads(message)
+            return cls(said["survey"], said["batch"], len(said["reports"]))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InvalidParameterError("A message is what write_message returns: survey, batch and reports.") from None
+
+    def read(self, text: bytes) -> Receipt:
+        """Read the answer: it names this survey and this batch, and accounts for every report."""
+        answer = _read_record(text, "survey", "batch", "accepted", "rejected")
+        accepted, rejected = answer["accepted"], answer["rejected"]
+        if (answer["survey"], answer["batch"]) != (self.survey, self.batch):
+            raise _StrangeError("about another batch than was sent. Something on the way repeats or mixes up answers.")
+        try:
+            found = {one["position"]: one["reason"] for one in rejected}
+            is_whole = all(type(place) is int and 0 <= place < self.reports for place in found) and (
+                type(accepted) is int and accepted >= 0 and accepted + len(rejected) == self.reports
+            )
+        except (KeyError, TypeError):
+            is_whole, found = False, {}
+        if not is_whole or len(found) < len(rejected) or not all(isinstance(reason, str) for reason in found.values()):
+            raise _StrangeError("accepted and rejected are not what was sent. Is it a collector?")
+        return Receipt(accepted, tuple(found.items()))
+
+
 @dataclass
 class Client:
     """A collector, as devices and curators reach it.
@@ -70,24 +122,32 @@ class Client:
     token
         What allows to read, or to upload where that needs one. It is sent to this machine or over https alone.
     patience
-        Seconds for which a request is tried again when there is no answer, or when the collector says that it is busy.
+        Seconds for which a request is tried again when there is no answer, or when the collector says that it is busy;
+        at most 15 where nobody ever answered.
+    tell
+        Is told that the client waits, and for how long, when it does so for more than a second or two.
     """
 
     url: str
     token: str | None = field(default=None, repr=False)
     patience: float = PATIENCE
+    tell: Callable[[str], None] | None = field(default=None, repr=False)
     _connection: http.client.HTTPConnection | None = field(default=None, init=False, repr=False)
     _admission: str = field(default="", init=False, repr=False)
+    _was_answered: bool = field(default=False, init=False, repr=False)
+    _is_told: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidParameterError(f"A collector is at a URL such as http://127.0.0.1:8000; got {self.url!r}.")
+        parts = _split(self.url)
         if parts.username or parts.password or parts.query:
             raise InvalidParameterError("A token does not belong into a URL. Set CONFIDE_TOKEN, or name a file of it.")
-        if self.token is not None and parts.scheme == "http" and not _is_here(parts.hostname):
+        if self.token is not None and parts.scheme == "http" and not _is_here(parts.hostname or ""):
             raise InvalidParameterError(
                 f"A token sent to {parts.hostname} over http could be read on its way. Use https."
+            )
+        if self.token is not None and not re.fullmatch("[!-~]+", self.token):
+            raise InvalidParameterError(  # which it does not show
+                "The token is empty, or holds a space, a line's end or a letter that no token has. Copy it again."
             )
         self._parts = parts
 
@@ -122,10 +182,11 @@ class Client:
         """Send one message, again and again until there is an answer."""
         headers = {"Content-Type": "application/json"}
         if invitation is not None:
+            if not re.fullmatch("[!-~]+", invitation):
+                raise InvalidParameterError(f"{invitation!r} is no invitation: it has letters, digits and hyphens.")
             headers["Confide-Invitation"] = invitation
-        answer = self._record("POST", "/v1/reports", message, headers, needs=("accepted", "rejected"))
-        rejected = tuple((one["position"], one["reason"]) for one in answer["rejected"])
-        return Receipt(answer["accepted"], rejected)
+        found: Receipt = self._ask("POST", "/v1/reports", message, headers, read=_Sent.of(message).read)
+        return found
 
     def admission(self, fingerprint: str) -> str:
         """Return who may upload, ``open``, ``token`` or ``invited``; a survey that is closed is an error."""
@@ -138,68 +199,91 @@ class Client:
 
     def survey(self, fingerprint: str) -> Survey:
         """Return the survey of this fingerprint."""
-        return Survey.from_json(self.ask("GET", f"/v1/surveys/{fingerprint}").decode())
+        found: Survey = self._ask(
+            "GET", f"/v1/surveys/{fingerprint}", read=lambda text: _read_survey(text, fingerprint)
+        )
+        return found
 
     def surveys(self) -> list[dict[str, Any]]:
         """Return the surveys: fingerprint, name, title, who may upload, whether it is closed or simulated."""
-        found: list[dict[str, Any]] = self._record("GET", "/v1/surveys", needs=("surveys",))["surveys"]
+        found: list[dict[str, Any]] = self._ask("GET", "/v1/surveys", read=_read_surveys)
         return found
 
     def add(self, survey: Survey, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
         headers = {"Content-Type": "application/json", "Confide-Admission": admission}
         body = survey.to_json().encode()
-        return str(self._record("POST", "/v1/surveys", body, headers, needs=("survey",))["survey"])
+        return str(
+            self._ask("POST", "/v1/surveys", body, headers, read=lambda text: _read_record(text, "survey"))["survey"]
+        )
 
     def close(self, fingerprint: str) -> None:
         """Let a survey take no more reports."""
-        self.ask("POST", f"/v1/surveys/{fingerprint}/close")
+        self._ask("POST", f"/v1/surveys/{fingerprint}/close", read=lambda text: _read_record(text, "is_closed"))
 
     def read(self, fingerprint: str, what: str) -> str:
         """Return an ``estimate``, ``diagnosis`` or ``fit`` as JSON, or the ``page``, computed by the collector."""
+        self.hang_up()  # nothing in it says what was asked: on a new connection no answer to anything else is waiting
         return self.ask("GET", f"/v1/surveys/{fingerprint}/{what}").decode()
 
     def counts(self, fingerprint: str, by: Sequence[str] = ()) -> CountsFile:
         """Return the counts, of all people together or by groups: the survey's, and ``day``."""
         survey = self.survey(fingerprint)
         needs = ("survey", "by", "days", "accepted", "rejected", "is_simulated")
-        record = self._record("GET", f"/v1/surveys/{fingerprint}/counts", needs=needs)
-        return to_counts_file(survey, record, by)
+        path = f"/v1/surveys/{fingerprint}/counts"
+        record = self._ask("GET", path, read=lambda text: _read_record(text, *needs))
+        try:
+            return to_counts_file(survey, record, by)
+        except ConfideError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise CollectorError(f"{self.url} answers, but its counts are none. Is it a collector?") from None
 
-    def _record(
+    def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
+        """Ask, and ask again while there is no answer or a busy one; anything else but success is an error."""
+        found: bytes = self._ask(method, path, body, headers, read=bytes)
+        return found
+
+    def _ask(
         self,
         method: str,
         path: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         *,
-        needs: Sequence[str],
-    ) -> dict[str, Any]:
-        """Ask for JSON that holds this; whatever else answers is no collector."""
-        try:
-            found = json.loads(self.ask(method, path, body, headers))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-            found = None
-        if not isinstance(found, dict) or not set(needs) <= found.keys():
-            raise CollectorError(f"{self.url} answers, but not as a collector does. Is it one?")
-        return found
-
-    def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
-        """Ask, and ask again while there is no answer or a busy one; anything else but success is an error."""
+        read: Callable[[bytes], Any],
+    ) -> Any:
+        """Ask until there is an answer that can be read as one to this: any other one is none."""
         sent = dict(headers or {}) | ({} if self.token is None else {"Authorization": f"Bearer {self.token}"})
-        end, tries = time.monotonic() + self.patience, 0
+        start, tries, strange = time.monotonic(), 0, 0
         while True:
-            failure, wait = self._try(method, path, body, sent, tries)
-            if isinstance(failure, bytes):
-                return failure
-            tries += 1
-            if wait is None or time.monotonic() + wait > end:
-                raise failure
+            found, wait = self._try(method, path, body, sent, tries, read)
+            if not isinstance(found, CollectorError):
+                self._is_told = False
+                return found
+            tries, strange, now = tries + 1, strange + (found.code == STRANGE), time.monotonic()
+            end = start + (self.patience if self._was_answered else min(self.patience, FIRST_PATIENCE))
+            if wait is None or strange == MOST_STRANGE or now + wait > end:
+                raise found
+            if now + wait - start > QUIET and found.status != 429:  # to be told to come later is no trouble
+                self._tell(f"{found} Trying again until {datetime.now() + timedelta(seconds=end - now):%H:%M:%S}.")
             time.sleep(wait)
 
+    def _tell(self, text: str) -> None:
+        """Say once that it waits, until there is an answer again."""
+        if self.tell is not None and not self._is_told:
+            self.tell(text)
+        self._is_told = True
+
     def _try(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], tries: int
-    ) -> tuple[bytes | CollectorError, float | None]:
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        tries: int,
+        read: Callable[[bytes], Any],
+    ) -> tuple[Any, float | None]:
         """Return the answer, or a failure and how long to wait before the next try; None where none would help."""
         pause = min(LONGEST_WAIT, 0.05 * 2**tries) * random.uniform(0.5, 1.5)  # noqa: S311 - to spread the crowd
         try:
@@ -211,14 +295,21 @@ class Client:
             text, self._admission = answer.read(), answer.getheader("confide-admission", "")
         except (OSError, http.client.HTTPException) as error:
             self.hang_up()
-            return CollectorError(f"There is no answer from {self.url}: {str(error) or type(error).__name__}."), pause
+            failure = CollectorError(f"There is no answer from {self.url}: {str(error) or type(error).__name__}.")
+            return failure, None if isinstance(error, ssl.SSLCertVerificationError) else pause
+        self._was_answered = True
         if 200 <= answer.status < 300:
-            return text, None
-        if answer.getheader("connection") == "close":
-            self.hang_up()
+            try:
+                return read(text), None
+            except _StrangeError as error:
+                # Whatever else comes on this connection may be late by one as well.
+                self.hang_up()
+                return CollectorError(f"{self.url} answers, but {error}", code=STRANGE), pause
         failure = _explain(answer.status, text, self.url)
+        if answer.getheader("connection") == "close" or failure.code == STRANGE:
+            self.hang_up()
         if answer.status not in AGAIN:
-            return failure, None
+            return failure, pause if failure.code == STRANGE else None
         stated = answer.getheader("retry-after", "")
         return failure, max(pause, min(float(stated), LONGEST_WAIT)) if stated.isdigit() else pause
 
@@ -268,12 +359,60 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     return CountsFile(Heading((survey,), tuple(by), account, origins=(origin,), files=max(1, files)), groups)
 
 
+def _split(url: str) -> SplitResult:
+    """Return the parts of a collector's URL, or refuse one that nothing can be asked at."""
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_good = is_good and re.fullmatch("[!-~]*", parts.path) is not None
+        (parts.hostname or "").encode("idna")
+    except ValueError:  # also a port that is none, and a name that no machine has
+        is_good = False
+    if not is_good:
+        raise InvalidParameterError(f"A collector is at a URL such as http://127.0.0.1:8000; got {url!r}.")
+    return parts
+
+
+def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
+    """Read JSON that holds this; whatever else answers is no collector."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not set(needs) <= found.keys():
+        raise _StrangeError("not as a collector does. Is it one?")
+    return found
+
+
+def _read_survey(text: bytes, fingerprint: str) -> Survey:
+    try:
+        found = Survey.from_json(text.decode())
+    except (UnicodeDecodeError, ConfideError) as error:
+        raise _StrangeError(f"not with a survey. Is it a collector? {error}") from None
+    if found.fingerprint != fingerprint:
+        raise _StrangeError("with another survey than the one that was asked for.")
+    return found
+
+
+def _read_surveys(text: bytes) -> list[dict[str, Any]]:
+    found = _read_record(text, "surveys")["surveys"]
+    if not isinstance(found, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("survey"), str) and isinstance(one.get("title"), str)
+        for one in found
+    ):
+        raise _StrangeError("not as a collector does. Is it one?")
+    return found
+
+
 def _explain(status: int, text: bytes, url: str) -> CollectorError:
     try:
         error = json.loads(text)["error"]
-        return CollectorError(str(error["message"]), status, str(error["code"]))
-    except (ValueError, KeyError, TypeError):
-        return CollectorError(f"{url} answered {status}, which no collector does. Is it one?", status)
+        code, message = str(error["code"]), str(error["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return CollectorError(f"{url} answered {status}, which no collector does. Is it one?", status, STRANGE)
+    if code == "not-found" and urlsplit(url).path.strip("/"):
+        message = f"There is a collector, but not at {url}: name its address alone, without /v1 or another path."
+    return CollectorError(message, status, code)
 
 
 def _is_here(host: str) -> bool:

@@ -81,7 +81,9 @@ class GroupCommit:
                 while not self._waiting and not self._is_ending:
                     if not self._changed.wait(None if is_tidy else IDLE):
                         break
-                now, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+                # Who ends does not wait for a store that is gone once more for each thousand.
+                most = len(self._waiting) if self._is_ending and self.fault else MOST_TOGETHER
+                now, self._waiting = self._waiting[:most], self._waiting[most:]
             last = len(now)
             if now:
                 self._count(now)

@@ -38,7 +38,7 @@ CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitat
 
 LOG = logging.getLogger("confide.collector")
 
-UNAVAILABLE = "The store cannot be used now; nothing of this was counted. Send it again later."
+UNAVAILABLE = "The store cannot be used now. Send the same again later: it is counted once."
 
 REFRESH = 1.0
 """Seconds between two looks at what other processes changed."""
@@ -112,7 +112,7 @@ class Application:
         if parts[:2] == ["v1", "surveys"] and len(parts) == 2:
             return await self._surveys(method, headers, receive)
         if parts[:2] == ["v1", "surveys"] and len(parts) in (3, 4):
-            entry = self.collector.entry(parts[2])
+            entry = await self.collector.find(parts[2])
             return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, headers, receive)
         if self.guest is None:
             raise not_found()

@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from confide.collector.client import Client, CollectorError, Receipt, write_message
+from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 from confide.files import Privatized, privatize_file, whole_file
 from confide.files.reading import csv_batches
 from confide.files.sheets import Request
+from confide.ledgers import lock_file
 from confide.surveys import Survey
 from confide.wording import counted
 
@@ -148,6 +149,35 @@ class Outbox:
             self._mark.unlink()
         return found
 
+    @staticmethod
+    @contextlib.contextmanager
+    def held(path: Path) -> Iterator[None]:
+        """Hold the outbox at a path while it is filled and sent: two that send one file at once count everybody twice.
+
+        The lock beside it ends with its process, also by kill -9.
+        """
+        beside = path.with_name(path.name + ".lock")
+        while True:
+            number = os.open(beside, os.O_CREAT | os.O_RDWR, 0o600)
+            if not lock_file(number, waits=False):
+                who = os.read(number, 20).decode("ascii", "replace")
+                os.close(number)
+                raise DataFileError(
+                    f"{f'Process {who}' if who else 'Another process'} is sending {path} already. Wait until it is "
+                    f"done: sent by two at once, everybody would be counted twice."
+                )
+            if _is_at(beside, number):
+                break
+            os.close(number)  # whoever had it was done in this moment, and took the file away
+        try:
+            os.ftruncate(number, 0)
+            os.write(number, str(os.getpid()).encode())
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # of Windows, which removes no open file: it may lie there
+                beside.unlink()  # while it is held, so that it is nobody else's
+            os.close(number)
+
     def _post(self, client: Client, message: bytes, number: int, invitations: Sequence[str]) -> Receipt:
         try:
             return client.post(message, invitations[number] if invitations else None)
@@ -164,6 +194,8 @@ class Outbox:
                     f"It is number {number + 1} of those that were named. Put another in its place, and give the same "
                     f"command again: what was sent is not sent twice."
                 )
+            elif error.status in (0, 429, 503) or error.code == STRANGE:
+                told = f"The same command goes on: what was not sent waits in {self.path}."
             if not told:
                 raise
             raise CollectorError(f"{error} {told}", error.status, error.code) from None
@@ -200,6 +232,14 @@ def _digest(values: Path) -> str:
         return ""
     with values.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _is_at(path: Path, number: int) -> bool:
+    """Whether an open file still lies at a path."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(number))
+    except FileNotFoundError:
+        return False
 
 
 def _today() -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
 from confide.collector.rows import Batch, Fate
 from confide.collector.stores import LOCK_SECONDS, Store, explained
-from confide.errors import MissingExtraError
+from confide.errors import InvalidParameterError, MissingExtraError
 
 try:
     import psycopg
@@ -25,7 +26,40 @@ TRIES = 5
 LOCK = 0x636F6E66
 """Number of the lock that keeps two processes from making the tables at once."""
 
+GATE = LOCK + 1
+"""Number of the lock that transactions share which count, and that whoever closes a day or a survey has alone."""
+
+ANSWER_SECONDS = 10.0
+"""Seconds that a statement may take, and that a database may be silent: a link that is lost says nothing."""
+
+LONG_SECONDS = 3600.0
+"""Seconds that a statement may take which forgets marks, or puts rows in order."""
+
 Found = TypeVar("Found")
+
+
+class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """Connection that ends itself where the database is silent for too long, over whatever kind of link."""
+
+    seconds = ANSWER_SECONDS
+
+    def wait(self, gen: Generator[Any, Any, Found], *given: Any, **more: Any) -> Found:
+        """Wait for a step of a statement."""
+        return super().wait(self._hurry(gen), *given, **more)
+
+    def _hurry(self, steps: Generator[Any, Any, Found]) -> Generator[Any, Any, Found]:
+        end = time.monotonic() + self.seconds
+        try:
+            wanted = next(steps)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > end:
+                    self.pgconn.finish()  # at once: whoever undoes the transaction would wait as long again
+                    raise psycopg.OperationalError(f"No answer for {self.seconds:g} seconds.")
+                wanted = steps.send(ready)
+        except StopIteration as ended:
+            found: Found = ended.value
+            return found
 
 
 class PostgresStore(Store):
@@ -37,11 +71,11 @@ class PostgresStore(Store):
         self._lock = threading.Lock()
 
     def _connect(self) -> Connection:
-        connection = psycopg.connect(self._url, connect_timeout=int(LOCK_SECONDS), autocommit=True)
+        connection = TimedConnection.connect(self._url, connect_timeout=int(LOCK_SECONDS), autocommit=True)
         try:
             # Whatever the server's default is: an answer is sent when the reports are durable.
-            connection.execute("SET synchronous_commit = on")
-            connection.execute(f"SET lock_timeout = '{LOCK_SECONDS:g}s'")
+            limits = f"SET lock_timeout = '{LOCK_SECONDS:g}s'; SET statement_timeout = '{ANSWER_SECONDS:g}s'"
+            connection.execute(f"SET synchronous_commit = on; {limits}".encode())
         except psycopg.Error:
             connection.close()
             raise
@@ -74,11 +108,34 @@ class PostgresStore(Store):
                 self._counting = self._connect()
             try:
                 with self._counting.transaction():
+                    self._counting.execute("SELECT pg_advisory_xact_lock_shared(%s)", [GATE])
                     yield self._counting
             except BaseException:
                 self._counting.close()
                 self._counting = None
                 raise
+
+    def gate(self, connection: Connection) -> None:
+        """See :meth:`Store.gate`."""
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [GATE])
+
+    def take_time(self, connection: Connection) -> None:
+        """See :meth:`Store.take_time`."""
+        connection.execute("SET statement_timeout = 0")
+        if isinstance(connection, TimedConnection):
+            connection.seconds = LONG_SECONDS
+
+    def require_invitable(self) -> None:
+        """See :meth:`Store.require_invitable`: rows that went, and the log, keep the number of their transaction."""
+        raise InvalidParameterError(
+            "Invitations are not for PostgreSQL: it keeps deleted rows for a while, and a log, from which whoever has "
+            "its disk could tell which invitation brought which report. Keep such a survey in a file: --store FILE."
+        )
+
+    def _spend(self, connection: Connection, batch: Batch) -> bool:
+        if batch.invitation is not None:
+            self.require_invitable()
+        return super()._spend(connection, batch)
 
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
         """See :meth:`Store.commit`; once more where two processes stood in each other's way."""
@@ -130,6 +187,7 @@ class PostgresStore(Store):
     def sort(self) -> None:
         """See :meth:`Store.sort`: rows lie where they were written last, and with them the number of a transaction."""
         with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
+            self.take_time(connection)
             for table in ("batches", "counts", "accounts"):
                 connection.execute(f"CLUSTER {table} USING {table}_pkey".encode())
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from confide.alphabets import Indices
 from confide.collector.wire import Wire
@@ -19,6 +20,7 @@ class Fate(Enum):
     CONFLICT = "conflict"
     CLOSED = "closed"
     SPENT = "spent"
+    PAST = "past"
 
 
 class Batch(NamedTuple):
@@ -84,3 +86,19 @@ class CountRow(NamedTuple):
     cell: str
     report: str
     number: int
+
+
+def add_up_batches(batches: Sequence[Batch], accepted: str) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return rows of counts and of accounts, each key once and in order."""
+    parts: dict[tuple[int, int, str], list[Batch]] = {}
+    accounts: dict[tuple[int, int, str], int] = {}
+    for batch in batches:
+        parts.setdefault((batch.survey, batch.day, batch.cell), []).append(batch)
+        for reason, number in ((accepted, batch.accepted), *batch.rejected.items()):
+            key = (batch.survey, batch.day, reason)
+            accounts[key] = accounts.get(key, 0) + number
+    counts: list[list[Any]] = []
+    for key, own in sorted(parts.items()):
+        sums = own[0].wire.add_up(batch.counts for batch in own)
+        counts += [[*key, text, number] for text, number in sorted(sums.items())]
+    return counts, [[*key, number] for key, number in sorted(accounts.items())]

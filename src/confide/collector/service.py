@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from confide.collector.rows import Batch, Fate, StoredSurvey, StoredToken
 from confide.collector.stores import WINDOW, Store, name_cell
 from confide.collector.tokens import digest_invitation, is_allowed
 from confide.collector.wire import Wire
-from confide.errors import ConfideError
+from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys import Survey
 from confide.wording import counted
 
@@ -105,6 +106,11 @@ class Days:
     _known: dict[str, int] = field(default_factory=dict)
     _looked: float = -1.0
 
+    def set(self, horizon: int, window: int) -> None:
+        """Say which days are open, from now on."""
+        if (horizon, window) != (self.horizon, self.window):
+            self.horizon, self.window, self._looked = horizon, window, -1.0
+
     def number(self, text: Any) -> int:
         """Return the number of a day inside the window."""
         now = time.monotonic()
@@ -113,7 +119,7 @@ class Days:
             self._renew()
         found = self._known.get(text) if isinstance(text, str) else None
         if found is None:
-            raise self._refuse(text)
+            raise self.refuse(text)
         return found
 
     @property
@@ -127,7 +133,8 @@ class Days:
         days = [self.first + timedelta(days=ahead) for ahead in range((last - self.first).days + 1)]
         self._known = {day.isoformat(): day.toordinal() for day in days}
 
-    def _refuse(self, text: Any) -> Refusal:
+    def refuse(self, text: Any) -> Refusal:
+        """Return why a day is not taken."""
         is_day = isinstance(text, str) and IS_DAY(text) is not None
         try:
             _ = date.fromisoformat(text) if is_day else None
@@ -166,10 +173,17 @@ class Collector:
         self.unreadable: set[str] = set()
         """Surveys of the store that cannot be read, and are not served."""
         self.began = time.time()
+        self._begun, self._ended, self._looking, self._one = 0, 0, asyncio.Lock(), threading.Lock()
         self._tickets, self._drawn = float(self.settings.most_a_second), time.monotonic()
 
     def refresh(self) -> None:
         """Look again at surveys, tokens and the horizon: another process may have changed them."""
+        with self._one:  # of two at a time, the one that looked first might end last
+            self._begun += 1
+            self._refresh()
+            self._ended = self._begun
+
+    def _refresh(self) -> None:
         fresh, unreadable = {}, set()
         for stored in self.store.surveys():
             known = self.entries.get(stored.fingerprint)
@@ -178,7 +192,7 @@ class Collector:
             except Exception:  # whatever is wrong with one row: the others are served
                 unreadable.add(_name_plainly(stored.fingerprint))
         self.entries, self.tokens, self.unreadable = fresh, self.store.tokens(), unreadable
-        self.days.horizon, self.days.window = self.store.horizon(), self.store.window() or self.settings.window
+        self.days.set(self.store.horizon(), self.store.window() or self.settings.window)
 
     def forget(self) -> None:
         """Remove marks of days that no report may be of any more.
@@ -197,6 +211,15 @@ class Collector:
             raise Refusal(404, "unknown-survey", f"There is no survey {shown(fingerprint)} here.")
         return found
 
+    async def find(self, fingerprint: Any) -> Entry:
+        """Return the survey of this fingerprint; where it is unknown, the store is asked: others may have added it."""
+        if isinstance(fingerprint, str) and fingerprint not in self.entries and BATCH(fingerprint) is not None:
+            asked = self._begun
+            async with self._looking:  # one look for all who wait for it
+                if self._ended <= asked:
+                    await asyncio.to_thread(self.refresh)
+        return self.entry(fingerprint)
+
     def require(self, role: str, secret: str | None, fingerprint: str = "") -> None:
         """Refuse whoever has no token for this."""
         if secret is None:
@@ -209,7 +232,7 @@ class Collector:
         if self.commits.waiting >= self.settings.most_waiting:
             raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
         message = self.read(body)
-        entry, reports = self.entry(message["survey"]), message["reports"]
+        entry, reports = await self.find(message["survey"]), message["reports"]
         invited = self._admit(entry, secret, invitation, len(reports))
         self._draw_ticket()
         try:
@@ -232,6 +255,9 @@ class Collector:
             Batch(mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited)
         )
         self.commits.tallies.batches[fate.value] += 1
+        if fate is Fate.PAST:
+            await asyncio.to_thread(self.refresh)
+            raise self.days.refuse(message["day"])
         if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
             raise Refusal(*FATES[fate])
         if not judged.rejected:
@@ -308,7 +334,10 @@ class Collector:
             raise Refusal(422, "bad-survey", str(error)) from None
         except RecursionError:
             raise Refusal(422, "bad-survey", "The survey is nested too deeply.") from None
-        self.store.add_survey(survey, admission)
+        try:
+            self.store.add_survey(survey, admission)
+        except InvalidParameterError as error:
+            raise Refusal(422, "admission", str(error)) from None
         self.refresh()
         return survey.fingerprint
 

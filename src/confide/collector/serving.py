@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import signal
 import socket
@@ -12,12 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from confide.collector.http import Application
 from confide.collector.replies import Guest
 from confide.collector.service import Collector, Settings
 from confide.collector.stores import Store, StoreError, open_store
+from confide.errors import InvalidParameterError
 
 MOST_HEADER_BYTES = 32 * 1024
 """Bytes that headers may have together; those of browsers have a few thousand."""
@@ -120,7 +122,19 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self) -> None:
         self._is_refused = True
         self._stop()
-        if not self.transport.is_closing():
+        self._say_refused()
+
+    def on_response_complete(self) -> None:
+        """Take the end of an answer."""
+        super().on_response_complete()
+        if self._is_refused:
+            self._say_refused()
+
+    def _say_refused(self) -> None:
+        before: RequestResponseCycle | None = self.cycle
+        # Requests before this one are answered first: whoever sent them would take this for their answer.
+        is_first = before is None or before.response_complete
+        if is_first and not self.transport.is_closing():
             self.transport.write(TOO_LARGE)
             self.transport.close()
 
@@ -133,6 +147,7 @@ class Server(uvicorn.Server):
             application,
             log_config=None,  # nobody's address, path or time is written anywhere
             access_log=False,
+            log_level="error",  # a warning would be written for each request that asks for another protocol
             server_header=False,
             date_header=False,
             proxy_headers=False,
@@ -158,16 +173,20 @@ class Server(uvicorn.Server):
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 is any that is free."""
+    if not 0 <= port < 2**16:
+        raise InvalidParameterError(f"--port takes a number from 0 to {2**16 - 1:,}; got {port:,}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         listening.close()
-        raise StoreError(
-            f"Nothing can be served at {host}:{port}: {error.strerror or error}. Name another --port."
-        ) from None
+        # No such name, or none of this machine: no other port helps.
+        is_host = isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL
+        cure = "Name another --host, such as 127.0.0.1." if is_host else "Name another --port."
+        why = getattr(error, "strerror", None) or error
+        raise StoreError(f"Nothing can be served at {host}:{port}: {why}. {cure}") from None
     listening.listen(2048)
     return listening
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from confide.collector.rows import Batch
+from confide.collector.rows import Batch, Fate
 from confide.collector.stores import LOCK_SECONDS, Store, StoreError, UnavailableError, explained
 
 FAILURES = (sqlite3.Error, OSError)
@@ -33,6 +33,9 @@ CLAIM = (
 )
 KNOWN = "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))"
 
+COUNTED = 1
+"""Number in the file's head from the first batch on, until the file is written anew in the order of its keys."""
+
 HANDOVER = 2.0
 """Seconds that a process waits for the one before it to end."""
 
@@ -49,14 +52,17 @@ class SqliteStore(Store):
         self.path = Path(path)
         self._counting: sqlite3.Connection | None = None
         self._held: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
+        self._log: tuple[int, int] | None = None
+        """Which file the log of the connection that counts is."""
+        self._has_counted = False
+        self._lock = threading.RLock()
         self._refuse_strangers()
         self._identity = self._look()
 
-    def _look(self) -> tuple[int, int] | None:
-        """Return which file lies at the path; None where there is none."""
+    def _look(self, ending: str = "") -> tuple[int, int] | None:
+        """Return which file lies at the path, or beside it under this ending; None where there is none."""
         try:
-            found = self.path.stat()
+            found = self.path.with_name(self.path.name + ending).stat()
         except OSError:
             return None
         return found.st_dev, found.st_ino
@@ -67,6 +73,20 @@ class SqliteStore(Store):
             raise UnavailableError(
                 f"The store {self.path} was removed or replaced. Put the same file back, or start the collector anew."
             )
+
+    def _save_log(self) -> None:
+        """Write the log to the file where it was removed or replaced, while a connection still has it.
+
+        A new connection would begin another log, and one that goes on in the old one writes what nobody will find.
+        """
+        with self._lock:
+            if self._counting is None or self._log is None or self._look("-wal") == self._log:
+                return
+            connection, self._counting = self._counting, None
+            with contextlib.closing(connection):
+                is_whole = _empty_log(connection)
+            if not is_whole:
+                raise UnavailableError(f"The log {self.path}-wal was removed while it was read. Send this again.")
 
     def _refuse_strangers(self) -> None:
         """Refuse a file that is no database, and a folder that is not there, before anybody waits for them."""
@@ -90,17 +110,32 @@ class SqliteStore(Store):
             # Not on the store itself, which curate writes to meanwhile.
             held = sqlite3.connect(beside, HANDOVER, isolation_level=None, check_same_thread=False)
         try:
-            held.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error:
+            with explained(FAILURES, "The store"):
+                held.execute("BEGIN EXCLUSIVE")
+        except UnavailableError as error:
             held.close()
+            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                raise  # such as a full disk
             raise StoreError(
                 f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that one, "
                 f"or let several processes share a database: --store postgresql://..."
             ) from None
         self._held = held
+        # The one before may have been killed. Where there is no room now, it is done at the end.
+        with contextlib.suppress(StoreError):
+            self._restore_order()
+
+    def _restore_order(self) -> None:
+        """Write the file anew where anything was counted since that was done, by whichever process."""
+        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == COUNTED:
+                _rewrite(connection)
+                connection.execute("PRAGMA user_version = 0")
+                _empty_log(connection)
 
     def _connect(self) -> sqlite3.Connection:
         self._require_file()
+        self._save_log()
         place = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file: an empty one would pass for a store
         connection = sqlite3.connect(place, LOCK_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
         try:
@@ -133,22 +168,39 @@ class SqliteStore(Store):
     def counting(self) -> Iterator[sqlite3.Connection]:
         """See :meth:`Store.counting`."""
         with self._lock, explained(FAILURES, "The store"):
+            self._save_log()
             if self._counting is None:
                 self._counting = self._connect()
+                self._log = None
             try:
+                if self._log is None:
+                    self._counting.execute(f"PRAGMA user_version = {COUNTED}")
+                    self._log, self._has_counted = self._look("-wal"), True
                 with self._transaction(self._counting):
                     yield self._counting
+                self._save_log()  # what was said to be counted is in a log that is there, or in the file
             except BaseException:
                 # A connection that failed is not trusted again.
-                self._counting.close()
-                self._counting = None
+                if self._counting is not None:
+                    self._counting.close()
+                    self._counting = None
                 raise
+
+    def commit(self, batches: Sequence[Batch]) -> list[Fate]:
+        """See :meth:`Store.commit`."""
+        fates = super().commit(batches)
+        if any(one.invitation is not None for one in batches):
+            # The log has the invitation that went and the report that came side by side.
+            with contextlib.suppress(StoreError):
+                self.tidy()
+        return fates
 
     @contextlib.contextmanager
     def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._require_file()  # before it: what is refused was not counted
             connection.execute("COMMIT")
             self._require_file()  # after it: whatever was said to be counted is in the file that is there
         except BaseException:
@@ -169,11 +221,11 @@ class SqliteStore(Store):
         # One statement for all: each step lets go of Python's lock, and may wait long to get it back. In order: on a
         # page, rows lie in the order in which they were written. Digests have 32 characters, and are cut apart again.
         rows = orjson.dumps(sorted(f"{one.mark}{one.content}{one.day}" for one in batches)).decode()
+        connection.execute("SAVEPOINT claim")
         if connection.execute(CLAIM, [rows]).rowcount == len(batches):  # as nearly always
             return {one.mark for one in batches}
-        # Some were there, and nobody knows which any more. Nothing else was written yet: begin again, and look first.
-        connection.execute("ROLLBACK")
-        connection.execute("BEGIN IMMEDIATE")
+        # Some were there, and nobody knows which any more: undo it, and look first.
+        connection.execute("ROLLBACK TO claim")
         marks = orjson.dumps([one.mark for one in batches]).decode()
         known = connection.execute(KNOWN, [marks]).fetchone()
         connection.execute(CLAIM, [rows])
@@ -184,6 +236,15 @@ class SqliteStore(Store):
         more = "ON CONFLICT DO UPDATE SET number = number + excluded.number"
         _insert(connection, "counts (survey, day, cell, report, number)", counts, more)
         _insert(connection, "accounts (survey, day, reason, number)", accounts, more)
+
+    def gate(self, connection: sqlite3.Connection) -> None:
+        """See :meth:`Store.gate`: only one transaction at a time writes."""
+
+    def take_time(self, connection: sqlite3.Connection) -> None:
+        """See :meth:`Store.take_time`: nothing is limited."""
+
+    def require_invitable(self) -> None:
+        """See :meth:`Store.require_invitable`: what is deleted is overwritten, and the log is emptied."""
 
     def tidy(self) -> None:
         """See :meth:`Store.tidy`: pages in the log tell which came after which."""
@@ -198,10 +259,11 @@ class SqliteStore(Store):
     def close(self) -> None:
         """See :meth:`Store.close`; after it, nothing in the file tells in which order anything came."""
         with self._lock:
+            if self._has_counted or self._held is not None:
+                with contextlib.suppress(StoreError):
+                    self._restore_order()
+            self._has_counted = False
             if self._counting is not None:
-                with contextlib.suppress(sqlite3.Error, StoreError):
-                    self._require_file()
-                    _rewrite(self._counting)
                 self._counting.close()
                 self._counting = None
             if self._held is not None:
@@ -215,8 +277,9 @@ def _rewrite(connection: sqlite3.Connection) -> None:
     _empty_log(connection)
 
 
-def _empty_log(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+def _empty_log(connection: sqlite3.Connection) -> bool:
+    """Write the log to the file and empty it; return whether nobody stood in the way."""
+    return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
 
 def _insert(connection: sqlite3.Connection, place: str, rows: list[list[Any]], more: str = "") -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any, ClassVar
 
-from confide.collector.rows import Batch, CountRow, Fate, StoredSurvey, StoredToken
+from confide.collector.rows import Batch, CountRow, Fate, StoredSurvey, StoredToken, add_up_batches
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys import Survey
 
@@ -101,6 +101,18 @@ class Store(ABC):
         """Add to counts and accounts; both in order, so that two processes wait for one another in turn."""
 
     @abstractmethod
+    def gate(self, connection: Any) -> None:
+        """Wait until no transaction counts, and let none begin before this one ends."""
+
+    @abstractmethod
+    def take_time(self, connection: Any) -> None:
+        """Let statements of this connection take long, where they are limited."""
+
+    @abstractmethod
+    def require_invitable(self) -> None:
+        """Refuse invitations where the database itself would tie each to its report."""
+
+    @abstractmethod
     def tidy(self) -> None:
         """Remove traces of the order in which things came, as far as the database keeps any."""
 
@@ -121,8 +133,10 @@ class Store(ABC):
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
         """Count batches in one transaction, each exactly once, and return what became of each when it is durable."""
         with self.counting() as connection:
-            closed = {row[0] for row in self.run(connection, "SELECT number FROM surveys WHERE is_closed = 1")}
-            firsts = self._firsts(connection, batches)
+            closed, horizon = self._limits(connection)
+            # Here as well, and not only when it came: marks of earlier days may have gone meanwhile.
+            current = [one for one in batches if one.day >= horizon]
+            firsts = self._firsts(connection, current)
             claimed = self.claim(connection, [one for one in firsts.values() if one.survey not in closed])
             contents = {one.mark: one.content for one in firsts.values() if one.mark in claimed}
             known = [mark for mark in firsts if mark not in claimed]
@@ -131,7 +145,9 @@ class Store(ABC):
             fates = []
             for batch in batches:
                 content = contents.get(batch.mark)
-                if batch.mark in spent:
+                if batch.day < horizon:
+                    fates.append(Fate.PAST)
+                elif batch.mark in spent:
                     fates.append(Fate.SPENT)
                 elif content is None:
                     fates.append(Fate.CLOSED)
@@ -142,8 +158,18 @@ class Store(ABC):
                     claimed.discard(batch.mark)
             fresh = [batch for batch, fate in zip(batches, fates, strict=True) if fate is Fate.COUNTED]
             if fresh:
-                self.add(connection, *_sums(fresh))
+                self.add(connection, *add_up_batches(fresh, ACCEPTED))
         return fates
+
+    def _limits(self, connection: Any) -> tuple[set[int], int]:
+        """Return the surveys that are closed and the first open day, as they stay while this transaction lasts."""
+        rows = self.run(
+            connection,
+            "SELECT 'closed', number FROM surveys WHERE is_closed = 1 "
+            "UNION ALL SELECT name, CAST(value AS INTEGER) FROM facts WHERE name = 'horizon'",
+        )
+        closed = {number for what, number in rows if what == "closed"}
+        return closed, max((day for what, day in rows if what == "horizon"), default=0)
 
     def _firsts(self, connection: Any, batches: Sequence[Batch]) -> dict[str, Batch]:
         """Return the first batch of each mark, one whose invitation is good before one whose invitation is not."""
@@ -206,6 +232,8 @@ class Store(ABC):
 
     def add_survey(self, survey: Survey, admission: str = "open", *, is_simulated: bool = False) -> StoredSurvey:
         """Add a survey, or return the one that has this fingerprint already."""
+        if admission == "invited":
+            self.require_invitable()
         document, mark = survey.to_json(), survey.fingerprint
         with self.writing() as connection:
             self.run(
@@ -227,6 +255,7 @@ class Store(ABC):
     def close_survey(self, fingerprint: str) -> None:
         """Let a survey take no more reports, for good."""
         with self.writing() as connection:
+            self.gate(connection)
             done = self.run(
                 connection, "UPDATE surveys SET is_closed = 1 WHERE fingerprint = ? RETURNING number", [fingerprint]
             )
@@ -235,6 +264,8 @@ class Store(ABC):
 
     def admit(self, fingerprint: str, admission: str) -> None:
         """Say who may upload."""
+        if admission == "invited":
+            self.require_invitable()
         with self.writing() as connection:
             self.run(connection, "UPDATE surveys SET admission = ? WHERE fingerprint = ?", [admission, fingerprint])
 
@@ -280,6 +311,7 @@ class Store(ABC):
 
     def invite(self, number: int, digests: Iterable[str]) -> None:
         """Add invitations, in an order that says nothing."""
+        self.require_invitable()
         with self.writing() as connection:
             for digest in sorted(digests):
                 statement = "INSERT INTO invitations (digest, survey) VALUES (?, ?)"
@@ -308,16 +340,21 @@ class Store(ABC):
     def reopen(self, first: date) -> None:
         """Take days from this one on again, whose marks are gone: a batch of them that was counted counts again."""
         with self.writing() as connection:
-            self._write_fact(connection, "horizon", first.toordinal())
+            self.gate(connection)
+            for name in ("horizon", "forgotten"):
+                self._write_fact(connection, name, first.toordinal())
 
     def _fact(self, name: str) -> int:
         with self.reading() as connection:
-            rows = self.run(connection, "SELECT value FROM facts WHERE name = ?", [name])
+            return self._read_fact(connection, name)
+
+    def _read_fact(self, connection: Any, name: str) -> int:
+        rows = self.run(connection, "SELECT value FROM facts WHERE name = ?", [name])
         return int(rows[0][0]) if rows else 0
 
     def _write_fact(self, connection: Any, name: str, value: int) -> None:
-        self.run(connection, "DELETE FROM facts WHERE name = ?", [name])
-        self.run(connection, "INSERT INTO facts (name, value) VALUES (?, ?)", [name, str(value)])
+        more = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self.run(connection, f"INSERT INTO facts (name, value) VALUES (?, ?) {more}", [name, str(value)])
 
     def newest(self) -> int:
         """Return the newest day that any report was of; 0 where none came."""
@@ -325,20 +362,31 @@ class Store(ABC):
             return int(self.run(connection, "SELECT COALESCE(MAX(day), 0) FROM accounts")[0][0])
 
     def forget(self, before: date) -> None:
-        """Remove the marks of days before this one, for good: the horizon moves first, and never back by itself."""
-        day = before.toordinal()
-        if day <= self.horizon():
-            return
+        """Remove the marks of days before this one, for good: the horizon moves first, and never back by itself.
+
+        What a process that was killed left of it is done by the next that is asked, whichever day it names.
+        """
         with self.writing() as connection:
-            self._write_fact(connection, "horizon", day)
-        with self.reading() as connection:
-            if not self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [day]):
+            self.gate(connection)
+            day = max(before.toordinal(), self._read_fact(connection, "horizon"))
+            if day <= self._read_fact(connection, "forgotten"):
                 return
-        for start in "0123456789abcdef":  # in pieces, so that batches need not wait for all of it
-            with self.writing() as connection:
-                ends = [start, f"{start}g", day]
-                self.run(connection, "DELETE FROM batches WHERE mark >= ? AND mark < ? AND day < ?", ends)
-        self.sort()
+            self._write_fact(connection, "horizon", day)
+        if self._has_marks(day):
+            for start in "0123456789abcdef":  # in pieces, so that batches need not wait for all of it
+                with self.writing() as connection:
+                    self.take_time(connection)
+                    ends = [start, f"{start}g", day]
+                    self.run(connection, "DELETE FROM batches WHERE mark >= ? AND mark < ? AND day < ?", ends)
+            self.sort()
+        with self.writing() as connection:
+            if self._read_fact(connection, "horizon") == day:  # nobody opened days again meanwhile
+                self._write_fact(connection, "forgotten", day)
+
+    def _has_marks(self, before: int) -> bool:
+        with self.reading() as connection:
+            self.take_time(connection)
+            return bool(self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [before]))
 
     def look(self) -> None:
         """Raise `UnavailableError` where nothing can be written; what is tried is undone."""
@@ -353,22 +401,6 @@ class Store(ABC):
                 self.run(connection, "DELETE FROM facts WHERE name = 'check'")
                 if values:
                     self.run(connection, "INSERT INTO facts (name, value) VALUES ('check', ?)", values)
-
-
-def _sums(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return rows of counts and of accounts, each key once and in order."""
-    parts: dict[tuple[int, int, str], list[Batch]] = {}
-    accounts: dict[tuple[int, int, str], int] = {}
-    for batch in batches:
-        parts.setdefault((batch.survey, batch.day, batch.cell), []).append(batch)
-        for reason, number in ((ACCEPTED, batch.accepted), *batch.rejected.items()):
-            key = (batch.survey, batch.day, reason)
-            accounts[key] = accounts.get(key, 0) + number
-    counts: list[list[Any]] = []
-    for key, own in sorted(parts.items()):
-        sums = own[0].wire.add_up(batch.counts for batch in own)
-        counts += [[*key, text, number] for text, number in sorted(sums.items())]
-    return counts, [[*key, number] for key, number in sorted(accounts.items())]
 
 
 def open_store(url: str) -> Store:

@@ -30,6 +30,7 @@ from confide.mechanisms import MECHANISMS, Mechanism
 from confide.methods import METHODS, Stacked
 from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans.rivals import MOST_DRAWN, has_matrix
+from confide.studio.asking import chosen_methods
 from confide.studio.drafts import Draft, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys import Survey
@@ -196,15 +197,6 @@ def alphabet_table(dataset: str) -> dict[str, Any]:
 
     table: dict[str, Any] = json_of(declaration_of(datasets.load(dataset).alphabet))
     return table
-
-
-def chosen_methods(names: object) -> list[str]:
-    """Return methods by their names on the command line, each once."""
-    if not isinstance(names, list) or len(names) > len(METHODS):
-        raise InvalidParameterError(f"methods must be a list of {', '.join(METHODS)}.")
-    for name in names:
-        check_choice("methods", name, tuple(METHODS))
-    return list(dict.fromkeys(names))
 
 
 def method_shown(

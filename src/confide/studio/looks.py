@@ -14,14 +14,15 @@ from confide.counts import Counts
 from confide.diagnosis import diagnose
 from confide.diagnosis.answers import why_undivided
 from confide.diagnosis.words import told_in_words, verdict_in_words
-from confide.errors import ConfideError, InvalidParameterError
+from confide.errors import ConfideError
 from confide.estimates import Estimate
 from confide.explanations import describe_mechanism, explain_choices
 from confide.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.intervals import Interval, Windows
 from confide.methods import METHODS, Stacked
 from confide.recovery import recover
-from confide.studio.answers import answer_record, chosen_methods, method_shown, report_shares, window_records
+from confide.studio.answers import answer_record, method_shown, report_shares, window_records
+from confide.studio.asking import chosen_methods, chosen_queries
 from confide.studio.drafts import python_text, values_record
 from confide.studio.previews import promise_of
 from confide.studio.workers import Tell
@@ -30,10 +31,6 @@ from confide.theory.fit import FitVerdict
 
 LEVEL = 0.95
 """How often an interval holds the truth."""
-
-
-MOST_QUERIES = 20
-"""Questions at a time."""
 
 
 KEPT = 4
@@ -131,7 +128,7 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Return what is known of a survey from the reports that came so far."""
     survey, version = Survey.from_json(work["document"]), int(work["version"])
     wanted = {key: work.get(key) for key in ("band", "groups", "diagnosis")}
-    queries, methods = _queries(work.get("queries")), chosen_methods(work.get("methods"))
+    queries, methods = chosen_queries(work.get("queries")), chosen_methods(work.get("methods"))
     steps = 3 + len(queries) + len(methods) + sum(bool(one) for one in wanted.values())
     done = iter(range(steps))
     reading: Reading = READINGS.get((survey.fingerprint, version), lambda: Reading(survey, json.loads(work["record"])))
@@ -189,13 +186,6 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         tell(next(done), steps, "Diagnosis")
         found["diagnosis"] = reading.find("diagnosis", lambda: {"words": _diagnosis(reading)})
     return found
-
-
-def _queries(queries: object) -> list[str]:
-    are_texts = isinstance(queries, list) and all(isinstance(one, str) and len(one) <= 1000 for one in queries)
-    if not are_texts or not isinstance(queries, list) or len(queries) > MOST_QUERIES:
-        raise InvalidParameterError(f"queries must be a list of at most {MOST_QUERIES} questions, such as age >= 65.")
-    return list(dict.fromkeys(queries))
 
 
 def _is_good(verdict: FitVerdict) -> bool | None:

@@ -19,6 +19,8 @@ from confide.collector.replies import JSON, Reply, Request, not_found, require_m
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED
 from confide.collector.tokens import is_allowed
+from confide.errors import InvalidParameterError
+from confide.studio.asking import chosen_methods, chosen_queries
 from confide.studio.jobs import Crew, Job, Jobs
 from confide.studio.templates import TEMPLATES, dataset_records
 
@@ -83,6 +85,8 @@ class Studio:
         self.crews = {name: Crew(size) for name, size in CREWS.items()}
         self._previews = 0
         self._files: dict[tuple[str, str], tuple[bytes, bytes]] = {}
+        static = files("confide").joinpath("studio", "static")
+        self._names = {one.name for one in static.iterdir()} if static.is_dir() else set()
 
     def start(self) -> None:
         """Begin: have processes ready, where that was asked for, before anybody waits for them."""
@@ -109,8 +113,11 @@ class Studio:
             return self._file("static", "studio.html", request)
         if len(parts) == 2 and parts[0] == "take" and FINGERPRINT(parts[1]):
             return self._file("static", "take.html", request)
-        if len(parts) == 2 and parts[0] in ("studio", "take"):
+        if len(parts) == 2 and (parts[0] == "studio" or (parts[0] == "take" and parts[1] in self._names)):
             return self._file("static", parts[1], request)
+        if parts[0] == "take":  # a person opened it: the page says that it is cut, as JSON does not
+            _, _, sent = self._file("static", "take.html", request)
+            return 404, self._files["static", "take.html"][0], sent
         if parts == ["client", "confide.js"]:
             return self._file("client", "confide.js", request)
         raise not_found()
@@ -238,6 +245,7 @@ class Studio:
         if kind == "look":
             entry = self.collector.entry(message.get("survey"))
             self.collector.require("read", request.secret, entry.stored.fingerprint)
+            _require_askable(message)
             job = self.jobs.add(*await self._look(entry, message))
         elif kind == "simulate":
             self.collector.require("administer", request.secret)
@@ -307,6 +315,15 @@ class Studio:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
         asked = {"document": entry.stored.document, "record": record}
         return 200, await self.crews["quick"].do("counts", asked), PARQUET
+
+
+def _require_askable(message: Mapping[str, Any]) -> None:
+    """Refuse what no look answers here, where whoever asked still knows which question it was."""
+    try:
+        chosen_queries(message.get("queries"))
+        chosen_methods(message.get("methods"))
+    except InvalidParameterError as error:
+        raise Refusal(422, "queries", str(error)) from None
 
 
 def _version(entry: Entry, account: Mapping[str, int]) -> int:
