@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import decimal
+import itertools
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from operator import mul
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
+from confide.ledgers import Page
 
 YES = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
 AGES = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.05)
@@ -41,7 +48,7 @@ def test_reports_are_limited_by_number_across_restarts(ledger: cf.Ledger) -> Non
 def test_a_total_epsilon_allows_just_as_many_as_its_decimals_say(ledger: cf.Ledger) -> None:
     """30 times 0.05 is 1.5: as float64 numbers it is more."""
     survey = cf.Survey(AGES, most_epsilon=1.5)
-    assert survey.costs == (Fraction(1, 20), Fraction(1, 20))
+    assert survey.cost == Fraction(1, 20)
     for _ in range(30):
         ledger.privatize(survey, 40)
     with pytest.raises(cf.LimitError, match=r"total epsilon of 1.5 .* makes it 1.55"):
@@ -59,11 +66,11 @@ def test_a_value_with_permanent_noise_costs_once(ledger: cf.Ledger) -> None:
     assert "40" not in [name for page in json.loads(text)["pages"].values() for name in page["values"]]
 
 
-def test_two_rounds_cost_no_more_than_they_last(ledger: cf.Ledger) -> None:
+def test_two_rounds_cost_what_they_last_from_the_first_report_on(ledger: cf.Ledger) -> None:
     survey = cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=2.0)  # 0.43 a report, 1 for any number of a value
     for _ in range(20):
         ledger.privatize(survey, "yes", rng=SECRET)
-    assert ledger.page(survey).spent(survey) == 1
+        assert ledger.page(survey).spent(survey) == 1
     assert ledger.page(survey).total(survey) == 20
     ledger.privatize(survey, "no", rng=SECRET)
     ledger.privatize(survey, "no", rng=SECRET)
@@ -72,6 +79,84 @@ def test_two_rounds_cost_no_more_than_they_last(ledger: cf.Ledger) -> None:
     ledger.privatize(strict, "yes", rng=SECRET)
     with pytest.raises(cf.LimitError):
         ledger.privatize(strict, "no", rng=SECRET)
+    with pytest.raises(InvalidParameterError, match=r"0\.9 does not allow one report, which takes 1"):
+        cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=0.9)
+
+
+def test_reports_of_one_value_never_tell_more_than_the_ledger_counted() -> None:
+    """All reports of two rounds share one permanent output, so that what each promises by itself does not add up."""
+    beyond_sum = set()
+    for name, rounds in _two_rounds():
+        survey = cf.Survey(rounds)
+        permanent, fresh = _shares(rounds)
+        for number in (1, 2, 3, 8, 40):
+            told = _most_told(permanent, fresh, number)
+            page = Page(0, {"a value": number})
+            assert told <= _exp(page.spent(survey)), (name, number)
+            if told > _exp(number * Fraction(repr(rounds.guarantee.epsilon))):  # type: ignore[attr-defined]
+                beyond_sum.add(name)
+    assert {"alike", "rare bits", "a matrix"} <= beyond_sum  # a ledger that added single reports up would be found out
+
+
+def _two_rounds() -> Iterator[tuple[str, cf.TwoRounds]]:
+    dozen, colours = cf.Integers(0, 11), cf.Categories(["red", "green", "blue"])
+    yield "alike", cf.TwoRounds(cf.RandomizedResponse(dozen, 1.0), cf.RandomizedResponse(dozen, 1.0))
+    yield "bits", cf.TwoRounds(cf.Unary(colours, keep=0.75, flip=0.25), cf.Unary(colours, keep=0.75, flip=0.5))
+    yield "rare bits", cf.TwoRounds(cf.Unary(colours, keep=0.1, flip=0.001), cf.Unary(colours, keep=0.9, flip=0.3))
+    hidden = [[0.451, 0.1, 0.449], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1]]  # 0.0016 of one report, 2.08 of many
+    fresh = cf.FromMatrix(colours, [[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]], outputs=cf.Categories(["warm", "cold"]))
+    yield "a matrix", cf.TwoRounds(cf.FromMatrix(colours, hidden), fresh)
+    numbers = np.random.default_rng(17)
+    for case in range(20):
+        rows = numbers.choice([1, 2, 9, 60], (2, 3, 3)) + 0.0
+        first, second = (cf.FromMatrix(colours, each / each.sum(axis=1, keepdims=True)) for each in rows)
+        yield f"matrices {case}", cf.TwoRounds(first, second)
+    yield "mixed", cf.TwoRounds(cf.RandomizedResponse(colours, 1.0), fresh)
+
+
+def _shares(rounds: cf.TwoRounds) -> list[list[list[Fraction]]]:
+    """Return the probabilities of both rounds, exactly; of bits, for every vector of them."""
+    if (first := rounds.permanent.facts.bits) is None:
+        sizes = [(one, one.alphabet.size) for one in (rounds.permanent, rounds.fresh)]
+        rows = [[one.weights(number) for number in range(size)] for one, size in sizes]
+        return [[[Fraction(weight, sum(row)) for weight in row] for row in each] for each in rows]
+    size = rounds.alphabet.size
+    vectors = list(itertools.product((0, 1), repeat=size))
+
+    def chance(bits: tuple[Fraction, Fraction], from_: Sequence[int], to: Sequence[int]) -> Fraction:
+        ones = [bits[0] if bit else bits[1] for bit in from_]
+        return math.prod((one if bit else 1 - one for one, bit in zip(ones, to, strict=True)), start=Fraction(1))
+
+    own = [[int(place == number) for place in range(size)] for number in range(size)]
+    second = rounds.fresh.facts.bits
+    assert second is not None
+    return [
+        [[chance(first, one, to) for to in vectors] for one in own],
+        [[chance(second, one, to) for to in vectors] for one in vectors],
+    ]
+
+
+def _most_told(permanent: list[list[Fraction]], fresh: list[list[Fraction]], number: int) -> Fraction:
+    """Return the largest ratio of so many reports between two values: of all of them together, or of the same again."""
+    outputs = range(len(fresh[0]))
+    together = number <= 3 and len(outputs) ** number <= 64
+    seen = (
+        itertools.combinations_with_replacement(outputs, number) if together else ((one,) * number for one in outputs)
+    )
+    largest = Fraction(0)
+    for reports in seen:
+        times = [math.prod((row[one] for one in reports), start=Fraction(1)) for row in fresh]
+        joint = [sum(map(mul, own, times), start=Fraction(0)) for own in permanent]
+        largest = max(largest, max(joint) / min(joint))
+    return largest
+
+
+def _exp(epsilon: Fraction | None) -> Fraction:
+    """Return e^epsilon, too large by less than its 10^45th part."""
+    assert epsilon is not None
+    with decimal.localcontext(prec=60):
+        power = (decimal.Decimal(epsilon.numerator) / epsilon.denominator).exp()
+    return Fraction(power) * (1 + Fraction(1, 10**45))
 
 
 @pytest.mark.parametrize(("value", "rng"), [("maybe", None), (["yes"], None), ("yes", 7)])

@@ -161,8 +161,10 @@ def describe_files(survey: Survey, files: int) -> str:
     >>> describe_files(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)), 2).split("; ")[0]
     'epsilon 1 to a person who reported once'
     """
-    guarantee = survey.mechanism.guarantee
-    several = guarantee.times(files).terms
+    guarantee, lasting = survey.mechanism.guarantee, survey.mechanism.lasting
+    several = (lasting or guarantee).times(files).terms
+    if lasting is not None:  # reports of one value share the permanent round, so that their promises do not add up
+        several = f"{lasting.terms} for the same value in all of them, up to {several} for another in each"
     return (
         f"{guarantee.terms} to a person who reported once; if one person reported in each of the {files:,} files, "
         f"the promise to that person is {several}, and such reports are not independent"
@@ -188,8 +190,8 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
             return told
         return f"{told}. The survey allows {most:,}: the limit is broken unless the files are of different people"
     once, twice = guarantee.terms, guarantee.times(2).terms
-    if survey.most_epsilon is not None and survey.costs is not None:
-        allowed = int(Fraction(repr(survey.most_epsilon)) // survey.costs[0])
+    if survey.most_epsilon is not None and survey.cost is not None:
+        allowed = int(Fraction(repr(survey.most_epsilon)) // survey.cost)
         most = allowed if most is None else min(most, allowed)
     if most is None:
         return (
@@ -209,10 +211,9 @@ def _describe_permanent(survey: Survey) -> str:
     told = f"one report: {guarantee.terms}; any number of reports of the same value: {every.terms}"
     told += "" if lasting else ", for with permanent noise they are one report"
     told += f". Each other value that a person reports adds as much: {every.times(2).terms} for 2 values"
-    if survey.most_epsilon is not None and survey.costs is not None:
-        values = int(Fraction(repr(survey.most_epsilon)) // survey.costs[1])
-        told += f". The survey allows a total epsilon of {survey.most_epsilon:g}"
-        told += f", hence {counted(values, 'value')}" if values else ", less than one value lasts for"
+    if survey.most_epsilon is not None and survey.cost is not None:
+        values = int(Fraction(repr(survey.most_epsilon)) // survey.cost)
+        told += f". The survey allows a total epsilon of {survey.most_epsilon:g}, hence {counted(values, 'value')}"
     if survey.most_reports is not None:
         told += f". It allows {counted(survey.most_reports, 'report')} of one person"
         told += "" if lasting else ", the same one again not counted"

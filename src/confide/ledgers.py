@@ -51,10 +51,7 @@ class Page:
 
     def spent(self, survey: Survey) -> Fraction | None:
         """Return the epsilon of all of them together; a value costs once, however often it is reported."""
-        if survey.costs is None:
-            return None
-        once, lasting = survey.costs
-        return self.reports * once + sum(min(number * once, lasting) for number in self.values.values())
+        return None if survey.cost is None else (self.reports + len(self.values)) * survey.cost
 
 
 @dataclass(frozen=True)

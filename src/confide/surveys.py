@@ -135,31 +135,31 @@ class Survey:
         return self.is_permanent or self.mechanism.lasting is not None
 
     @property
-    def costs(self) -> tuple[Fraction, Fraction] | None:
-        """Epsilon of one report, and of any number of one value with permanent noise, as the decimals they are written.
+    def cost(self) -> Fraction | None:
+        """Epsilon of a report with fresh noise, or of a value with permanent noise, as the decimal that it is written.
 
+        Under two rounds it is what any number of reports of a value promise, from the first on: they share one output
+        of the permanent round, so that what each promises by itself does not add up to what they promise together.
         None where the promise has no single epsilon, as that of several attributes.
 
-        >>> from confide import Integers, TruncatedGeometric
-        >>> Survey(TruncatedGeometric(Integers(0, 99), 0.05)).costs
-        (Fraction(1, 20), Fraction(1, 20))
+        >>> from confide import Integers, TruncatedGeometric, TwoRounds
+        >>> ages = Integers(0, 99)
+        >>> Survey(TwoRounds(TruncatedGeometric(ages, 0.05), TruncatedGeometric(ages, 0.02))).cost
+        Fraction(1, 20)
         """
-        once = self.mechanism.guarantee
-        found = [getattr(one, "epsilon", None) for one in (once, self.mechanism.lasting or once)]
-        if any(one is None or math.isinf(one) for one in found):
-            return None
-        return Fraction(repr(found[0])), Fraction(repr(found[1]))
+        epsilon = getattr(self.mechanism.lasting or self.mechanism.guarantee, "epsilon", None)
+        return None if epsilon is None or math.isinf(epsilon) else Fraction(repr(epsilon))
 
     def _check_total(self) -> None:
         check_positive("most_epsilon", self.most_epsilon)
-        if self.costs is None:
+        if self.cost is None:
             raise InvalidParameterError(
                 f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
                 f"the number of reports instead."
             )
-        if Fraction(repr(float(self.most_epsilon or 0))) < self.costs[0]:
+        if Fraction(repr(float(self.most_epsilon or 0))) < self.cost:
             raise InvalidParameterError(
-                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {self.costs[0]}."
+                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {float(self.cost):g}."
             )
         object.__setattr__(self, "most_epsilon", float(self.most_epsilon or 0))
 

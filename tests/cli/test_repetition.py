@@ -196,6 +196,28 @@ def test_merge_states_the_composed_promise(counted: Call) -> None:
     assert "0.05 per year, for one report of each person" in alone
 
 
+def test_reports_under_two_rounds_are_not_added_up_one_by_one(call: Call, folder: Path) -> None:
+    """They share the permanent round's output: 0.15 of one report each, and not 0.3 but up to 1 of two."""
+    survey = SURVEY.split("[mechanism]")[0] + (
+        '[mechanism]\nkind = "two-rounds"\n[mechanism.permanent]\nkind = "randomized-response"\nepsilon = 1.0\n'
+        '[mechanism.fresh]\nkind = "randomized-response"\nepsilon = 1.0\n'
+    )
+    (folder / "rounds.toml").write_text(survey)
+    (folder / "others.toml").write_text(survey.replace("epsilon = 1.0", "epsilon = 1.5"))
+    for number, name in enumerate(("rounds", "rounds2", "others")):
+        (folder / f"{name}.csv").write_text(f"report\n3\n{number}\n")
+        assert call("count", f"{name.removesuffix('2')}.toml", f"{name}.csv", "-o", f"{name}.parquet").code == 0
+    ending = call("merge", "rounds.parquet", "rounds2.parquet", "-o", "both.parquet", "--json")
+    assert ending.code == 0, ending.err
+    told = "is epsilon 1 for the same value in all of them, up to epsilon 2 for another in each, and such"
+    assert told in ending.record["repetition"]["words"]
+    assert ending.record["repetition"]["guarantee_if_in_each_file"].startswith("local differential privacy, epsilon 2:")
+    assert told in " ".join(call("merge", "rounds.parquet", "rounds2.parquet", "-o", "both.parquet").out.split())
+    pooled = call("merge", "rounds.parquet", "others.parquet", "-o", "pool.parquet", "--pool", "--json")
+    assert pooled.code == 0, pooled.err
+    assert pooled.record["repetition"]["words"].startswith("epsilon 1 and epsilon 1.5; to a person who")
+
+
 def test_merge_beyond_the_limit_says_so_and_is_refused_if_strict(counted: Call, folder: Path) -> None:
     """A sum of sums counts all the files behind it."""
     assert counted("merge", "a.parquet", "b.parquet", "-o", "ab.parquet").code == 0

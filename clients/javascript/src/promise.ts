@@ -91,12 +91,7 @@ export function promiseOf({ guarantee, lasting, limits, isPermanent }: Survey, a
   return [`One report: ${terms(guarantee)}.`, ...sentences(guarantee, alphabet), ...again];
 }
 
-/** The epsilon of one report and, under two rounds, of any number of one value, by which a ledger counts. */
-export function epsilonsOf({ guarantee, lasting }: { guarantee: Guarantee; lasting: Guarantee | null }): number[] {
-  return (lasting ? [guarantee, lasting] : [guarantee]).map(total);
-}
-
 /** All that is promised, attribute by attribute. */
-function total(guarantee: Guarantee): number {
+export function total(guarantee: Guarantee): number {
   return partsOf(guarantee).reduce((sum, part) => sum + part.epsilon, 0);
 }

@@ -1,9 +1,9 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
 import { ConfideError, isCount, isNumber, isTable, isText, refuse, shown } from "./errors.js";
-import { compare, fraction, ofShortest, plus, times, toDouble, type Fraction } from "./exact.js";
+import { compare, fraction, ofShortest, times, toDouble, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
-import { epsilonsOf } from "./promise.js";
+import { total } from "./promise.js";
 import { utf8 } from "./sha256.js";
 import { browserStorage, type Storage } from "./storage.js";
 import { made, type Report, type Survey } from "./survey.js";
@@ -238,16 +238,16 @@ function pageOf(kept: Kept, name: string): Page {
   return (kept.pages[name] ??= { reports: 0, values: {} });
 }
 
-/** What a page adds up to. A value under permanent noise costs once; with a fresh second round, no more than it lasts. */
-function spent({ reports, values }: Page, survey: Survey): { reports: number; epsilon: Fraction } {
-  const [once, lasting = once] = epsilonsOf(survey).map(ofShortest);
-  const cost = (number: number): Fraction => times(once, fraction(BigInt(number)));
-  const total = { reports, epsilon: cost(reports) };
-  for (const number of Object.values(values)) {
-    total.reports += number;
-    total.epsilon = plus(total.epsilon, compare(cost(number), lasting) < 0 ? cost(number) : lasting);
-  }
-  return total;
+/**
+ * What a page adds up to. A value under permanent noise costs once; under two rounds, what any number of its reports
+ * promise, from the first on: they share one permanent output, so that what each promises does not add up.
+ */
+function spent({ reports, values }: Page, { guarantee, lasting }: Survey): { reports: number; epsilon: Fraction } {
+  const counts = Object.values(values);
+  return {
+    reports: counts.reduce((sum, number) => sum + number, reports),
+    epsilon: times(ofShortest(total(lasting ?? guarantee)), fraction(BigInt(reports + counts.length))),
+  };
 }
 
 /** What a collector answers. */

@@ -5,7 +5,7 @@ import { isNumber, isTable, isText, refuse, shown } from "./errors.js";
 import { listOf } from "./exact.js";
 import { canonical, HALVES, readJson, tableOf, type Json, type Table } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
-import { epsilonsOf, promiseOf, terms, together } from "./promise.js";
+import { promiseOf, terms, together, total } from "./promise.js";
 import { digest, hmac, short, utf8 } from "./sha256.js";
 import { isMissing } from "./words.js";
 
@@ -94,16 +94,16 @@ export class Survey {
     this.#mechanism = mechanismIn(document.table("mechanism"), this.#alphabet, tables);
     this.guarantee = this.#mechanism.guarantee;
     this.lasting = this.#mechanism.lasting ?? null;
-    if (bits === device && !(Math.max(...epsilonsOf(this)) < Infinity)) document.bad("mechanism"); // it may report the truth
+    const every = this.lasting ?? this.guarantee; // no report tells more than all of one value
+    if (bits === device && !(total(every) < Infinity)) document.bad("mechanism"); // it may report the truth
     const limits = document.optional("limits");
     this.limits = {
       reports: !limits.states("reports") ? null : limits.whole("reports", 1),
       epsilon: !limits.states("epsilon") ? null : limits.positive("epsilon"),
     };
     // A total epsilon needs a promise with one epsilon, and allows one report at least.
-    const { guarantee } = this;
     const most = this.limits.epsilon;
-    if (most !== null && (guarantee.kind === "product" || guarantee.epsilon > most)) limits.bad("epsilon");
+    if (most !== null && (every.kind === "product" || every.epsilon > most)) limits.bad("epsilon");
     const noise = limits.get("noise");
     if (noise !== "permanent" && noise !== undefined) limits.bad("noise");
     this.isPermanent = !!noise || this.lasting !== null;

@@ -234,20 +234,36 @@ test("under one pin the reports of two rounds and of permanent noise are counted
   await assert.rejects(new Queue(rounds, { storage }).add(rounds.blur("a", { permanent })), { code: "limit" });
 });
 
-test("under two rounds a value costs what its reports promise, and no more than the permanent round", async () => {
+test("under two rounds a value costs what any number of its reports promise, from the first on", async () => {
   const noise = (epsilon) => ({ kind: "truncated-geometric", epsilon });
   const limited = async (epsilon) => loadSurvey(await signed({ ...AGES, mechanism: { kind: "two-rounds", permanent: noise(0.05), fresh: noise(0.02) }, limits: { epsilon } }));
   const permanent = newSecret();
-  const survey = await limited(0.04);
+  const survey = await limited(0.1);
   assert.equal(survey.promise[0], "One report: 0.02 per year.");
   const queue = new Queue(survey, { storage: fresh() });
-  for (let day = 0; day < 2; day++) await queue.add(survey.blur(7, { permanent }));
-  await assert.rejects(queue.add(survey.blur(7, { permanent })), { code: "limit" });
-  const whole = await limited(0.05);
-  const other = new Queue(whole, { storage: fresh() });
-  for (let day = 0; day < 9; day++) await other.add(whole.blur(7, { permanent }));
-  assert.equal((await other.status()).epsilon, 0.05);
-  await assert.rejects(limited(0.01), { code: "survey" });
+  for (let day = 0; day < 9; day++) {
+    await queue.add(survey.blur(7, { permanent }));
+    assert.deepEqual(await queue.status(), { waiting: day + 1, reports: day + 1, epsilon: 0.05 });
+  }
+  await queue.add(survey.blur(8, { permanent }));
+  await assert.rejects(queue.add(survey.blur(9, { permanent })), { code: "limit" });
+  await queue.add(survey.blur(8, { permanent }));
+  await assert.rejects(limited(0.04), { code: "survey" }); // less than one value costs
+});
+
+test("reports of one value never tell more than the ledger counted", async () => {
+  // Of 1,000 values one report promises 0.04, and five of them, all the value itself, tell two values apart by 1.96.
+  const response = { kind: "randomized-response", epsilon: 2 };
+  const alphabet = { kind: "integers", low: 0, high: 999 };
+  const mechanism = { kind: "two-rounds", permanent: response, fresh: response };
+  const survey = loadSurvey(await signed({ alphabet, mechanism, limits: { epsilon: 2 } }));
+  const queue = new Queue(survey, { storage: fresh() });
+  const permanent = newSecret();
+  for (let number = 1; number < 9; number++) {
+    await queue.add(survey.blur(7, { permanent }));
+    const [x, y] = [Math.exp(2), Math.exp(2 * number)];
+    assert((await queue.status()).epsilon >= Math.log((x * y + 999) / (x + y + 998)));
+  }
 });
 
 test("a clock that is set back does not hold reports for a year", async () => {

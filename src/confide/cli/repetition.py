@@ -12,10 +12,12 @@ from confide.wording import counted, listed
 
 def describe_merged(heading: Heading) -> str:
     """Return what is promised to a person who reported in each of the files behind counts."""
-    terms = list(dict.fromkeys(one.mechanism.guarantee.terms for one in heading.surveys))
     if heading.files == 1:
-        return f"{terms[0]}, for one report of each person"
+        return f"{heading.survey.mechanism.guarantee.terms}, for one report of each person"
     if heading.is_pooled:
+        # Under two rounds, what any number of reports of a value promise: what each does by itself does not add up.
+        every = [one.mechanism.lasting or one.mechanism.guarantee for one in heading.surveys]
+        terms = list(dict.fromkeys(one.terms for one in every))
         return f"{listed(terms)}; to a person who reported in several of the {heading.files:,} files, their sum"
     return describe_files(heading.survey, heading.files)
 
@@ -36,7 +38,7 @@ def warn_over_limit(heading: Heading) -> None:
 
 def repetition_record(heading: Heading) -> dict[str, Any]:
     """Return for JSON how many files of reports there are, and what is promised to a person who is in each."""
-    promise = heading.survey.mechanism.guarantee
+    promise = heading.survey.mechanism.lasting or heading.survey.mechanism.guarantee
     return {
         "files": heading.files,
         "guarantee_of_one_report": [str(one.mechanism.guarantee) for one in heading.surveys],

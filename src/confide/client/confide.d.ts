@@ -273,11 +273,8 @@ declare function together(guarantee: Guarantee): number | null;
 declare function terms(guarantee: Guarantee, reports?: number): string;
 /** The promise: in a few words, in odds, and what becomes of it when a person reports again. */
 declare function promiseOf({ guarantee, lasting, limits, isPermanent }: Survey, alphabet: Alphabet): string[];
-/** The epsilon of one report and, under two rounds, of any number of one value, by which a ledger counts. */
-declare function epsilonsOf({ guarantee, lasting }: {
-    guarantee: Guarantee;
-    lasting: Guarantee | null;
-}): number[];
+/** All that is promised, attribute by attribute. */
+declare function total(guarantee: Guarantee): number;
 interface QueueOptions {
     /** Where reports and the ledger are kept; the browser's own storage if left out. */
     storage?: Storage;
