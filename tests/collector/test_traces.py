@@ -58,10 +58,9 @@ def test_postgresql_takes_no_invitations_and_says_what_does(database: str, tmp_p
     with pytest.raises(InvalidParameterError):
         store.commit([batch])
     store.close()
-    (tmp_path / "survey.toml").write_text(SURVEY.replace("high = 9", "high = 8"))
-    refused = CliRunner().invoke(
-        app, ["serve", str(tmp_path / "survey.toml"), "--store", database, "--upload", "invited", "--port", "0"]
-    )
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    command = ["curate", database, "--survey", str(tmp_path / "survey.toml"), "--upload", "invited"]
+    refused = CliRunner().invoke(app, command)
     assert (refused.exit_code, "--store FILE" in " ".join(refused.output.split())) == (2, True)
 
 
@@ -69,8 +68,7 @@ def test_no_file_keeps_an_invitation_beside_its_report(file_store: Store, tmp_pa
     with serving(file_store, admission="invited") as served:
         code = make_invitations(file_store, 1, 1)[0]
         assert served.post(served.message([3]), confide_invitation=code).status == 200
-        assert (tmp_path / "store.db-wal").stat().st_size == 0  # at once, and not when all is quiet
-        content = b"".join(path.read_bytes() for path in tmp_path.glob("store.db*"))
+        content = b"".join(path.read_bytes() for path in tmp_path.glob("store.db*"))  # at once, not when all is quiet
         assert digest_invitation(code).encode() not in content
 
 
@@ -84,6 +82,8 @@ def test_a_batch_of_a_day_that_closes_meanwhile_counts_once(store: Store) -> Non
         assert served.post(served.message([4])).status == 200
         assert served.counts() == {"3": 1, "4": 1}
         assert served.app.collector.commits.tallies.batches["past"] == 1
+        with store.reading() as connection:
+            assert store.run(connection, "SELECT COUNT(*) FROM batches") == [(1,)]  # none of a day that is closed
 
 
 @pytest.mark.parametrize("what", ["forget", "reopen", "close_survey"])
