@@ -73,7 +73,7 @@ def test_without_a_good_token_nothing_is_told(studio: RunningStudio) -> None:
 
 def test_a_token_that_reads_looks_and_designs_nothing(studio: RunningStudio) -> None:
     reader = with_token(studio, "read")
-    start = _eventually(studio, "/studio/v1/start", reader)
+    start = eventually(studio, "/studio/v1/start", reader)
     assert not start["may_administer"]
     assert studio.ask(f"/studio/v1/watch/{simulated(studio)}", who=reader).status == 200
     for path, body in (
@@ -94,7 +94,7 @@ def test_a_token_of_one_survey_sees_that_one(studio: RunningStudio) -> None:
     other = studio.ask("/studio/v1/preview", {"draft": draft, "value": None}).json["survey"]
     assert studio.ask("/v1/surveys", other["json"].encode()).status == 201
     own = with_token(studio, "read", other["fingerprint"])
-    start = _eventually(studio, "/studio/v1/start", own)
+    start = eventually(studio, "/studio/v1/start", own)
     assert [one["survey"] for one in start["surveys"]] == [other["fingerprint"]]
     assert studio.ask(f"/studio/v1/watch/{simulated(studio)}", who=own).code == "bad-token"
     empty = {"kind": "look", "survey": other["fingerprint"], "queries": [], "methods": []}
@@ -102,7 +102,7 @@ def test_a_token_of_one_survey_sees_that_one(studio: RunningStudio) -> None:
     assert (refused.status, refused.code) == (409, "empty")
 
 
-def _eventually(studio: RunningStudio, path: str, token: str) -> Any:
+def eventually(studio: RunningStudio, path: str, token: str) -> Any:
     """What is said once the server knows a new token, which takes it a second."""
     import time
 

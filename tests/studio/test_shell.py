@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.pages.browser import AXE, INSTALL
 from tests.studio.looking import faults, open_design, warm
+from tests.studio.test_serving import eventually, with_token
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -35,7 +36,7 @@ def test_a_wrong_token_is_asked_for(page: Page, studio: RunningStudio) -> None:
     warm(studio)
     page.goto(f"{studio.url}/studio")
     page.get_by_role("heading", name="This studio needs a token").wait_for()
-    assert page.get_by_role("heading", name="This studio needs a token").is_visible()
+    assert "confide curate STORE --token read" in page.locator("#token-help").inner_text()
     if AXE.exists():
         assert faults(page) == []
     page.get_by_label("Token", exact=True).fill("confide-wrong")
@@ -57,6 +58,34 @@ def test_a_server_that_is_gone_is_said_and_comes_back_by_itself(page: Page, stud
     page.unroute("**/studio/v1/**")
     page.wait_for_function("() => !document.querySelector('.banner')")
     page.wait_for_function("() => document.querySelector('.take-it pre').textContent.includes('Still here?')")
+
+
+@pytest.mark.slow
+def test_a_studio_that_was_started_anew_says_so_and_keeps_the_page(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    refusal = '{"error": {"code": "bad-token", "message": "This token is unknown."}}'
+    page.route("**/studio/v1/**", lambda route: route.fulfill(status=403, body=refusal))
+    page.get_by_label("The question, as people read it").fill("Still here?")
+    page.get_by_role("alert").filter(has_text="started anew, open the address that it printed").wait_for()
+    assert page.get_by_label("The question, as people read it").input_value() == "Still here?"
+    page.unroute("**/studio/v1/**")
+    page.goto(studio.address)  # in this tab: the draft is there
+    page.wait_for_function("() => document.querySelector('.take-it pre')?.textContent.includes('Still here?')")
+    assert page.locator(".banner").count() == 0
+
+
+@pytest.mark.slow
+def test_a_token_that_reads_lands_on_look_and_says_what_it_may(page: Page, studio: RunningStudio) -> None:
+    reader = with_token(studio, "read")
+    eventually(studio, "/studio/v1/start", reader)
+    page.goto(f"{studio.url}/studio#token={reader}")
+    page.wait_for_function("() => document.title.includes('Look')")
+    assert page.locator("nav a:visible").all_inner_texts() == ["Look"]
+    page.goto(f"{studio.url}/studio#/play")
+    page.get_by_role("heading", name="Your token may look").wait_for()
+    page.goto(f"{studio.url}/studio#/constructor")  # no screen of that name
+    page.wait_for_function("() => document.title.includes('Look')")
+    assert page.locator(".banner").count() == 0
 
 
 @pytest.mark.slow

@@ -290,24 +290,52 @@ async function follow(path: string, settings: { signal?: AbortSignal; tell?: (pr
   }
 }
 
-/** Work of which only the latest matters, such as a slider's: while one is under way the last one wanted waits, all others are dropped. */
-export function latest<I, O>(task: (input: I, signal: AbortSignal) => Promise<O>, show: (output: O, input: I) => void, fail: (trouble: unknown) => void): (input: I) => void {
+/** Ask for a preview. It is never given up in the browser: the server would work on it all the same, and its place be taken. */
+export async function previewed(draft: Draft, value: number | null): Promise<Preview> {
+  const asked = (): Promise<Preview> => ask<Preview>("/studio/v1/preview", { draft, value });
+  try {
+    return await asked();
+  } catch (error) {
+    // Once more where it took too long: a server that has just begun has to load everything first.
+    if (!(error instanceof Trouble && error.code === "slow")) throw error;
+    return asked();
+  }
+}
+
+// Milliseconds until a server that has no time is asked again, where it does not say when.
+const PAUSE = 300;
+// Work whose process was ended is begun again this often: work that ends its process each time is not, for ever.
+const TRIES = 3;
+
+/**
+ * Work of which only the latest matters, such as a slider's: one is under way, the last one wanted waits, all others are
+ * dropped. A server that has no time is asked again, by then for what is wanted last. `isLive` shows what was under way
+ * too when something newer waits, so that a picture follows a slider that does not rest.
+ */
+export function latest<I, O>(task: (input: I, signal: AbortSignal) => Promise<O>, show: (output: O, input: I) => void, fail: (trouble: unknown) => void, isLive = false): (input: I) => void {
   let under: AbortController | null = null;
   let next: { input: I } | null = null;
-  const run = async (input: I): Promise<void> => {
+  const once = async (input: I, tries: number): Promise<boolean> => {
     const own = (under = new AbortController());
     try {
       const output = await task(input, own.signal);
-      if (next === null) show(output, input);
+      if (next === null || isLive) show(output, input);
     } catch (error) {
+      if (isBusy(error, tries)) {
+        await new Promise((done) => setTimeout(done, error.retryAfter * 1000 || PAUSE));
+        return false;
+      }
       if (next === null && !(error instanceof DOMException && error.name === "AbortError")) fail(error);
     }
-    under = null;
-    if (next !== null) {
-      const { input: wanted } = next;
-      next = null;
-      void run(wanted);
+    return true;
+  };
+  const run = async (first: I): Promise<void> => {
+    for (let wanted = first, tries = 1; ; tries++) {
+      const isDone = await once(wanted, tries);
+      if (next !== null) [wanted, next, tries] = [next.input, null, 0];
+      else if (isDone) break;
     }
+    under = null;
   };
   return (input) => {
     if (under === null) void run(input);
@@ -316,4 +344,9 @@ export function latest<I, O>(task: (input: I, signal: AbortSignal) => Promise<O>
       under.abort();
     }
   };
+}
+
+function isBusy(error: unknown, tries: number): error is Trouble {
+  if (!(error instanceof Trouble)) return false;
+  return ["busy", "429", "503", "unavailable"].includes(error.code) || (error.code === "ended" && tries < TRIES);
 }

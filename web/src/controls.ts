@@ -34,7 +34,9 @@ export function slider(settings: SliderSettings): Slider {
   const field = h("input", { type: "text", class: "number", inputmode: settings.isWhole ? "numeric" : "decimal", autocomplete: "off", "aria-label": `${settings.label}, as a number`, size: 7 });
   const unit = h("span", { class: "unit" }, settings.unit ?? "");
   const part = (value: number): number => (settings.isLog ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+  let last = settings.value;
   const show = (value: number, isTyped = false): void => {
+    last = value;
     range.value = String(Math.round(Math.min(1, Math.max(0, part(value))) * STEPS));
     range.setAttribute("aria-valuetext", `${number(value)} ${unit.textContent}`.trim());
     if (!isTyped) field.value = number(value);
@@ -43,22 +45,22 @@ export function slider(settings: SliderSettings): Slider {
     const share = Number(range.value) / STEPS;
     const raw = settings.isLog ? low * (high / low) ** share : low + (high - low) * share;
     const value = settings.isWhole && !settings.isLog ? Math.round(raw) : tidy(raw, settings.digits ?? 2, settings.isWhole ?? false);
-    field.removeAttribute("aria-invalid");
+    mark(field);
     show(value);
     settings.change(value);
   });
   field.addEventListener("change", () => {
     const value = Number(field.value.replace(/[,\s_]/g, ""));
     const isGood = Number.isFinite(value) && value > 0 && field.value.trim() !== "" && (!settings.isWhole || Number.isInteger(value));
-    if (!isGood) return field.setAttribute("aria-invalid", "true");
-    field.removeAttribute("aria-invalid");
+    if (!isGood) return mark(field, `${settings.label}: ${settings.isWhole ? "a whole number" : "a number"} above 0, such as ${number(last)}.`);
+    mark(field);
     show(value);
     settings.change(value);
   });
   show(settings.value);
   return {
     element: h("div", { class: "slider" }, h("label", { for: settings.id }, settings.label), h("span", { class: "exact" }, field, unit), range),
-    set: (value) => show(value, document.activeElement === field),
+    set: (value) => show(value, document.activeElement === field || field.getAttribute("aria-invalid") === "true"),
     limit: (lowest, highest, words) => {
       [low, high] = [lowest, highest];
       if (words !== undefined) unit.textContent = words;
@@ -70,6 +72,21 @@ export function slider(settings: SliderSettings): Slider {
 function tidy(value: number, digits: number, isWhole: boolean): number {
   const found = Number(value.toPrecision(digits));
   return isWhole ? Math.max(1, Math.round(found)) : found;
+}
+
+/** Mark a field as wrong, and say below it why; as right where there are no words. */
+export function mark(control: HTMLElement, words = ""): void {
+  const place = control.closest(".field, .slider") ?? control.parentElement;
+  const id = `${control.id || (place?.querySelector("input")?.id ?? "")}-wrong`;
+  place?.querySelector(`[id="${id}"]`)?.remove();
+  const described = (control.getAttribute("aria-describedby") ?? "").split(" ").filter((one) => one && one !== id);
+  if (words) {
+    control.setAttribute("aria-invalid", "true");
+    place?.append(h("p", { class: "trouble", id, role: "alert" }, words));
+    described.push(id);
+  } else control.removeAttribute("aria-invalid");
+  if (described.length > 0) control.setAttribute("aria-describedby", described.join(" "));
+  else control.removeAttribute("aria-describedby");
 }
 
 /** A field with its label above, and words that help below. */

@@ -1,10 +1,10 @@
 /** Design: who is asked, how many, how precise; how much each answer is blurred follows, and every change shows at once. */
-import { ask, latest, Trouble, work, type Draft, type Expectation, type Preview, type Progress } from "./api.js";
+import { latest, previewed, Trouble, work, type Draft, type Expectation, type Preview, type Progress } from "./api.js";
 import { h, put } from "./dom.js";
 import { keep, restored, type State } from "./drafts.js";
 import { Expected, Glance, OneReport, Promised } from "./outlooks.js";
 import { Rivalry } from "./rivals.js";
-import { calm, fail, onReturn, titled } from "./shell.js";
+import { fail, onReturn, titled } from "./shell.js";
 import { Steps } from "./steps.js";
 import { TakeAlong } from "./taking.js";
 
@@ -20,6 +20,8 @@ export interface Desk {
   changed: () => void;
   /** Another value is looked at. */
   looked: (value: number) => void;
+  /** A plan or a field is another: see whether the survey can be started. */
+  weigh: () => void;
   /** Another template, another mechanism: fields are to be filled anew. */
   refill: () => void;
 }
@@ -58,7 +60,9 @@ class Screen implements Desk {
   readonly #along = new TakeAlong();
   readonly #ended = new AbortController();
   #timer = 0;
-  #asked = 0;
+  /** The draft that the server refused, and what it said. */
+  #refused: { key: string; words: string } | null = null;
+  #preview: Preview | null = null;
   #drawn: Draft | null = null;
 
   constructor() {
@@ -72,6 +76,8 @@ class Screen implements Desk {
   }
 
   begin(): void {
+    // Fields that are wrong change nothing in the draft; behind their own listeners these know.
+    for (const kind of ["input", "change"]) this.#steps.element.addEventListener(kind, () => this.weigh());
     this.#steps.fill();
     this.changed();
   }
@@ -92,20 +98,19 @@ class Screen implements Desk {
 
   changed(): void {
     keep(this.state);
-    this.#asked = performance.now();
-    this.#preview({ draft: structuredClone(this.state.draft), value: this.state.value });
+    this.#ask({ draft: structuredClone(this.state.draft), value: this.state.value, at: performance.now() });
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => this.#expect(structuredClone(this.state.draft)), PAUSE);
     this.#steps.plan();
     this.#rivals.changed();
+    this.weigh();
   }
 
   looked(value: number): void {
     if (value === this.state.value) return;
     this.state.value = value;
     keep(this.state);
-    this.#asked = performance.now();
-    this.#preview({ draft: structuredClone(this.state.draft), value });
+    this.#ask({ draft: structuredClone(this.state.draft), value, at: performance.now() });
   }
 
   refill(): void {
@@ -115,10 +120,23 @@ class Screen implements Desk {
     this.changed();
   }
 
-  readonly #preview = latest(
-    (input: { draft: Draft; value: number | null }, signal) => previewed(input, signal),
-    (preview, input) => this.#showPreview(preview, input.draft),
+  /** Tell what is wrong, in the fields or by the server, and whether what is shown can be started. */
+  weigh(): void {
+    if (this.#ended.signal.aborted) return;
+    const key = JSON.stringify(this.state.draft);
+    const refused = this.#refused?.key === key ? this.#refused.words : "";
+    const wrong = [...this.#steps.troubles, refused].filter(Boolean);
+    const warnings = this.#preview?.warnings ?? [];
+    this.#wrong.hidden = wrong.length + warnings.length === 0;
+    put(this.#wrong, ...(wrong.length > 0 ? [h("h2", {}, "This draft is no survey yet"), ...wrong.map((words) => h("p", {}, words))] : warnings.map((words) => h("p", {}, words))));
+    this.#along.weigh(key, wrong.length > 0 ? "This draft is no survey yet: mend what is wrong first." : "", this.#steps.isLooking ? "It can be started once the plan is done, or stopped." : "");
+  }
+
+  readonly #ask = latest(
+    (input: { draft: Draft; value: number | null; at: number }) => previewed(input.draft, input.value),
+    (preview, input) => this.#showPreview(preview, input.draft, input.at),
     (error) => this.#wrongDraft(error),
+    true,
   );
 
   readonly #expect = latest(
@@ -139,37 +157,26 @@ class Screen implements Desk {
     this.#expected.show(partial as Expectation, draft);
   }
 
-  #showPreview(preview: Preview, draft: Draft): void {
+  #showPreview(preview: Preview, draft: Draft, at: number): void {
     if (this.#ended.signal.aborted) return;
-    calm();
-    this.#wrong.hidden = preview.warnings.length === 0;
-    put(this.#wrong, ...preview.warnings.map((words) => h("p", {}, words)));
+    this.#preview = preview;
     this.#glance.show(preview);
     this.#promised.show(preview);
     this.#report.show(preview, draft);
     this.#steps.show(preview);
     this.#rivals.show(preview);
     this.#along.show(preview, draft);
+    this.weigh();
     // What a slider waits for, from its movement to what it shows: tests and the benchmark read it.
-    performance.measure("slider", { start: this.#asked, end: performance.now() });
+    performance.measure("slider", { start: at, end: performance.now() });
   }
 
   /** A draft that the server refuses is told beside it; what was shown stays until it is mended. */
   #wrongDraft(error: unknown): void {
     if (this.#ended.signal.aborted) return;
     if (!(error instanceof Trouble) || ["gone", "no-token", "bad-token", "busy"].includes(error.code)) return fail(error);
-    this.#wrong.hidden = false;
-    put(this.#wrong, h("h2", {}, "This draft is no survey yet"), h("p", {}, error.message));
-  }
-}
-
-/** Ask for a preview; once more where it took too long, for a server that has just begun has to load everything first. */
-async function previewed(input: { draft: Draft; value: number | null }, signal: AbortSignal): Promise<Preview> {
-  try {
-    return await ask<Preview>("/studio/v1/preview", input, { signal });
-  } catch (error) {
-    if (!(error instanceof Trouble && error.code === "slow")) throw error;
-    return ask<Preview>("/studio/v1/preview", input, { signal });
+    this.#refused = { key: JSON.stringify(this.state.draft), words: error.message };
+    this.weigh();
   }
 }
 

@@ -89,6 +89,11 @@ export function planOf(state: State, solve: Solved): Work {
   return { kind: "plan", draft: state.draft, solve, target: by === "emd" ? { emd } : { width, query } };
 }
 
+/** What the plan under way depends on: people depend on epsilon as well. */
+export function keyFor(state: State, solve: Solved): string {
+  return solve === "people" ? JSON.stringify([keyOf(state), state.draft.epsilon]) : keyOf(state);
+}
+
 /** What a plan depends on: not on the epsilon that it gives, nor on titles. */
 export function keyOf(state: State): string {
   const { epsilon: _epsilon, survey, ...rest } = state.draft;

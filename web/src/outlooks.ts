@@ -50,7 +50,7 @@ export class Promised {
 /** Odds as they are said: "51 to 49", and near the ends with as many digits as it takes not to say "100 to 0". */
 export function oddsWords(likelier: number): string {
   const digits = likelier > 99.995 ? 3 : likelier > 99.5 ? 2 : likelier > 98.5 ? 1 : 0;
-  return likelier >= 99.9995 ? "certainty" : `${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)}`;
+  return likelier >= 99.9995 ? "as good as certain" : `${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)}`;
 }
 
 export class OneReport {

@@ -1,5 +1,5 @@
 /** Play: the paper's figures alive. A bundled truth is blurred, and methods recover it, at any epsilon and of any number of people. */
-import { ask, latest, Trouble, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
+import { latest, previewed, Trouble, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
 import { framed, Picture, type Series } from "./charts.js";
 import { h, put, s } from "./dom.js";
 import { METHODS, RAPPOR, type MethodChoice } from "./methods.js";
@@ -58,7 +58,7 @@ class Play {
     const { datasets } = started();
     this.#dataset = h("select", { id: "play-dataset", onchange: () => this.begin() }, ...datasets.map((one, index) => h("option", { value: index }, one.title)));
     this.#draw = latest((setting, signal) => this.#work(setting, signal), (found, setting) => this.#show(found, setting), (trouble) => this.#fail(trouble));
-    this.#prepare = latest((dataset, signal) => ask<Preview>("/studio/v1/preview", { draft: draftOf(dataset), value: null }, { signal }), (found) => this.#ready(found), (trouble) => this.#fail(trouble));
+    this.#prepare = latest((dataset) => previewed(draftOf(dataset), null), (found) => this.#ready(found), (trouble) => this.#fail(trouble));
     for (const slider of [this.#epsilon, this.#people]) slider.addEventListener("input", () => this.#changed());
     const again = h("button", { type: "button", onclick: () => (this.#seed++, this.#changed()) }, "Ask other people");
     const control = (id: string, name: string, input: HTMLElement, words?: HTMLElement): HTMLElement => h("div", {}, h("label", { for: id }, name, words), input);

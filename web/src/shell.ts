@@ -10,7 +10,8 @@ export const main = h("main", { id: "main", tabindex: -1 });
 export const around = { spoken, banner };
 
 let begun: Start | null = null;
-let isWaiting = false;
+/** The banner that says that the server is gone, while it is. */
+let waiting: Element | null = null;
 const returns = new Set<() => void>();
 
 /** What the server said when the studio began, or was asked again. */
@@ -39,18 +40,24 @@ export function fail(error: unknown): void {
     throw error;
   }
   if (error.code === "gone") return await_return();
-  if (error.code === "no-token" || error.code === "bad-token") return askToken(error.code === "no-token" ? "" : error.message);
+  if (error.code === "no-token" || error.code === "bad-token") return begun ? expired(error.message) : askToken(error.code === "no-token" ? "" : error.message);
   if (error.code === "busy" || error.code === "429") {
-    show("The server is busy", error.message, "");
-    setTimeout(calm, Math.max(2, error.retryAfter) * 1000);
+    // Only itself: what else is told meanwhile stays.
+    setTimeout(show("The server is busy", error.message, ""), Math.max(2, error.retryAfter) * 1000);
     return;
   }
-  show("That did not work", error.message, "", h("button", { type: "button", onclick: calm }, "Close"));
+  const close = show("That did not work", error.message, "", h("button", { type: "button", onclick: () => close() }, "Close"));
 }
 
-/** Take the banner away. */
+/** Take all banners away, but for the one that a server is waited for with. */
 export function calm(): void {
-  if (!isWaiting) put(banner);
+  for (const one of [...banner.children]) if (one !== waiting) one.remove();
+}
+
+/** A token that was good is not any more: what is on the page stays, until somebody brings another. */
+function expired(message: string): void {
+  const other = h("button", { type: "button", onclick: () => askToken("") }, "Type a token in");
+  show("This page's token is not good any more", message, "If the studio was started anew, open the address that it printed, in this tab: what you designed is kept.", other);
 }
 
 /** Say something to those who listen, such as that a result has come. */
@@ -70,8 +77,12 @@ export function coded(words: string): (HTMLElement | string)[] {
   return words.split("`").map((part, index) => (index % 2 === 1 ? h("code", {}, part) : part));
 }
 
-function show(heading: string, message: string, cure: string, ...actions: HTMLElement[]): void {
-  put(banner, h("div", { class: "banner", role: "alert" }, h("p", {}, h("strong", {}, `${heading}. `), ...coded(message), cure ? ` ${cure}` : ""), ...actions));
+/** Show a banner below those that are there, in place of one with the same heading; the function returned takes it away. */
+function show(heading: string, message: string, cure: string, ...actions: HTMLElement[]): () => void {
+  const own = h("div", { class: "banner", role: "alert", "data-heading": heading }, h("p", {}, h("strong", {}, `${heading}. `), ...coded(message), cure ? ` ${cure}` : ""), ...actions);
+  for (const one of [...banner.children]) if (one.getAttribute("data-heading") === heading) one.remove();
+  banner.append(own);
+  return () => own.remove();
 }
 
 function again(): HTMLElement {
@@ -80,9 +91,13 @@ function again(): HTMLElement {
 
 /** Say that the server is gone, and ask until it is back: nothing on the page is lost meanwhile. */
 function await_return(): void {
-  if (isWaiting) return;
-  isWaiting = true;
-  show("The server is gone", "Start it again with `confide studio` or `confide serve`.", "What is on this page stays, and goes on by itself.");
+  if (waiting) return;
+  const gone = show("The server is gone", "Start it again with `confide serve`, and this page goes on by itself; or with `confide studio`, and open the address that it prints, in this tab.", "What is on this page stays.");
+  waiting = banner.lastElementChild;
+  const back = (): void => {
+    waiting = null;
+    gone();
+  };
   const look = async (): Promise<void> => {
     try {
       await restart();
@@ -92,12 +107,10 @@ function await_return(): void {
         return;
       }
       // It is back, and says something else: a studio that is started anew has another token.
-      isWaiting = false;
-      calm();
+      back();
       return fail(error);
     }
-    isWaiting = false;
-    calm();
+    back();
     say("The server is back.");
     for (const task of returns) task();
   };
@@ -129,7 +142,7 @@ export function askToken(wrong: string): void {
       { class: "token", onsubmit: enter },
       h("label", { for: "token" }, "Token"),
       h("div", { class: "beside" }, field, h("button", { class: "main", type: "submit" }, "Open")),
-      h("p", { class: "note", id: "token-help" }, ...coded("`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide token` makes one. It is kept in this tab alone.")),
+      h("p", { class: "note", id: "token-help" }, ...coded("`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide curate STORE --token read --name NAME` makes one to look with. It is kept in this tab alone.")),
     ),
   );
   field.focus();

@@ -1,9 +1,9 @@
 /** The three steps of a design: who is asked, how many, how precise. Epsilon follows, or is chosen. */
 import { work, type AlphabetTable, type Planned, type Preview } from "./api.js";
-import { choices, field, slider, type Slider } from "./controls.js";
+import { choices, field, mark, slider, type Slider } from "./controls.js";
 import { h, put } from "./dom.js";
 import type { Desk } from "./design.js";
-import { fresh, keep, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
+import { fresh, keep, keyFor, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
 import { number, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { spanOf, unitOf, valueFields } from "./values.js";
@@ -22,8 +22,11 @@ export class Steps {
   #people: Slider | null = null;
   #epsilon: Slider | null = null;
   #preview: Preview | null = null;
-  #planning: AbortController | null = null;
+  #planning: { stop: AbortController; solve: Solved; key: string } | null = null;
+  #query: HTMLInputElement | null = null;
   #timer = 0;
+  /** Whether epsilon will be looked for, once nothing moves. */
+  #waits = false;
   /** What was planned, or stopped, or failed: not begun again by itself. */
   #done = "";
 
@@ -57,16 +60,35 @@ export class Steps {
   plan(): void {
     const { state } = this.#desk;
     const key = keyOf(state);
-    clearTimeout(this.#timer);
+    this.#unwait();
+    // What people follow from is epsilon too: with another the number would be another.
+    if (this.#planning?.solve === "people" && this.#planning.key !== keyFor(state, "people")) this.#planning.stop.abort();
     if (state.isOwn || key === this.#done || key === state.planned?.key) return;
-    this.#planning?.abort();
-    this.#timer = window.setTimeout(() => void this.#run(key === state.fresh ? "error" : "epsilon"), PAUSE);
+    this.#planning?.stop.abort();
+    const solve = key === state.fresh ? "error" : "epsilon";
+    this.#waits = solve === "epsilon";
+    this.#timer = window.setTimeout(() => void this.#run(solve), PAUSE);
+  }
+
+  /** What is wrong in the fields, in words. */
+  get troubles(): string[] {
+    return [...this.element.querySelectorAll('[aria-invalid="true"]')].filter((one) => !one.closest("[hidden]")).map((one) => document.getElementById(one.getAttribute("aria-describedby")?.split(" ").at(-1) ?? "")?.textContent ?? "A field is not filled in.");
+  }
+
+  /** Whether the draft is about to change by itself: epsilon or the people are being looked for. */
+  get isLooking(): boolean {
+    return this.#waits || (this.#planning !== null && this.#planning.solve !== "error");
+  }
+
+  #unwait(): void {
+    clearTimeout(this.#timer);
+    this.#waits = false;
   }
 
   /** Stop planning: the screen or the page is left. */
   end(): void {
-    clearTimeout(this.#timer);
-    this.#planning?.abort();
+    this.#unwait();
+    this.#planning?.stop.abort();
     this.#planning = null;
   }
 
@@ -88,7 +110,7 @@ export class Steps {
     const { state } = this.#desk;
     const templates = started().templates;
     const words = templates.find((one) => one.name === state.template)?.words ?? "";
-    const title = h("textarea", { rows: 2, value: state.draft.survey.title, oninput: () => this.#setSurvey({ title: title.value.replace(/\s+/g, " ").trim() }) });
+    const title = h("textarea", { rows: 2, value: state.draft.survey.title, oninput: () => this.#setTitle(title) });
     return h(
       "section",
       {},
@@ -110,6 +132,31 @@ export class Steps {
     this.element.querySelector<HTMLElement>('input[name="template"]:checked')?.focus();
   }
 
+  #setTitle(control: HTMLTextAreaElement): void {
+    const title = control.value.replace(/\s+/g, " ").trim();
+    mark(control, title ? "" : "A question is needed: what people read before they answer.");
+    if (title) this.#setSurvey({ title });
+  }
+
+  #setName(control: HTMLInputElement): void {
+    const name = control.value.trim();
+    mark(control, name ? "" : "A word is needed, such as age.");
+    const { survey } = this.#desk.state.draft;
+    if (name) this.#renew(() => (survey.name = name));
+  }
+
+  /** Change what the question that matters speaks of, and let it speak of that: `age >= 64` would be asked of no age. */
+  #renew(change: () => void): void {
+    const { draft, target } = this.#desk.state;
+    const before = { name: draft.survey.name, query: queryOf(draft.survey.name, draft.survey.alphabet) };
+    change();
+    const { name, alphabet } = draft.survey;
+    if (target.query === before.query) target.query = queryOf(name, alphabet);
+    else if (name !== before.name && /^\w+$/.test(before.name)) target.query = target.query.replace(new RegExp(`\\b${before.name}\\b(?=([^']*'[^']*')*[^']*$)`, "g"), name);
+    if (this.#query) this.#query.value = target.query;
+    this.#desk.changed();
+  }
+
   #setSurvey(change: Partial<Desk["state"]["draft"]["survey"]>): void {
     Object.assign(this.#desk.state.draft.survey, change);
     this.#desk.changed();
@@ -118,17 +165,16 @@ export class Steps {
   /** Other values: a bundled truth may not be one of theirs, and the value looked at may be gone. */
   #setValues(table: AlphabetTable): void {
     const { state } = this.#desk;
-    state.draft.survey.alphabet = table;
     state.value = null;
     if (!SHAPES.has(state.draft.guess)) state.draft.guess = "peaked";
-    this.#desk.changed();
+    this.#renew(() => (state.draft.survey.alphabet = table));
   }
 
   #more(): HTMLElement {
     const { survey } = this.#desk.state.draft;
-    const name = h("input", { type: "text", value: survey.name, autocomplete: "off", spellcheck: "false", size: 12, onchange: () => this.#setSurvey({ name: name.value.trim() }) });
-    const groups = h("textarea", { rows: 2, spellcheck: "false", value: Object.entries(survey.groups ?? {}).map(([key, values]) => `${key}: ${values.join(", ")}`).join("\n"), onchange: () => this.#setGroups(groups.value) });
-    const reports = h("input", { type: "text", inputmode: "numeric", size: 6, value: String(survey.limits?.["reports"] ?? ""), onchange: () => this.#setLimit(reports.value) });
+    const name = h("input", { type: "text", value: survey.name, autocomplete: "off", spellcheck: "false", size: 12, onchange: () => this.#setName(name) });
+    const groups = h("textarea", { rows: 2, spellcheck: "false", value: Object.entries(survey.groups ?? {}).map(([key, values]) => `${key}: ${values.join(", ")}`).join("\n"), onchange: () => this.#setGroups(groups) });
+    const reports = h("input", { type: "text", inputmode: "numeric", size: 6, value: String(survey.limits?.["reports"] ?? ""), onchange: () => this.#setLimit(reports) });
     return h(
       "details",
       {},
@@ -139,19 +185,27 @@ export class Steps {
     );
   }
 
-  #setGroups(text: string): void {
-    const lines = text.split("\n").map((line) => line.split(":")).filter((parts) => parts.length > 1 && parts[0]!.trim());
-    const groups = Object.fromEntries(lines.map(([name, ...rest]) => [name!.trim(), rest.join(":").split(",").map((one) => one.trim()).filter(Boolean)]));
+  #setGroups(control: HTMLTextAreaElement): void {
+    const lines = control.value.split("\n").filter((line) => line.trim());
+    const parts = lines.map((line) => /^([^:]+):(.+)$/.exec(line));
+    const groups = Object.fromEntries(parts.map((found) => [found?.[1]?.trim() ?? "", (found?.[2] ?? "").split(",").map((one) => one.trim()).filter(Boolean)]));
+    const wrong = lines.find((_line, index) => !parts[index]?.[1]?.trim() || groups[parts[index][1].trim()]!.length < 2);
+    mark(control, wrong === undefined ? "" : `“${wrong.trim()}” is no group yet: a name, a colon and at least two values, such as region: north, south.`);
+    if (wrong !== undefined) return;
     const { survey } = this.#desk.state.draft;
     if (lines.length > 0) survey.groups = groups;
     else delete survey.groups;
     this.#desk.changed();
   }
 
-  #setLimit(text: string): void {
+  #setLimit(control: HTMLInputElement): void {
     const { survey } = this.#desk.state.draft;
+    const text = control.value.trim();
     const reports = Number(text);
-    if (text.trim() && Number.isInteger(reports) && reports > 0) survey.limits = { reports };
+    const isGood = !text || (Number.isInteger(reports) && reports > 0);
+    mark(control, isGood ? "" : "A whole number above 0, or nothing.");
+    if (!isGood) return;
+    if (text) survey.limits = { reports };
     else delete survey.limits;
     this.#desk.changed();
   }
@@ -178,7 +232,7 @@ export class Steps {
       unit: isShare ? "%" : plural(unit),
       change: (emd) => retarget({ emd: isShare ? emd / 100 : emd }),
     });
-    const query = h("input", { type: "text", value: target.query, spellcheck: "false", autocomplete: "off", onchange: () => retarget({ query: query.value.trim() }) });
+    const query = (this.#query = h("input", { type: "text", value: target.query, spellcheck: "false", autocomplete: "off", onchange: () => retarget({ query: query.value.trim() }) }));
     const width = slider({ id: "target-width", label: "Its share, give or take", low: 0.1, high: 30, value: target.width * 100, isLog: true, unit: "%", change: (value) => retarget({ width: value / 100 }) });
     const whole = h("div", { hidden: target.by !== "emd" }, error.element, !isShare && h("p", { class: "note" }, `How far, on average, people would have to be moved to get from the estimate to the truth.`));
     const asked = h("div", { hidden: target.by !== "width" }, field("query", "The question that matters", query), width.element);
@@ -199,10 +253,12 @@ export class Steps {
         ontoggle: () => {
           if (fold.open === state.isOwn) return;
           state.isOwn = fold.open;
-          this.#planning?.abort();
+          if (!fold.open) for (const one of fold.querySelectorAll<HTMLElement>("[aria-invalid]")) mark(one);
+          this.#planning?.stop.abort();
           keep(state);
           this.#showFollows();
           this.plan();
+          this.#desk.weigh();
         },
       },
       h("summary", {}, "Choose epsilon yourself"),
@@ -236,24 +292,30 @@ export class Steps {
 
   async #run(solve: Solved): Promise<void> {
     const { state } = this.#desk;
-    this.#planning?.abort();
-    const own = (this.#planning = new AbortController());
+    this.#planning?.stop.abort();
+    this.#waits = false;
+    const own = new AbortController();
+    this.#planning = { stop: own, solve, key: keyFor(state, solve) };
+    const isOwn = (): boolean => this.#planning?.stop === own;
     const key = keyOf(state);
     this.#done = key;
+    this.#desk.weigh();
     const bar = progressBar(LOOKED_FOR[solve], () => own.abort());
     put(this.#follows, bar.element);
     let trouble = "";
     try {
       const planned = await work<Planned>(planOf(state, solve), { signal: own.signal, tell: bar.tell });
-      if (this.#planning !== own) return;
+      // What ended just as something else was wanted is of the draft before.
+      if (!isOwn() || own.signal.aborted) throw new DOMException("stopped", "AbortError");
       this.#take(planned, key, solve);
     } catch (error) {
-      if (this.#planning !== own) return;
+      if (!isOwn()) return;
       const isStopped = error instanceof DOMException && error.name === "AbortError";
       if (!isStopped) trouble = error instanceof Error ? error.message : String(error);
     }
     this.#planning = null;
     this.#showFollows(trouble);
+    this.#desk.weigh();
   }
 
   #take(planned: Planned, key: string, solve: Solved): void {

@@ -4,7 +4,7 @@ import * as design from "./design.js";
 import { h, put } from "./dom.js";
 import * as look from "./look.js";
 import * as play from "./play.js";
-import { around, calm, fail, main, onReturn, onToken, restart, titled } from "./shell.js";
+import { around, calm, coded, fail, main, onReturn, onToken, restart, started, titled } from "./shell.js";
 
 const SCREENS = { design: { name: "Design", show: design.show }, look: { name: "Look", show: look.show }, play: { name: "Play", show: play.show } };
 type Screen = keyof typeof SCREENS;
@@ -19,7 +19,7 @@ let isBegun = false;
 /** The screen that the address names, and what follows it: `#/look/F` is look, and F. */
 function route(): { screen: Screen; rest: string[] } {
   const [first = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  return { screen: first in SCREENS ? (first as Screen) : "design", rest };
+  return { screen: Object.hasOwn(SCREENS, first) ? (first as Screen) : started().may_administer ? "design" : "look", rest };
 }
 
 function decoded(part: string): string {
@@ -39,11 +39,13 @@ function go(): void {
   titled(SCREENS[screen].name);
   put(main);
   for (const [name, link] of links) {
+    link.hidden = name !== "look" && !started().may_administer;
     if (name === screen) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   try {
-    tidy = SCREENS[screen].show(main, rest);
+    if (screen === "look" || started().may_administer) tidy = SCREENS[screen].show(main, rest);
+    else showLimits(SCREENS[screen].name);
   } catch (error) {
     fail(error);
   }
@@ -54,6 +56,16 @@ function go(): void {
     scrollTo(0, 0);
   }
   isFirst = false;
+}
+
+/** Say what a token that only reads is for, where another is needed. */
+function showLimits(name: string): void {
+  put(
+    main,
+    h("header", {}, h("h1", {}, "Your token may look")),
+    h("p", { class: "lead" }, "It shows surveys and what is known from their reports, and takes that along. ", h("a", { href: "#/look" }, "Look at the surveys"), "."),
+    h("p", {}, ...coded(`${name} takes a token that administers: \`confide studio\` prints an address with one, and whoever runs this collector makes one with \`confide curate STORE --token administer --name NAME\`.`)),
+  );
 }
 
 async function begin(): Promise<void> {
@@ -82,7 +94,7 @@ function bar(): HTMLElement {
   return h(
     "header",
     { class: "bar" },
-    h("a", { class: "wordmark", href: "#/design" }, "confide"),
+    h("a", { class: "wordmark", href: "#/" }, "confide"),
     h("nav", { "aria-label": "Screens" }, ...links.values()),
     theme,
   );
@@ -91,7 +103,7 @@ function bar(): HTMLElement {
 function kept(): string {
   try {
     const found = localStorage.getItem(THEME) ?? "";
-    return found in THEMES ? found : "";
+    return Object.hasOwn(THEMES, found) ? found : "";
   } catch {
     return "";
   }

@@ -12,17 +12,31 @@ export class TakeAlong {
   #preview: Preview | null = null;
   #title = "";
   #isMade = false;
+  /** The draft that is shown here, and the one that the form holds. */
+  #shown = "";
+  #wanted = "";
+  /** Why it cannot be started now, in words. */
+  #reason = "";
+  #offered = "";
+
+  /** Be told which draft the form holds, and what is wrong or under way; what is shown here may be another one still. */
+  weigh(wanted: string, trouble: string, looking: string): void {
+    this.#wanted = wanted;
+    this.#reason = trouble || (wanted === this.#shown ? looking : "What follows from the last change is not shown yet.");
+    if (this.#isMade) this.#offer();
+  }
 
   show(preview: Preview, draft: Draft): void {
-    const isOther = preview.survey.fingerprint !== this.#preview?.survey.fingerprint || draft.survey.title !== this.#title;
     this.#preview = preview;
+    this.#shown = JSON.stringify(draft);
     this.#title = draft.survey.title;
     if (!this.#isMade) this.#make();
-    this.#summary.textContent = `“${draft.survey.title || draft.survey.name}”, asked of ${draft.people.toLocaleString("en")} people. Once it collects, its question, values and blurring stay as they are.`;
+    const people = draft.people === 1 ? "1 person" : `${draft.people.toLocaleString("en")} people`;
+    // A title may hold letters that turn the direction of writing: it turns its own alone.
+    put(this.#summary, "“", h("bdi", {}, draft.survey.title || draft.survey.name), `”, asked of ${people}. Once it collects, its question, values and blurring stay as they are.`);
     put(this.#texts.file, preview.survey.text);
     put(this.#texts.commands, preview.code.commands);
     put(this.#texts.python, preview.code.python);
-    if (isOther) this.#offer();
   }
 
   #make(): void {
@@ -38,12 +52,22 @@ export class TakeAlong {
   }
 
   #offer(): void {
+    const offered = JSON.stringify([this.#preview?.survey.fingerprint, this.#title, this.#reason, started().surveys.length]);
+    if (offered === this.#offered) return;
+    this.#offered = offered;
+    this.element.classList.toggle("stale", this.#reason !== "");
+    if (this.#reason) return this.#refuse();
     const known = started().surveys.find((one) => one.survey === this.#preview?.survey.fingerprint);
     if (known && (known.is_simulated || known.title !== this.#title)) return this.#isTaken(known);
     if (known) return this.#collects();
-    if (!started().may_administer) return put(this.#begun, h("p", { class: "note" }, "Your token may look, not add surveys. Download the file, and give it to whoever runs this collector."), this.#download());
     const button = h("button", { type: "button", class: "main", onclick: () => void this.#start(button) }, "Start collecting");
     put(this.#begun, h("p", { class: "beside" }, button, this.#download()));
+  }
+
+  /** Offer nothing that is not what the form says: a survey that was started stays as it is. */
+  #refuse(): void {
+    const button = h("button", { type: "button", class: "main", disabled: true, "aria-describedby": "not-yet" }, "Start collecting");
+    put(this.#begun, h("p", { class: "beside" }, button), h("p", { class: "note", id: "not-yet" }, this.#reason));
   }
 
   #download(): HTMLElement {
@@ -62,12 +86,13 @@ export class TakeAlong {
 
   async #start(button: HTMLButtonElement): Promise<void> {
     const preview = this.#preview;
-    if (!preview) return;
+    if (!preview || this.#reason || this.#wanted !== this.#shown) return;
     button.disabled = true;
     try {
       await ask("/v1/surveys", preview.survey.json);
       await restart();
-      if (this.#preview === preview) this.#collects();
+      this.#offered = "";
+      this.#offer();
       say("The survey collects.");
     } catch (error) {
       button.disabled = false;

@@ -1,6 +1,6 @@
 /** Fields for the values that a survey asks for: by their kind, those that people change. */
 import type { AlphabetTable } from "./api.js";
-import { field } from "./controls.js";
+import { field, mark } from "./controls.js";
 import { h } from "./dom.js";
 
 type Form = "number" | "text" | "lines" | "date" | "period";
@@ -56,23 +56,54 @@ const PERIODS = ["day", "week", "month", "quarter", "year"];
 export function valueFields(table: AlphabetTable, change: (table: AlphabetTable) => void): HTMLElement {
   const parts = PARTS[table.kind]?.filter((part) => part.form !== "number" || part.key in table || table.kind !== "bins");
   if (!parts) return h("p", { class: "note" }, "These values are as they are; others are written into the survey file.");
-  let now = table;
-  const fields = parts.map((part) => {
-    const control = controlOf(part, table[part.key]);
-    control.addEventListener("change", () => {
+  const controls = parts.map((part) => ({ part, control: controlOf(part, table[part.key]) }));
+  // All are read again with each: an end that lay beyond the other is right once the other is moved.
+  const reread = (last: Control): void => {
+    let now = table;
+    let isGood = true;
+    for (const { part, control } of controls) {
       const value = read(part, control.value);
-      if (value === null) return control.setAttribute("aria-invalid", "true");
-      control.removeAttribute("aria-invalid");
+      const wrong = troubleOf(part, table.kind, value);
+      mark(control, wrong);
+      isGood &&= !wrong;
       const { [part.key]: _old, ...rest } = now;
       now = (value === "" ? rest : { ...now, [part.key]: value }) as AlphabetTable;
-      change(now);
-    });
+    }
+    const wrong = isGood ? troubleTogether(now) : "";
+    if (wrong) mark(last, wrong);
+    else if (isGood) change(now);
+  };
+  const fields = controls.map(({ part, control }) => {
+    control.addEventListener("change", () => reread(control));
     return field(`values-${part.key}`, part.label, control, part.help);
   });
   return h("div", { class: `value-fields ${table.kind}` }, ...fields);
 }
 
-function controlOf(part: Part, value: unknown): HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement {
+/** What is wrong with one field, in words; nothing where it is right. */
+function troubleOf(part: Part, kind: string, value: unknown): string {
+  if (part.form === "lines") return Array.isArray(value) && value.length > 1 ? "" : "At least two answers are needed, one a line.";
+  if (part.form === "date") return value === "" ? `${part.label}: a day is needed.` : "";
+  if (part.form !== "number") return "";
+  const isWhole = kind === "integers" || part.key === "rows" || part.key === "columns";
+  if (value === null) return `${part.label}: a number is needed, such as ${isWhole ? "10" : "0.5"}.`;
+  if (isWhole && !Number.isSafeInteger(value)) return `${part.label}: a whole number is needed, such as ${Math.round(Number(value)) || 1}.`;
+  return ["rows", "columns", "spacing", "width"].includes(part.key) && !(Number(value) > 0) ? `${part.label}: a number above 0 is needed.` : "";
+}
+
+/** What is wrong with fields together. */
+function troubleTogether(table: AlphabetTable): string {
+  for (const [low, high, words] of [["low", "high", "“To” must lie above “From”"], ["south", "north", "“North” must lie above “South”"], ["first", "last", "The last day must come after the first"]] as const) {
+    const [begin, end] = [table[low], table[high]];
+    if (begin !== undefined && end !== undefined && !(end! > begin!)) return `${words}: at least two values are needed.`;
+  }
+  if (table.kind === "grid" && Number(table["rows"]) * Number(table["columns"]) < 2) return "At least two cells are needed.";
+  return "";
+}
+
+type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
+function controlOf(part: Part, value: unknown): Control {
   if (part.form === "lines") {
     const lines = Array.isArray(value) ? value.map(String) : [];
     return h("textarea", { rows: Math.min(10, Math.max(3, lines.length + 1)), value: lines.join("\n"), spellcheck: "false" });
@@ -87,7 +118,7 @@ function controlOf(part: Part, value: unknown): HTMLInputElement | HTMLTextAreaE
 function read(part: Part, text: string): unknown {
   if (part.form === "lines") {
     const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
-    return lines.length > 0 ? [...new Set(lines)] : null;
+    return [...new Set(lines)];
   }
   if (part.form !== "number") return text.trim();
   const value = Number(text.replace(/[,\s_]/g, ""));
