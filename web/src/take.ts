@@ -72,12 +72,21 @@ async function read(): Promise<void> {
   const found = await fetch(`/v1/surveys/${encodeURIComponent(fingerprint)}`, { credentials: "omit" });
   if (!found.ok) throw new ConfideError("survey", found.status === 404 ? "unknown" : `The collector answered ${found.status}.`);
   const text = await found.text();
-  survey = loadSurvey(text);
+  survey = loadSurvey(text, pinIn(text));
   // The address says which survey this is; another one in its place is refused.
   if (survey.fingerprint !== fingerprint) throw new ConfideError("pin", `The address names ${fingerprint}; the collector sent ${survey.fingerprint}.`);
   alphabet = (JSON.parse(text) as { alphabet: AlphabetTable }).alphabet;
   admission = (found.headers.get("confide-admission") ?? "open") as Admission;
   isSimulated = found.headers.get("confide-simulated") === "true";
+}
+
+/** The survey as it came: its tables of weights are believed, for they come from who gave this page, and with it all that blurs. */
+function pinIn(text: string): { fingerprint: string } | undefined {
+  try {
+    return { fingerprint: String(JSON.parse(text).fingerprint) };
+  } catch {
+    return undefined; // the client says what is wrong with it
+  }
 }
 
 function showNoSurvey(error: unknown): void {

@@ -278,6 +278,35 @@ test("a clock that is set back does not hold reports for a year", async () => {
   server.close();
 });
 
+test("a clock that stands before 1970 leaves a ledger that can be read", async () => {
+  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
+  const queue = await filled(1);
+  const now = Date.now;
+  Date.now = () => now() - 80 * 365 * 86_400_000;
+  try {
+    assert.equal((await queue.send(server.url)).retryAfter, 1);
+    assert.equal((await queue.send(server.url)).retryAfter, 1);
+  } finally {
+    Date.now = now;
+  }
+  assert.equal((await queue.status()).waiting, 1);
+  assert.equal((await queue.send(server.url)).sent, 1);
+  server.close();
+});
+
+test("what could not be read again is not written", async () => {
+  let kept = null;
+  const storage = { update: async (change) => void (kept = change(kept)) };
+  const queue = new Queue(survey, { storage });
+  await queue.add(survey.blur(1));
+  const before = JSON.parse(kept);
+  before.pages[survey.fingerprint].reports = Number.MAX_SAFE_INTEGER;
+  kept = JSON.stringify(before);
+  await assert.rejects(queue.add(survey.blur(1)), { code: "storage" });
+  assert.equal(kept, JSON.stringify(before));
+  assert.equal((await queue.status()).reports, Number.MAX_SAFE_INTEGER);
+});
+
 test("only a message that a browser may keep alive is", async () => {
   const bits = loadSurvey(await signed({ alphabet: { kind: "integers", low: 1, high: 70_000 }, mechanism: { kind: "rappor", epsilon: 1 } }));
   const own = globalThis.fetch;
