@@ -1,7 +1,7 @@
 // The queue and the ledger: a collector that drops, repeats and delays, processes that die, two at once.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -378,4 +378,12 @@ test("processes that are killed and two at once: no more reports than allowed, n
   assert.equal(waiting, 60); // ledger and queue are one write
   assert.ok(made.flat().filter((line) => line === "added").length <= 60);
   assert.ok(made[2].at(-1) === "limit" && made[3].at(-1) === "limit");
+});
+
+test("a link to a file of storage is that file", async () => {
+  const [path, link] = [join(folder, "linked.json"), join(folder, "link.json")];
+  await symlink(path, link); // to a file that is made with the first report
+  for (const one of [link, path, link]) await new Queue(survey, { storage: fileStorage(one) }).add(survey.blur(1));
+  assert.ok((await lstat(link)).isSymbolicLink());
+  for (const one of [link, path]) assert.equal((await new Queue(survey, { storage: fileStorage(one) }).status()).reports, 3);
 });
