@@ -289,3 +289,12 @@ def test_times_beyond_all_calendars_are_rejected_by_row(tmp_path: Path) -> None:
         parquet.write_table(arrow.table({"day": column}), tmp_path / f"{number}.parquet")
         (rows,) = read_value_batches(tmp_path / f"{number}.parquet", survey)
         assert (rows.account.accepted, dict(rows.account.rejected)) == (1, {"not a date": 2, "missing": 1})
+
+
+@pytest.mark.parametrize("every", ["week", "month", "quarter", "year"])
+def test_texts_at_the_ends_of_the_calendar_are_read_or_refused(every: str) -> None:
+    steps = cf.Dates("2019-12-30", "2028-01-02", every=every)
+    for year in ("0000", "0001", "9999"):
+        for rest in ("", "-01", "-12", "-Q1", "-Q4", "-W01", "-W52", "-W53", "-01-01", "-12-31"):
+            assert steps.read([year + rest]) is not None or steps.fault([year + rest])
+    assert steps.fault(["9999-W52"]) == "no such date"  # its Sunday has none

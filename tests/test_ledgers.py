@@ -45,6 +45,17 @@ def test_reports_are_limited_by_number_across_restarts(ledger: cf.Ledger) -> Non
     ledger.privatize(cf.Survey(YES, most_reports=2), "yes")  # another survey has a page of its own
 
 
+def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
+    survey, link = cf.Survey(YES, most_reports=3), tmp_path / "link.json"
+    link.symlink_to(tmp_path / "ledger.json")  # which is made with the first report
+    for path in (link, tmp_path / "ledger.json", link):
+        cf.Ledger(path).privatize(survey, "yes")
+    assert link.is_symlink()
+    for path in (link, tmp_path / "ledger.json"):
+        with pytest.raises(cf.LimitError):
+            cf.Ledger(path).privatize(survey, "yes")
+
+
 def test_a_total_epsilon_allows_just_as_many_as_its_decimals_say(ledger: cf.Ledger) -> None:
     """30 times 0.05 is 1.5: as float64 numbers it is more."""
     survey = cf.Survey(AGES, most_epsilon=1.5)

@@ -111,8 +111,13 @@ class Ledger:
             _refuse_beyond(survey, page)
             self._write(pages | {survey.fingerprint: page})
 
+    @property
+    def _place(self) -> Path:
+        """The file itself: written by way of a link it would replace the link, and its limit would count twice."""
+        return Path(os.path.realpath(self.path))
+
     def _pages(self) -> dict[str, Page]:
-        path = Path(self.path)
+        path = self._place
         if not path.exists():
             return {}
         try:
@@ -124,7 +129,7 @@ class Ledger:
             ) from None
 
     def _write(self, pages: dict[str, Page]) -> None:
-        path = Path(self.path)
+        path = self._place
         record = {name: {"reports": page.reports, "values": page.values} for name, page in pages.items()}
         aside = path.with_name(f"{path.name}.new")
         try:
@@ -143,7 +148,7 @@ class Ledger:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Wait for other processes; a lock of the system's, which ends with its process however that ends."""
-        lock = Path(f"{self.path}.lock")
+        lock = Path(f"{self._place}.lock")
         try:
             stream = lock.open("a+b")
         except OSError as error:

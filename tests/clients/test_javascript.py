@@ -6,6 +6,7 @@ import filecmp
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -18,8 +19,10 @@ from typing import Any
 
 import pytest
 from tests.clients.differ import differences
+from typer.testing import CliRunner
 
 import confide as cf
+from confide.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients" / "javascript"
@@ -52,6 +55,15 @@ def node(*arguments: str, given: str = "") -> str:
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
+
+
+def test_the_page_in_the_documentation_pins_the_survey_made_above_it(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+    assert "$ confide init survey.toml\n$ confide export survey.toml -o survey.json\n" in page
+    done = CliRunner().invoke(app, ["init", str(tmp_path / "survey.toml")])
+    assert done.exit_code == 0, done.output
+    pinned = re.findall(r'fingerprint: "(.*?)"', page)
+    assert pinned == [cf.load_survey(tmp_path / "survey.toml").pin]
 
 
 @needs_node

@@ -178,17 +178,24 @@ def test_a_log_that_was_removed_costs_no_report(file_store: Store, tmp_path: Pat
         assert served.counts() == {"3": 1, "4": 1}  # whoever reads saves it as well
 
 
-def test_what_is_known_is_looked_up_in_the_same_transaction(tmp_path: Path) -> None:
-    store, said = SqliteStore(str(tmp_path / "store.db")), list[str]()
+def test_a_survey_that_closes_between_two_transactions_of_one_batch_takes_no_more(tmp_path: Path) -> None:
+    store, other = SqliteStore(str(tmp_path / "store.db")), SqliteStore(str(tmp_path / "store.db"))
     store.prepare()
     store.add_survey(ages())
     store.commit([make_batch("a")])
     assert store._counting is not None
-    store._counting.set_trace_callback(said.append)
-    assert store.commit([make_batch("a"), make_batch("b")]) == [Fate.REPEATED, Fate.COUNTED]
-    assert [line for line in said if line.startswith(("BEGIN", "COMMIT", "ROLLBACK"))] == [
-        "BEGIN IMMEDIATE", "ROLLBACK TO claim", "COMMIT",
-    ]  # fmt: skip
+    begun = list[str]()
+
+    def close_at_the_second(line: str) -> None:
+        if line.startswith("BEGIN"):
+            begun.append(line)
+            if len(begun) == 2:
+                other.close_survey(ages().fingerprint)
+
+    store._counting.set_trace_callback(close_at_the_second)
+    with pytest.raises(UnavailableError, match="meanwhile"):
+        store.commit([make_batch("a"), make_batch("b")])
+    assert store.commit([make_batch("a"), make_batch("b")]) == [Fate.REPEATED, Fate.CLOSED]
     store.close()
 
 

@@ -35,11 +35,12 @@ def added(studio: RunningStudio, epsilon: float, people: int = 0, **settings: An
     return survey.fingerprint
 
 
-def post(studio: RunningStudio, survey: cf.Survey, people: int, **beside: Any) -> None:
+def post(studio: RunningStudio, survey: cf.Survey, people: int, values: Any = None, **beside: Any) -> None:
     from datetime import UTC, datetime
 
-    ages = np.random.default_rng(0).choice(cf.datasets.load("adult_ages").values(), people)
-    reports = Wire.of(survey).to_lists(survey.privatize(ages, taken=True))
+    known = cf.datasets.load("adult_ages").values() if values is None else values
+    people_values = np.random.default_rng(0).choice(known, people)
+    reports = Wire.of(survey).to_lists(survey.privatize(people_values, taken=True))
     for start in range(0, people, 10_000):
         batch = {"survey": survey.fingerprint, "batch": os.urandom(16).hex(), "day": f"{datetime.now(UTC):%Y-%m-%d}"}
         part = reports[start : start + 10_000]
@@ -169,6 +170,28 @@ def test_brushed_grouped_compared_and_closed(studio: RunningStudio, page: Page, 
 
 
 @pytest.mark.slow
+def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: RunningStudio, page: Page) -> None:
+    area = cf.Places(south=40.7044, west=-74.0205, north=40.7942, east=-73.9374, cell="1 km")
+    survey = cf.Survey(cf.TruncatedPlanarLaplace(area, 1.5), name="home", title="Where do you live?")
+    assert studio.ask("/v1/surveys", survey.to_json().encode()).status == 201
+    post(studio, survey, 2_000, values=np.array([(5, 4), (5, 5), (1, 1), (8, 2)]))
+    page.set_viewport_size({"width": 390, "height": 844})
+    look_at(page, studio, survey.fingerprint)
+    page.locator(".picture .district").first.wait_for()
+    words = page.locator(".picture .tick").all_text_contents()
+    assert {"40.750° N", "74.00° W"} <= set(words)
+    assert "within 2 km of 40.749, -73.979" in page.locator("#question-help").inner_text()
+    assert "tell" in page.locator("figure .finding").first.inner_text()
+    assert re.fullmatch("Nothing looks wrong.*|The reports fit.*", page.locator(".verdict").inner_text())
+    page.locator(".picture .brush-ground").last.hover()
+    assert re.match(r"40\.7\d+ N, 7[34]\.\d+ W: ", page.locator(".picture .readout").first.inner_text())
+    north = page.get_by_role("slider", name="northern edge")
+    north.press("ArrowDown")
+    assert re.fullmatch(r"40\.7\d+° N", north.get_attribute("aria-valuetext") or "")
+    page.locator(".questions dt", has_text="cell in").wait_for()
+
+
+@pytest.mark.slow
 def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     page.set_default_timeout(PATIENCE)
     page.goto(studio.address)
@@ -176,6 +199,8 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     words = page.locator("main .lead").nth(1)
     words.filter(has_text="comes closest").wait_for()
     assert page.locator("tbody tr").first.inner_text().startswith("Stacked")
+    assert "mixes several methods" in page.locator("tbody tr").first.inner_text()
+    assert page.get_by_role("columnheader", name="distance from the truth").count() == 1
     page.get_by_role("slider", name="People").focus()
     page.keyboard.press("End")
     words.filter(has_text="1,000,000 people").wait_for()

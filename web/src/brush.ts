@@ -3,7 +3,8 @@ import type { Held, Spec } from "./charts.js";
 import { s } from "./dom.js";
 import type { Frame } from "./lines.js";
 import { placesOf, type MapFrame } from "./maps.js";
-import { at, largest, smallest } from "./scales.js";
+import { cellOf } from "./questions.js";
+import { at, degree, largest, smallest } from "./scales.js";
 
 /** A range of whole numbers that is being chosen, or none. */
 type Range = { from: number; to: number } | null;
@@ -32,7 +33,8 @@ export function lineBrush(spec: Spec, frame: Frame, held: Held): SVGElement {
     set(box, { x: at(left), width: at(right - left), class: range ? "brushed" : "brushed none" });
     handles.forEach((one, index) => {
       set(one, { transform: `translate(${at(index === 0 ? left : right)} ${at(frame.bottom - 14)})`, class: range ? "handle" : "handle idle" });
-      tell(one, index === 0 ? from : to, spec.values.labels);
+      const value = index === 0 ? from : to;
+      set(one, { "aria-valuenow": value, "aria-valuetext": spec.values.labels[value] ?? String(value + 1) });
     });
   };
   const settle = (wanted: Range, isDone: boolean): void => {
@@ -69,7 +71,7 @@ export function planeBrush(spec: Spec, frames: MapFrame[], held: Held): SVGEleme
       get: () => (chosen ?? whole)[side],
       set: (value, isDone) => settle(ordered({ ...(chosen ?? whole), [side]: value }, side), isDone),
       clear: () => settle(null, true),
-      words: (value) => `${isRow ? "row" : "column"} ${value + 1}`,
+      words: (value) => edgeWords(spec, side, value),
     });
   });
   const frame = frames.at(-1)!;
@@ -90,7 +92,8 @@ export function planeBrush(spec: Spec, frames: MapFrame[], held: Held): SVGEleme
       const side = sides[index]!;
       const [column, row] = points[side];
       set(one, { transform: `translate(${at(frame.left + column * frame.cell.width)} ${at(frame.top + row * frame.cell.height)})`, class: chosen ? "handle" : "handle idle" });
-      tell(one, (chosen ?? whole)[side], null);
+      const value = (chosen ?? whole)[side];
+      set(one, { "aria-valuenow": value, "aria-valuetext": edgeWords(spec, side, value) });
     });
   };
   const settle = (wanted: Rectangle | null, isDone: boolean): void => {
@@ -110,6 +113,15 @@ export function planeBrush(spec: Spec, frames: MapFrame[], held: Held): SVGEleme
   drag(group, held, cellAt, (begin, end, isDone) => settle(String(begin) === String(end) && isDone ? null : around([begin, end]), isDone));
   place();
   return group;
+}
+
+/** Where an edge of the chosen cells stands: by degrees on the Earth, else by row and column. */
+function edgeWords(spec: Spec, side: keyof Rectangle, value: number): string {
+  const { degrees, rows, columns, cells } = spec.values.plane!;
+  const isRow = side === "south" || side === "north";
+  if (!degrees) return `${isRow ? "row" : "column"} ${value + cellOf(spec.values, 0)[isRow ? 0 : 1] - (cells[0]?.[isRow ? 0 : 1] ?? 0)}`;
+  const [low, high, count] = isRow ? [degrees.south, degrees.north, rows] : [degrees.west, degrees.east, columns];
+  return degree(low + ((value + (side === "north" || side === "east" ? 1 : 0)) / count) * (high - low), isRow, 3);
 }
 
 function around(cells: [number, number][]): Rectangle {
@@ -179,11 +191,6 @@ function handle(name: string, spec: Spec, moved: Moved): SVGElement {
     s("rect", { x: -5, y: -13, width: 10, height: 26, rx: 4 }),
     s("path", { d: "M0 -5V5" }),
   );
-}
-
-/** Tell a screen reader where a handle stands. */
-function tell(element: SVGElement, value: number, labels: string[] | null): void {
-  set(element, { "aria-valuenow": value, "aria-valuetext": labels?.[value] ?? String(value + 1) });
 }
 
 function set(element: SVGElement, attributes: Record<string, string | number>): void {

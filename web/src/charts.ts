@@ -192,8 +192,11 @@ export class Picture {
   #choose(chosen: Set<number> | null, isDone: boolean): void {
     const spec = this.#spec;
     this.#held.chosen = chosen;
-    if (!isDone || !spec) return;
+    if (!spec) return;
+    const words = chosen ? brushedOf(spec.values, chosen).words : "";
+    if (!isDone) return put(this.#readout, words);
     this.#draw();
+    put(this.#readout, words);
     spec.brush?.(chosen ? brushedOf(spec.values, chosen) : null);
   }
 
@@ -234,6 +237,7 @@ export function of(colour: string): string {
 /** A value as a sentence names it: "37 years", "north-west". */
 export function valueWords(spec: Pick<Spec, "values" | "name">, index: number): string {
   const label = spec.values.labels[index] ?? "";
+  if (spec.values.kind === "grid") return label.replace(/^\((-?\d+), (-?\d+)\)$/, "row $1, column $2");
   return spec.values.positions && spec.name && /^-?[\d.,]+$/.test(label) ? `${spec.name} ${label}` : label;
 }
 
@@ -242,7 +246,8 @@ export function brushedOf(values: Values, chosen: Set<number>): Brushed {
   const [first, last] = [indices[0] ?? 0, indices.at(-1) ?? 0];
   const names = indices.map((index) => values.labels[index] ?? "");
   if (values.positions) return { indices, words: first === last ? names[0]! : `${values.labels[first]} to ${values.labels[last]}` };
-  return { indices, words: values.plane ? `${indices.length} cells` : names.join(", ") };
+  const [from, to] = [first, last].map((index) => valueWords({ values }, index));
+  return { indices, words: !values.plane ? names.join(", ") : indices.length === 1 ? from! : `${indices.length} cells, from ${from} to ${to}` };
 }
 
 /** An image that says its finding. */

@@ -5,7 +5,7 @@ import { shorten, widthOf } from "./scales.js";
 
 const WIDTH = 800;
 const EDGE = 20;
-const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight"] as const;
+const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "opacity", "font-family", "font-size", "font-weight"] as const;
 
 /** Give a file to the person. */
 export function save(name: string, content: string | Blob, type: string): void {

@@ -1,7 +1,8 @@
 /** What a person answers with: an input for each kind of values. */
 import type { AlphabetTable } from "./api.js";
+import { cellMap, holesOf } from "./cellmap.js";
 import { h, put, s } from "./dom.js";
-import { attributesOf, boxOf, cornersInWords, listOf, middleOf, numberOf, placeInWords, rowOf, textOf, withUnit, type Place, type Row } from "./tables.js";
+import { attributesOf, boxOf, cornersInWords, middleOf, numberOf, placeInWords, rowOf, textOf, withUnit, type Place, type Row } from "./tables.js";
 
 export interface Field {
   element: HTMLElement;
@@ -144,11 +145,11 @@ function whereIAm(found: (position: { latitude: number; longitude: number }) => 
 function mapField(alphabet: AlphabetTable, name: string, changed: () => void): Field {
   const { rows, columns, first } = boxOf(alphabet);
   const isEarth = alphabet.kind === "places";
-  const holes = new Set(listOf(alphabet, "holes").map((one) => (Array.isArray(one) ? `${Number(one[0]) - first[0]} ${Number(one[1]) - first[1]}` : "")));
+  const holes = holesOf(alphabet);
   let cell: [number, number] | null = null;
-  const box = cellsPicture(rows, columns, holes);
-  const mark = s("rect", { class: "own", width: 1, height: 1, visibility: "hidden" });
-  box.append(mark);
+  const map = cellMap(alphabet);
+  const mark = s("rect", { class: "own", ...map.cell, visibility: "hidden" });
+  map.svg.append(mark);
   const shown = h("output", { class: "chosen none" }, "Press a cell");
   const said = h("p", { class: "note", role: "alert" });
   const words = (): string => (cell ? (isEarth ? placeInWords(alphabet, cell[0], cell[1]) : `row ${cell[0] + first[0]}, column ${cell[1] + first[1]}`) : "");
@@ -157,16 +158,19 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
     if (holes.has(`${row} ${column}`)) return put(said, "Nobody is asked in that cell.");
     put(said);
     cell = [row, column];
-    mark.setAttribute("x", String(column));
-    mark.setAttribute("y", String(rows - 1 - row));
+    const { x, y } = map.corner(row, column);
+    mark.setAttribute("x", String(x));
+    mark.setAttribute("y", String(y));
     mark.setAttribute("visibility", "visible");
     put(shown, words());
     shown.classList.remove("none");
     changed();
   };
-  const frame = h("div", { class: "map", tabindex: 0, role: "application", "aria-label": `${name}: a map of ${rows} by ${columns} cells; the arrow keys choose one` }, box);
+  const frame = h("div", { class: "map", tabindex: 0, role: "application", "aria-label": `${name}: a map of ${rows} by ${columns} cells; the arrow keys choose one` }, map.svg);
   frame.addEventListener("pointerdown", (event) => {
-    const { left, top, width, height } = box.getBoundingClientRect();
+    const { left, top, width, height } = map.ground.getBoundingClientRect();
+    // Beside the cells are words: a press on them is no answer.
+    if (event.clientX < left || event.clientX >= left + width || event.clientY < top || event.clientY >= top + height) return;
     choose(rows - 1 - Math.floor(((event.clientY - top) / height) * rows), Math.floor(((event.clientX - left) / width) * columns));
   });
   frame.addEventListener("keydown", (event) => {
@@ -197,17 +201,6 @@ function stepOver(from: [number, number], step: [number, number], holes: Set<str
     if (row < 0 || row >= rows || column < 0 || column >= columns) return from;
   } while (holes.has(`${row} ${column}`) && (step[0] || step[1]));
   return [row, column];
-}
-
-const MOST_LINES = 120;
-
-function cellsPicture(rows: number, columns: number, holes: Set<string>): SVGSVGElement {
-  const lines: string[] = [];
-  if (rows <= MOST_LINES) for (let row = 0; row <= rows; row++) lines.push(`M0 ${row}H${columns}`);
-  if (columns <= MOST_LINES) for (let column = 0; column <= columns; column++) lines.push(`M${column} 0V${rows}`);
-  const hidden = [...holes].map((one) => one.split(" ").map(Number)).map(([row, column]) => `M${column} ${rows - 1 - (row ?? 0)}h1v1h-1z`);
-  return s("svg", { viewBox: `-0.1 -0.1 ${columns + 0.2} ${rows + 0.2}`, "aria-hidden": "true" },
-    s("rect", { class: "ground", width: columns, height: rows }), s("path", { class: "lines", d: lines.join("") }), s("path", { class: "holes", d: hidden.join("") }));
 }
 
 function attributesField(alphabet: AlphabetTable, changed: () => void): Field {

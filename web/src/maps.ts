@@ -3,11 +3,14 @@ import type { Values } from "./api.js";
 import { planeBrush } from "./brush.js";
 import { image, of, type Drawing, type Held, type Series, type Spec } from "./charts.js";
 import { s } from "./dom.js";
-import { at, largest, percent, shorten } from "./scales.js";
+import { cellOf } from "./questions.js";
+import { at, cellRatio, edgeTicks, largest, percent, shorten, widthOf } from "./scales.js";
 
 const GAP = 16;
 const HEAD = 24;
 const FOOT = 34;
+/** Below a map, for what its columns are called. */
+const UNDER = 18;
 // Shades that the eye can tell apart; all cells of one shade are one path, so that ten thousand draw at once.
 const SHADES = 16;
 
@@ -26,17 +29,21 @@ export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing
   const least = spec.series.length > 2 ? 140 : 180;
   const beside = Math.max(1, Math.min(spec.series.length, Math.floor((width + GAP) / (least + GAP))));
   // Handles of a brush stand half outside.
-  const edge = spec.brush && held ? 7 : 0;
-  const room = Math.min((width - 2 * edge - GAP * (beside - 1)) / beside, 460);
-  const ratio = cellRatio(plane);
-  const cellWidth = Math.min(room / plane.columns, (spec.height ?? 420) / plane.rows / ratio);
+  const rowTicks = edgeTicks(plane.degrees, plane.rows, firstOf(spec.values)[0], 4, true);
+  const edge = Math.ceil(largest(rowTicks.map(({ label }) => widthOf(label)), 0)) + (spec.brush && held ? 12 : 8);
+  const room = Math.min((width - edge - 8 - GAP * (beside - 1)) / beside, 640);
+  const ratio = cellRatio(plane.degrees, plane.rows, plane.columns);
+  const tall = spec.height ?? (width > 860 && spec.series.length <= 2 ? 540 : 420);
+  const cellWidth = Math.min(room / plane.columns, tall / plane.rows / ratio);
   const cell = { width: cellWidth, height: cellWidth * ratio };
-  const each = { width: cellWidth * plane.columns, height: cell.height * plane.rows + HEAD };
-  const step = Math.max(room, each.width) + GAP;
+  const each = { width: cellWidth * plane.columns, height: cell.height * plane.rows + HEAD + UNDER };
+  // Names of maps that are narrower than they are stand beside each other all the same.
+  const step = Math.min(room, Math.max(each.width, 150)) + GAP;
   const frames = spec.series.map((_one, index) => ({ left: edge + (index % beside) * step, top: Math.floor(index / beside) * (each.height + GAP) + HEAD, cell, rows: plane.rows, columns: plane.columns }));
-  const high = largest(spec.series.flatMap((one) => one.shares), 1e-9);
+  const high = largest(shaded(spec).flatMap((one) => one.shares), 1e-9);
   const mapsHeight = Math.ceil(spec.series.length / beside) * (each.height + GAP);
-  const marks = spec.series.flatMap((one, index) => drawMap(spec, one, frames[index]!, high, room));
+  const marks = spec.series.flatMap((one, index) => [...drawMap(spec, one, frames[index]!, high, step - GAP), ...named(spec, frames[index]!, index % beside === 0 ? rowTicks : [])]);
+  if (frames.length) marks.push(...districts(spec, frames.at(-1)!));
   const over = spec.brush && held ? [planeBrush(spec, frames, held)] : [];
   const places = placesOf(spec.values);
   const find = (x: number, y: number): number | null => {
@@ -50,37 +57,91 @@ export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing
   return { width, height: mapsHeight + FOOT, image: image(spec, ...marks, ...scale(spec, mapsHeight, high)), over, remark: "", find };
 }
 
-/** Height of a cell by its width: degrees of longitude are narrower in the north. */
-function cellRatio(plane: NonNullable<Values["plane"]>): number {
-  if (!plane.degrees) return 1;
-  const { south, north, west, east } = plane.degrees;
-  const narrow = Math.cos((((south + north) / 2) * Math.PI) / 180);
-  const ratio = (north - south) / plane.rows / (((east - west) * narrow) / plane.columns);
-  return Number.isFinite(ratio) && ratio > 0 ? Math.min(4, Math.max(0.25, ratio)) : 1;
-}
-
 /** Position of each cell among the values, by row * columns + column. */
 export function placesOf(values: Values): Map<number, number> {
   return new Map((values.plane?.cells ?? []).map(([row, column], index) => [row * values.plane!.columns + column, index]));
+}
+
+/** How a survey counts its first row and column. */
+function firstOf(values: Values): [number, number] {
+  const [row, column] = cellOf(values, 0);
+  const [south, west] = values.plane?.cells[0] ?? [0, 0];
+  return [row - south, column - west];
+}
+
+/** Rows and columns by their names, or by degrees. */
+function named(spec: Spec, frame: MapFrame, rowTicks: { position: number; label: string }[]): SVGElement[] {
+  const { degrees, columns } = spec.values.plane!;
+  const [bottom, right] = [frame.top + frame.rows * frame.cell.height, frame.left + columns * frame.cell.width];
+  const found = rowTicks.map(({ position, label }) => s("text", { class: "tick", x: at(frame.left - 8), y: at(bottom - position * frame.cell.height), dy: "0.34em", "text-anchor": "end" }, label));
+  const most = Math.max(1, Math.floor((right - frame.left) / 110));
+  let end = -Infinity;
+  for (const { position, label } of edgeTicks(degrees, columns, firstOf(spec.values)[1], most, false)) {
+    const half = widthOf(label) / 2;
+    const middle = Math.min(Math.max(frame.left + position * frame.cell.width, frame.left + half), Math.max(right - half, frame.left + half));
+    if (middle - half < end + 8) continue;
+    end = middle + half;
+    found.push(s("text", { class: "tick", x: at(middle), y: at(bottom + 15), "text-anchor": "middle" }, label));
+  }
+  return found;
+}
+
+/** The share of each window, where it has room for it. */
+function districts(spec: Spec, frame: MapFrame): SVGElement[] {
+  const { cells, columns } = spec.values.plane!;
+  return (spec.windows ?? []).flatMap((window) => {
+    const own = new Set(window.indices.map((index) => cells[index]![0] * columns + cells[index]![1]));
+    const block = widest(own, columns);
+    const words = percent(window.estimate);
+    if (!block || (block.east - block.west + 1) * frame.cell.width < widthOf(words) + 6 || (block.north - block.south + 1) * frame.cell.height < 15) return [];
+    const [x, y] = [frame.left + ((block.west + block.east + 1) / 2) * frame.cell.width, frame.top + (frame.rows - (block.south + block.north + 1) / 2) * frame.cell.height];
+    return [s("text", { class: "district", x: at(x), y: at(y), dy: "0.34em", "text-anchor": "middle" }, words)];
+  });
+}
+
+/** The largest rectangle that the longest run of cells in a row has above and below it. */
+function widest(own: Set<number>, columns: number): { south: number; north: number; west: number; east: number } | null {
+  let best: { south: number; north: number; west: number; east: number } | null = null;
+  for (const cell of own) {
+    const [row, west] = [Math.floor(cell / columns), cell % columns];
+    if (west > 0 && own.has(cell - 1)) continue;
+    let east = west;
+    while (east + 1 < columns && own.has(row * columns + east + 1)) east++;
+    const isInside = (at_row: number): boolean => Array.from({ length: east - west + 1 }, (_none, index) => own.has(at_row * columns + west + index)).every(Boolean);
+    let [south, north] = [row, row];
+    while (isInside(south - 1)) south--;
+    while (isInside(north + 1)) north++;
+    const area = (one: NonNullable<typeof best>): number => Math.min(4, one.east - one.west + 1) * 1000 + (one.north - one.south + 1) * (one.east - one.west + 1);
+    if (!best || area({ south, north, west, east }) > area(best)) best = { south, north, west, east };
+  }
+  return best;
 }
 
 function corner(frame: MapFrame, row: number, column: number): [number, number] {
   return [frame.left + column * frame.cell.width, frame.top + (frame.rows - 1 - row) * frame.cell.height];
 }
 
+/** Maps with one scale. Reports lie flatter than what is found from them: beside others they have a scale of their own. */
+function shaded(spec: Spec): Series[] {
+  const others = spec.series.filter((one) => one.colour !== "reports");
+  return others.length ? others : spec.series;
+}
+
 function drawMap(spec: Spec, series: Series, frame: MapFrame, high: number, room: number): SVGElement[] {
   const paths = new Map<number, string[]>();
+  const isApart = !shaded(spec).includes(series);
+  const most = isApart ? largest(series.shares, 1e-9) : high;
   const size = `h${at(frame.cell.width + 0.2)}v${at(frame.cell.height + 0.2)}h${at(-frame.cell.width - 0.2)}Z`;
   spec.values.plane!.cells.forEach(([row, column], index) => {
     const share = series.shares[index] ?? 0;
-    const shade = share <= 0 ? 0 : Math.max(1, Math.round((share / high) * SHADES));
+    const shade = share <= 0 ? 0 : Math.max(1, Math.round((share / most) * SHADES));
     const [x, y] = corner(frame, row, column);
     if (!paths.has(shade)) paths.set(shade, []);
     paths.get(shade)!.push(`M${at(x)} ${at(y)}${size}`);
   });
   const ground = spec.values.plane!.cells.map(([row, column]) => `M${corner(frame, row, column).map(at).join(" ")}${size}`).join("");
   return [
-    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(series.name, room, 13, 650)),
+    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.name, room, 13, 650)),
     s("path", { class: "ground", d: ground }),
     ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `cell ${of(series.colour)}`, "fill-opacity": at(shade / SHADES), d: parts.join("") })),
     ...outlines(spec, frame),
@@ -118,7 +179,9 @@ function markedCell(spec: Spec, frame: MapFrame): SVGElement[] {
 
 /** What the shades say: from none to the largest share of a cell. */
 function scale(spec: Spec, top: number, high: number): SVGElement[] {
-  const colour = spec.series.at(-1)?.colour ?? "stacked";
+  const colours = new Set(shaded(spec).map((one) => one.colour));
+  // Maps in several colours have one scale: its key is in none of them.
+  const colour = colours.size === 1 ? [...colours][0]! : "faint";
   const boxes = Array.from({ length: SHADES }, (_none, index) => s("rect", { class: `cell ${of(colour)}`, "fill-opacity": at((index + 1) / SHADES), x: at(28 + index * 8), y: at(top + 8), width: 8.2, height: 10 }));
   return [
     s("text", { class: "tick", x: 0, y: at(top + 17) }, "0%"),

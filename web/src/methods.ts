@@ -7,17 +7,17 @@ export interface MethodChoice {
 }
 
 export const METHODS: MethodChoice[] = [
-  { key: "stacked", name: "Stacked", colour: "stacked", words: "the default: a mixture of several methods, weighed by held-out reports" },
-  { key: "ibu", name: "IBU", colour: "ibu", words: "the iterative Bayesian update of the paper" },
-  { key: "ibu-held-out", name: "held-out IBU", colour: "held-out", words: "the same, stopped by held-out reports" },
-  { key: "mle", name: "MLE", colour: "mle", words: "the maximum of the likelihood" },
-  { key: "inversion-normalize", name: "INV-N", colour: "normalized", words: "matrix inversion, normalised" },
-  { key: "inversion-project", name: "INV-P", colour: "projected", words: "matrix inversion, projected" },
-  { key: "smooth", name: "Smooth", colour: "smooth", words: "an average over smooth priors" },
+  { key: "stacked", name: "Stacked", colour: "stacked", words: "The default: mixes several methods, by how well each foretells reports that were held back." },
+  { key: "ibu", name: "IBU", colour: "ibu", words: "Starts even and corrects itself step by step until it agrees with the reports (the iterative Bayesian update)." },
+  { key: "ibu-held-out", name: "held-out IBU", colour: "held-out", words: "The same, stopped before it follows the noise, as held-back reports tell." },
+  { key: "mle", name: "MLE", colour: "mle", words: "The picture under which these very reports are most likely (maximum likelihood)." },
+  { key: "inversion-normalize", name: "INV-N", colour: "normalized", words: "Undoes the noise by matrix inversion; what falls below zero is cut off." },
+  { key: "inversion-project", name: "INV-P", colour: "projected", words: "Undoes the noise by matrix inversion, then takes the nearest possible picture." },
+  { key: "smooth", name: "Smooth", colour: "smooth", words: "Averages over pictures that are smooth, weighed by how well they fit." },
 ];
 
 /** RAPPOR's own estimators, which stand where inversion would. */
 export const RAPPOR: MethodChoice[] = [
-  { key: "rappor-normalize", name: "RAP-N", colour: "normalized", words: "RAPPOR's own estimator, normalised" },
-  { key: "rappor-project", name: "RAP-P", colour: "projected", words: "RAPPOR's own estimator, projected" },
+  { key: "rappor-normalize", name: "RAP-N", colour: "normalized", words: "RAPPOR's own way back; what falls below zero is cut off." },
+  { key: "rappor-project", name: "RAP-P", colour: "projected", words: "RAPPOR's own way back, then the nearest possible picture." },
 ];

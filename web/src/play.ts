@@ -145,11 +145,12 @@ class Play {
       finding: found.words,
       isFindingShown: false,
       values: found.values,
+      name: "value",
       series: [{ name: "truth", colour: "truth", shares: found.truth }, ...reports, ...drawn.map((one): Series => ({ name: one.name, colour: one.colour, shares: one.distribution, form: "steps" }))],
       level: 2,
       file: `play-${dataset.name}`,
     });
-    put(this.#table, distances(found));
+    put(this.#table, distances(found), h("p", { class: "note" }, "Distance from the truth: how far people would have to be moved on average to make the picture true (the earth mover’s distance, EMD)."));
   }
 
   #fail(trouble: unknown): void {
@@ -168,14 +169,15 @@ class Play {
 function distances(found: Playing): HTMLElement {
   const most = Math.max(...found.methods.map((one) => one.emd?.value ?? 0), 1e-9);
   const sorted = [...found.methods].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
-  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "from the truth (EMD)"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", { class: "roomy-cell" }, "people in the wrong place"));
+  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "distance from the truth"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", { class: "roomy-cell" }, "people in the wrong place"));
   return framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, found.truth, most)));
 }
 
 function distanceRow(one: MethodShown, truth: number[], most: number): HTMLElement {
   const length = Math.max(2, (100 * (one.emd?.value ?? 0)) / most);
   const bar = s("svg", { class: `far of-${one.colour}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { width: length, height: 10 }));
-  const name = h("td", { class: "words method-name", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name);
+  const known = [...METHODS, ...RAPPOR].find((each) => each.name === one.name);
+  const name = h("td", { class: "words method-name", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name, known && h("small", {}, known.words));
   if (!one.distribution.length) return h("tr", {}, name, h("td", { class: "words", colspan: 3 }, h("span", { class: "prose" }, one.words)));
   return h("tr", {}, name, h("td", {}, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { class: "roomy-cell" }, percent(variation(one.distribution, truth))));
 }

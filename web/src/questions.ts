@@ -40,7 +40,20 @@ function boxOf(values: Values, indices: number[]): string {
 }
 
 /** Row and column as the survey counts them, which need not begin at 0: its label says them. */
-function cellOf(values: Values, index: number): [number, number] {
+export function cellOf(values: Values, index: number): [number, number] {
   const found = values.kind === "grid" ? /(-?\d+)\D+?(-?\d+)/.exec(values.labels[index] ?? "") : null;
   return found ? [Number(found[1]), Number(found[2])] : (values.plane?.cells[index] ?? [0, 0]);
+}
+
+/** A circle around the middle of a map of the Earth, a quarter of its height: as people ask of places. */
+export function circleOf(values: Values, name: string): string | null {
+  const degrees = values.plane?.degrees;
+  if (!degrees) return null;
+  const { south, north, west, east } = degrees;
+  const far = ((north - south) * 111) / 4;
+  const power = 10 ** Math.floor(Math.log10(far));
+  const round = Math.max(1, Math.round(far / power)) * power;
+  const digits = Math.max(0, Math.min(5, Math.ceil(-Math.log10((north - south) / 10))));
+  const called = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? `${name} ` : "";
+  return `${called}within ${Number(round.toPrecision(3))} km of ${((south + north) / 2).toFixed(digits)}, ${((west + east) / 2).toFixed(digits)}`;
 }

@@ -4,9 +4,9 @@ import { framed, Picture, type Brushed, type Series, type Spec } from "./charts.
 import { h, put } from "./dom.js";
 import type { Listener, Wanted } from "./live.js";
 import { METHODS } from "./methods.js";
-import { questionOf } from "./questions.js";
+import { circleOf, questionOf } from "./questions.js";
 import { progressBar, say, started } from "./shell.js";
-import { invitation, marksOf, Along, whole } from "./takealong.js";
+import { counted, invitation, marksOf, Along, whole } from "./takealong.js";
 
 const MOST_GROUPS = 12;
 /** What a look takes at a time (src/confide/studio/asking.py). */
@@ -34,7 +34,8 @@ export class Shown implements Listener {
   readonly #count = h("dd", { class: "live-count" }, "…");
   readonly #refused = h("dd", {}, "…");
   readonly #state = h("div", { class: "state" });
-  readonly #verdict = h("div", { class: "verdict-place" });
+  readonly #verdict = h("div", {});
+  readonly #evidence = h("ul", {});
   readonly #answers = h("dl", { class: "answers" });
   readonly #picture = new Picture();
   readonly #field = h("input", { id: "question", type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-describedby": "question-trouble question-help" });
@@ -56,7 +57,8 @@ export class Shown implements Listener {
     this.#along = new Along(summary, this.#picture);
     const title = h("header", {}, h("h1", {}, summary.title), this.#marks,
       h("dl", { class: "facts" }, h("div", {}, h("dt", {}, "Reports"), this.#count), h("div", {}, h("dt", {}, "Refused"), this.#refused)), this.#state);
-    put(this.#found, this.#verdict, this.#answers, this.#picture.element, this.#questionForm(), this.#groups, this.#folded(), this.#along.element);
+    const evidence = h("details", { class: "evidence" }, h("summary", {}, "The statistics behind it"), this.#evidence);
+    put(this.#found, h("div", { class: "verdict-place" }, this.#verdict, evidence), this.#answers, this.#picture.element, this.#questionForm(), this.#groups, this.#folded(), this.#along.element);
     put(this.#empty, h("h2", {}, "No report has come yet"), h("p", {}, "Open this address on a phone, or send it to those who are asked:"), invitation(summary, true));
     this.element = h("div", { class: "look" }, title, this.#empty, this.#found, this.#below());
     put(this.#marks, ...marksOf(summary));
@@ -75,7 +77,7 @@ export class Shown implements Listener {
   busy(progress: Progress | null, stop: () => void): void {
     if (!progress) {
       this.#bar = null;
-      put(this.#state, h("p", { class: "note" }, this.#look ? `Of ${whole(this.#look.accepted)} reports; follows by itself as more come in.` : ""));
+      put(this.#state, h("p", { class: "note" }, this.#look ? `Of ${counted(this.#look.accepted, "report")}; follows by itself as more come in.` : ""));
       return;
     }
     if (!this.#bar) put(this.#state, (this.#bar = progressBar("Estimating", stop)).element);
@@ -103,6 +105,7 @@ export class Shown implements Listener {
     const look = (this.#look = this.#sound(found));
     this.#found.removeAttribute("hidden");
     put(this.#verdict, ...verdictOf(look));
+    put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].map((words) => h("li", {}, words)));
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
     put(this.#help, exampleOf(look));
@@ -113,14 +116,14 @@ export class Shown implements Listener {
     put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
     put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
     this.#along.show(look, this.#spec(look));
-    if (isFirst) say(`${look.fit.verdict}. ${look.windows.words}`);
+    if (isFirst) say(`${verdictWords(look)} ${foundWords(look)}`);
   }
 
   #spec(look: Look): Spec {
     const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
     return {
       title: this.#titled("What the reports tell"),
-      finding: look.windows.words,
+      finding: foundWords(look),
       values: look.values,
       name: look.survey.name,
       // A map stands beside that of the reports; over a line they would lie on each other.
@@ -222,15 +225,15 @@ export class Shown implements Listener {
     const head = h("tr", {}, ...["group", "people", ...columns].map((words, index) => h("th", { class: index ? "" : "words" }, words)));
     const rows = look.groups.map((one) => {
       const found = new Map([...one.statistics, ...one.queries].map((answer) => [answer.query, answer]));
-      return h("tr", {}, h("td", { class: "words named" }, one.name), h("td", {}, whole(one.people)), ...columns.map((query) => h("td", {}, found.get(query)?.words ?? "")));
+      return h("tr", {}, h("td", { class: "words named" }, one.name), h("td", { "data-name": "people" }, whole(one.people)), ...columns.map((query) => h("td", { "data-name": query }, found.get(query)?.words ?? "")));
     });
     const few = look.groups.slice(0, MOST_GROUPS);
     while (this.#groupPictures.length < few.length) this.#groupPictures.push(new Picture());
     const panels = h("div", { class: "panels" }, ...few.map((_one, index) => this.#groupPictures[index]!.element));
-    put(this.#groups, h("h2", {}, "Groups, side by side"), h("ul", {}, ...look.differences.map((words) => h("li", {}, words))), framed("Groups in numbers", head, rows), panels);
+    put(this.#groups, h("h2", {}, "Groups, side by side"), h("ul", {}, ...look.differences.map((words) => h("li", {}, words))), h("div", { class: "groups-numbers" }, framed("Groups in numbers", head, rows)), panels);
     few.forEach((one, index) => this.#groupPictures[index]!.show({
       title: this.#titled(one.name),
-      finding: `${whole(one.people)} people${one.statistics[0] ? `, ${one.statistics[0].query} ${one.statistics[0].words}` : ""}.`,
+      finding: `${counted(one.people, "person")}${one.statistics[0] ? `, ${one.statistics[0].query} ${one.statistics[0].words}` : ""}.`,
       values: look.values,
       name: look.survey.name,
       series: [{ name: "all", colour: "faint", shares: look.distribution, form: "line" }, { name: one.name, colour: "stacked", shares: one.distribution }],
@@ -303,27 +306,43 @@ export class Shown implements Listener {
 
 /** What may be asked of these values, in the words of the grammar. */
 function exampleOf({ values, survey: { name } }: Look): string {
+  if (values.kind === "attributes") return "As text, by the names of the attributes.";
   const { size, plane } = values;
   const upper = Math.floor(size * 0.65);
   const inside = plane ? [0, Math.min(size - 1, plane.columns + 1)] : [upper];
-  const example = values.positions ? questionOf(values, name, Array.from({ length: size - upper }, (_none, index) => upper + index)) : questionOf(values, name, inside);
-  return example ? `As text, such as ${example}; or ${values.positions || plane ? "drag over" : "press rows of"} the picture.` : "As text, by the names of the attributes.";
+  const tried = values.positions ? [Array.from({ length: size - upper }, (_none, index) => upper + index)] : [inside, ...values.labels.map((_label, index) => [index])];
+  const example = circleOf(values, name) ?? tried.map((indices) => questionOf(values, name, indices)).find((one) => one !== null);
+  const picture = `${values.positions || plane ? "drag over" : "press rows of"} the picture`;
+  return example ? `As text, such as ${example}; or ${picture}.` : `These values are asked for by hand: ${picture}.`;
 }
 
 export function fileName(title: string): string {
   return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "survey";
 }
 
-const VERDICTS: Record<string, string> = { fits: "The reports fit", "fits poorly": "The reports fit poorly", "does not fit": "The reports do not fit", "cannot be tested here": "The fit cannot be tested here" };
+/** Whether the reports look as they should, as anybody would say it. */
+function verdictWords({ fit }: Look): string {
+  if (fit.is_good === true) return "The reports fit: nothing looks wrong.";
+  if (fit.is_good === false) return fit.verdict === "fits poorly" ? "The reports fit poorly." : "The reports do not fit.";
+  return /^Nothing speaks against/.test(fit.words) ? "Nothing looks wrong with the reports." : "Whether the reports fit cannot be tested here.";
+}
+
+/** What can be told apart, as anybody would say it; how that is meant stands in the statistics. */
+function foundWords({ windows: { windows, words }, values, uniformity }: Look): string {
+  if (!uniformity.is_told) return "So far the reports could be of people who are spread evenly: this picture may be chance.";
+  if (!windows.length) return words;
+  if (windows.length === 1) return "The reports do not tell any two values apart yet.";
+  if (windows.length === values.size) return "The reports tell each single value.";
+  if (values.plane) return `The reports tell ${windows.length} districts apart; the share of each stands in it where there is room.`;
+  return `The reports tell ${windows.length} ${values.positions ? "windows" : "groups"} of values apart, each with its share.`;
+}
 
 function verdictOf(look: Look): HTMLElement[] {
-  const { verdict, words, is_good } = look.fit;
-  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, VERDICTS[verdict] ?? `The reports: ${verdict}`);
-  const said = h("p", { class: "lead" }, badge, " ", look.uniformity.is_told ? "" : look.uniformity.words);
-  // What the test would and would not have seen stands in the diagnosis; of a poor fit it is told at once.
-  const brief = words.split(/(?<=\.)\s/)[0] ?? words;
-  const more = h("p", { class: "note" }, is_good === false ? words : brief, look.uniformity.is_told ? ` ${look.uniformity.words}` : "");
-  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, more)] : [said, more];
+  const { words, is_good } = look.fit;
+  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, verdictWords(look));
+  const said = h("p", { class: "lead" }, badge);
+  // Of a poor fit everything is told at once; else what was tested is folded below.
+  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, h("p", { class: "note" }, words))] : [said];
 }
 
 const STATISTICS: Record<string, string> = { "quantile 0.25": "a quarter is at most", "quantile 0.75": "three quarters are at most" };

@@ -1,6 +1,7 @@
 /** The page of a person who takes part: the answer is blurred here, the report is shown, and nothing else is sent. */
 import { ConfideError, loadSurvey, newSecret, Queue, type Sent, type Survey } from "/client/confide.js";
 import type { AlphabetTable } from "./api.js";
+import { cellMap } from "./cellmap.js";
 import { h, put, s } from "./dom.js";
 import { fieldFor, type Field } from "./fields.js";
 import { inWords, placeOf, type Place } from "./tables.js";
@@ -72,12 +73,21 @@ async function read(): Promise<void> {
   const found = await fetch(`/v1/surveys/${encodeURIComponent(fingerprint)}`, { credentials: "omit" });
   if (!found.ok) throw new ConfideError("survey", found.status === 404 ? "unknown" : `The collector answered ${found.status}.`);
   const text = await found.text();
-  survey = loadSurvey(text);
+  survey = loadSurvey(text, pinIn(text));
   // The address says which survey this is; another one in its place is refused.
   if (survey.fingerprint !== fingerprint) throw new ConfideError("pin", `The address names ${fingerprint}; the collector sent ${survey.fingerprint}.`);
   alphabet = (JSON.parse(text) as { alphabet: AlphabetTable }).alphabet;
   admission = (found.headers.get("confide-admission") ?? "open") as Admission;
   isSimulated = found.headers.get("confide-simulated") === "true";
+}
+
+/** The survey as it came: its tables of weights are believed, for they come from who gave this page, and with it all that blurs. */
+function pinIn(text: string): { fingerprint: string } | undefined {
+  try {
+    return { fingerprint: String(JSON.parse(text).fingerprint) };
+  } catch {
+    return undefined; // the client says what is wrong with it
+  }
 }
 
 function showNoSurvey(error: unknown): void {
@@ -318,14 +328,13 @@ function showDrawn({ report, groups }: Drawn): void {
 function picture(report: unknown): HTMLElement | null {
   const there = placeOf(alphabet, report);
   if (!there) return null;
-  const isMap = alphabet.kind === "grid" || alphabet.kind === "places";
-  const height = isMap ? Math.min(260, Math.round((320 * Number(alphabet["rows"] ?? 1)) / Number(alphabet["columns"] ?? 1))) : 44;
-  const at = ([x, y]: Place): { cx: number; cy: number } => ({ cx: 12 + x * 296, cy: isMap ? 8 + y * (height - 16) : 22 });
+  const map = alphabet.kind === "grid" || alphabet.kind === "places" ? cellMap(alphabet) : null;
+  const at = (place: Place): { cx: number; cy: number } => map?.point(place) ?? { cx: 12 + place[0] * 296, cy: 22 };
   const own = answer?.place ?? null;
-  return h("div", { class: "where", "aria-hidden": "true" }, s("svg", { viewBox: `0 0 320 ${height}` },
-    isMap ? s("rect", { class: "ground", x: 4, y: 2, width: 312, height: height - 4, rx: 4 }) : s("line", { class: "track", x1: 12, x2: 308, y1: 22, y2: 22 }),
-    own && s("line", { class: "moved", x1: at(own).cx, y1: at(own).cy, x2: at(there).cx, y2: at(there).cy }),
-    own && s("circle", { class: "own", r: 7, ...at(own) }), s("circle", { class: "noisy", r: 7, ...at(there) })));
+  const svg = map?.svg ?? s("svg", { viewBox: "0 0 320 44" }, s("line", { class: "track", x1: 12, x2: 308, y1: 22, y2: 22 }));
+  if (own) svg.append(s("line", { class: "moved", x1: at(own).cx, y1: at(own).cy, x2: at(there).cx, y2: at(there).cy }), s("circle", { class: "own", r: 7, ...at(own) }));
+  svg.append(s("circle", { class: "noisy", r: 7, ...at(there) }));
+  return h("div", { class: map ? "where map" : "where", "aria-hidden": "true" }, svg);
 }
 
 async function confirm(): Promise<void> {

@@ -9,6 +9,10 @@ export function whole(number: number): string {
   return number.toLocaleString("en");
 }
 
+export function counted(number: number, noun: "report" | "person"): string {
+  return `${whole(number)} ${number === 1 ? noun : noun === "person" ? "people" : `${noun}s`}`;
+}
+
 /** What must be known of a survey wherever it is named. */
 export function marksOf({ is_simulated, is_closed }: { is_simulated: boolean; is_closed: boolean }): HTMLElement[] {
   return [

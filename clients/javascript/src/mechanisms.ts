@@ -2,7 +2,7 @@
 import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
 import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.js";
 import { asIntegers, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
-import { isNumber } from "./errors.js";
+import { isCount, isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
 import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
 
@@ -152,9 +152,11 @@ function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
   return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
 }
 
+/** Whether this is a list of numbers that are not negative. */
+const areWeights = (row: Json): row is number[] => Array.isArray(row) && row.every((one) => isNumber(one) && one >= 0);
+
 function matrix({ table, alphabet }: Parts): Mechanism {
-  const isRow = (row: Json): boolean => Array.isArray(row) && row.every((one) => isNumber(one) && one >= 0);
-  const rows = table.list<number[]>("matrix", isRow, alphabet.size).map((row) => {
+  const rows = table.list<number[]>("matrix", areWeights, alphabet.size).map((row) => {
     // Divided by their sum, which is rounded once, as Python does.
     const [one, ...numbers] = asIntegers([1, ...row]);
     const sum = toDouble(fraction(numbers.reduce((a, b) => a + b, 0n), one));
@@ -337,7 +339,7 @@ function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace")
 
 /** A list of numbers of outputs. */
 function outputsIn(table: Table, key: string, length: number, size: number): number[] {
-  return table.list<number>(key, (one) => Number.isInteger(one) && (one as number) >= 0 && (one as number) < size, length);
+  return table.list<number>(key, (one) => isCount(one) && one < size, length);
 }
 
 /** The numbers that come with a mechanism. */
@@ -345,8 +347,7 @@ const numbersOf = ({ numbers, table }: Parts): Table => numbers.table(table.plac
 
 /** Rows of weights, not negative and none of nothing. */
 function weightsIn(parts: Parts, key: string, rows: number, columns: number): number[][] {
-  const isRow = (row: Json): boolean =>
-    Array.isArray(row) && row.length === columns && row.every((one) => (one as number) >= 0) && row.some((one) => (one as number) > 0);
+  const isRow = (row: Json): boolean => areWeights(row) && row.length === columns && row.some(Boolean);
   return numbersOf(parts).list<number[]>(key, isRow, rows);
 }
 
@@ -403,7 +404,7 @@ function exponential(parts: Parts): Mechanism {
     // Powers of one ratio, where distances are whole numbers of steps.
     const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
     row = (index) => {
-      const each = powers(ratio, isLine ? size : shape === "words" ? 2 : (size >> 1) + 1);
+      const each = powers(ratio, shape === "words" ? 2 : size);
       return listOf(size, (z) => each[steps(Math.abs(z - index))]);
     };
   } else if (shape === "plane") {

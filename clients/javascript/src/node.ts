@@ -1,8 +1,8 @@
 /** A file that keeps the queue and the ledger, for programs in Node and Deno. */
 import { randomUUID } from "node:crypto";
-import { link, open, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { link, open, readFile, readlink, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import process from "node:process";
 import type { Storage } from "./storage.js";
@@ -13,12 +13,22 @@ const PATIENCE = 60_000;
 /** Keeps everything in one file: written beside it, synchronised and renamed, so that a crash leaves the old text or the new. */
 export function fileStorage(path: string): Storage {
   return {
-    update: (change) =>
-      locked(`${path}.lock`, async () => {
-        const text = change(await readFile(path, "utf8").catch(missing));
-        if (text !== null) await replace(path, text);
-      }),
+    update: async (change) => {
+      const place = await placeOf(path);
+      await locked(`${place}.lock`, async () => {
+        const text = change(await readFile(place, "utf8").catch(missing));
+        if (text !== null) await replace(place, text);
+      });
+    },
   };
+}
+
+/** The file itself: written by way of a link it would replace the link, and its limit would count twice. */
+async function placeOf(path: string): Promise<string> {
+  const found = await realpath(path).catch(missing);
+  if (found !== null) return found;
+  const target = await readlink(path).catch(() => null); // a link to a file that is not made yet
+  return target === null ? path : placeOf(resolve(dirname(path), target));
 }
 
 /** No file is no text; any other failure is one. */

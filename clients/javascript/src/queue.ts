@@ -1,6 +1,6 @@
 /** Reports on their way: counted in a ledger before they are kept, kept until the collector has them. */
 import { randomHex } from "./bits.js";
-import { ConfideError, isTable, isText, refuse, shown } from "./errors.js";
+import { ConfideError, isCount, isNumber, isTable, isText, refuse, shown } from "./errors.js";
 import { compare, fraction, ofShortest, times, toDouble, type Fraction } from "./exact.js";
 import type { Json } from "./json.js";
 import { total } from "./promise.js";
@@ -34,14 +34,12 @@ interface Kept {
   wait: number;
 }
 
-const isCount = (one: unknown): boolean => Number.isSafeInteger(one) && (one as number) >= 0;
-
-/** Whether this is what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
-function isKept({ version, pages, queue, until, wait }: Kept): boolean {
+/** Throws where this is not what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
+function checkKept({ version, pages, queue, until, wait }: Kept): void {
   const isPage = ({ reports, values }: Page): boolean => isCount(reports) && isTable(values) && Object.values(values).every(isCount);
   const isBatch = (one: Batch): boolean => isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
-  const isQueue = queue.every(isBatch) && isCount(until) && isCount(wait); // throws where it is no list, which is as good
-  return version === VERSION && isTable(pages) && Object.values(pages).every(isPage) && isQueue;
+  const isQueue = queue.every(isBatch) && isNumber(until) && isCount(wait); // throws where it is no list, which is as good; a clock may stand before 1970
+  if (version !== VERSION || !isTable(pages) || !Object.values(pages).every(isPage) || !isQueue) throw "its text is not understood";
 }
 
 export interface QueueOptions {
@@ -205,8 +203,9 @@ export class Queue {
     try {
       await this.#storage.update((text) => {
         const kept: Kept = text === null ? { version: VERSION, pages: {}, queue: [], until: 0, wait: 0 } : JSON.parse(text);
-        if (!isKept(kept)) throw "its text is not understood";
+        checkKept(kept);
         results = [change(kept)];
+        checkKept(kept); // what nobody could read again is not written
         return JSON.stringify(kept);
       });
       if (!results.length) throw "no change";
@@ -221,7 +220,7 @@ export class Queue {
   #spend(kept: Kept, tag: string | null): void {
     const { fingerprint, lasting, limits, pin } = this.#survey;
     const pages: [string, number | null, number | null][] = [[fingerprint, limits.reports, limits.epsilon]];
-    if (pin && "epsilon" in pin) pages.push([`pin ${pin.epsilon} per ${pin.per}`, pin.reports ?? null, null]);
+    if (pin?.epsilon !== undefined) pages.push([`pin ${pin.epsilon} per ${pin.per}`, pin.reports ?? null, null]);
     for (const [name, mostReports, mostEpsilon] of pages) {
       const page = pageOf(kept, name);
       if (!tag) page.reports++;

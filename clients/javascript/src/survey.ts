@@ -1,7 +1,7 @@
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 import { alphabetIn, indexOf, type Alphabet, type Line, type Value } from "./alphabets.js";
 import { device, permanentBits, randomHex, type Bits } from "./bits.js";
-import { isNumber, isText, refuse, shown } from "./errors.js";
+import { isNumber, isTable, isText, refuse, shown } from "./errors.js";
 import { listOf } from "./exact.js";
 import { canonical, HALVES, readJson, tableOf, type Json, type Table } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
@@ -14,8 +14,10 @@ export type Pin =
   | {
       /** The whole fingerprint that `confide export` prints. */
       fingerprint: string;
+      epsilon?: undefined;
     }
   | {
+      fingerprint?: undefined;
       /** The largest epsilon of one report. */
       epsilon: number;
       /** The unit of distance that it is per, such as "year"; left out, epsilon is for any two values. */
@@ -25,6 +27,8 @@ export type Pin =
       /** How many reports this device makes under this pin, of all surveys together. */
       reports?: number;
     };
+
+type Bound = Exclude<Pin, { fingerprint: string }>;
 
 export interface Limits {
   readonly reports: number | null;
@@ -77,9 +81,8 @@ export class Survey {
     this.fingerprint = digest(canonical(rest)); // without knowing what its keys mean
     const found = this.fingerprint + (weights === undefined ? "" : `-${digest(canonical(weights))}`);
     if (stated !== found) refuse("fingerprint", `The survey is ${found}, and says ${shown(stated)}.`);
-    if (pin && "fingerprint" in pin && pin.fingerprint !== stated) {
-      refuse("pin", `Pinned is ${shown(pin.fingerprint)}; the survey is ${stated}.`);
-    }
+    const pinned = pin?.fingerprint ?? null;
+    if (pinned !== null && pinned !== stated) refuse("pin", `Pinned is ${shown(pinned)}; the survey is ${stated}.`);
     const called = (key: string, otherwise: string): string => {
       const found = document.get(key) ?? otherwise; // which may be stated
       return isText(found) && !isMissing(found) ? found : document.bad(key);
@@ -108,7 +111,7 @@ export class Survey {
     document.get("shape"); // the curator's, not the device's
     document.finish();
     this.pin = pin;
-    if (pin && "epsilon" in pin) this.#checkPin(pin, document.states("tables"));
+    if (bits === device && pinned === null) this.#checkPin(pin as Bound | null, weights);
     this.#bits = bits;
   }
 
@@ -123,17 +126,19 @@ export class Survey {
   }
 
   /** Blurs a value. Where this throws there is no report. */
-  blur(value: Value, { permanent }: BlurOptions = {}): Report {
+  blur(value: Value, options: BlurOptions = {}): Report {
     indexOf(this.#alphabet, value); // before any random number is drawn
     const { fingerprint } = this;
     let bits = this.#bits;
     let tag: string | null = null;
-    if (permanent !== undefined) {
-      const secret = secretOf(permanent);
+    // Whoever says anything means permanent noise: fresh noise in its place would be averaged out.
+    const stated = isTable(options) ? String(Object.keys(options)) : "?";
+    if (stated || (this.isPermanent && bits === device)) {
+      const secret = secretOf(stated === "permanent" ? options.permanent : null);
       const name = `\0${fingerprint}\0${canonical(value as Json)}`;
       bits = permanentBits(secret, name, bits);
       tag = short(hmac(secret, utf8(`confide ledger 1${name}`)));
-    } else if (this.isPermanent && bits === device) refuse("secret", "Permanent noise needs a secret.");
+    }
     const data = this.#mechanism.report(value, bits);
     const report: Report = Object.freeze({ survey: fingerprint, data, tag });
     if (this.#bits === device) made.add(report); // none that was simulated
@@ -146,14 +151,19 @@ export class Survey {
     return listOf(size > most ? 0 : size, (index) => ({ value: at(index), label: caption(at(index)) }));
   }
 
-  #checkPin({ epsilon: most, per, spacing: farthest = 1 }: Exclude<Pin, { fingerprint: string }>, hasTables: boolean): void {
+  #checkPin(pin: Bound | null, tables: unknown): void {
     const guarantee = this.lasting ?? this.guarantee;
     const { distances, spacing, positions } = this.#alphabet as Line;
     const no = (why: string): never =>
       refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
+    const unproven = "unproven here; pin its whole fingerprint";
+    // No promise can be read off a table, which may report the truth: it is taken as it was reviewed, or not at all.
+    if (tables) no(unproven);
+    if (!pin) return;
+    const { epsilon: most, per, spacing: farthest = 1 } = pin;
     const isLocal = per === undefined;
-    // No promise can be read off a table, and no distance of what people have off the ground or the middles of bins.
-    if (hasTables || (!isLocal && distances === "unproven")) no("unproven here; pin its whole fingerprint");
+    // Nor can a distance of what people have off the ground or the middles of bins.
+    if (!isLocal && distances === "unproven") no(unproven);
     const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
     if (epsilon === null) return no("epsilon is pinned in another unit");
     if (!(epsilon <= most)) no(`at most ${most} is pinned`);
@@ -173,14 +183,16 @@ function groupsIn(table: Table): Record<string, string[]> {
 
 const LEAST_SECRET = 16;
 
-function secretOf(given: Uint8Array | string): Uint8Array {
-  const secret = isText(given) ? given.replace(/\r?\n?$/, "") : given; // a line end, as files have it
-  const pairs = isText(secret) && /^[0-9a-f]*$/i.test(secret) && (secret.match(/..?/g) ?? []);
-  const found = pairs ? Uint8Array.from(pairs, (pair) => parseInt(pair, 16)) : isText(secret) ? utf8(secret) : secret;
-  const isWhole = pairs ? pairs.at(-1)?.length === 2 : !isText(secret) || !HALVES.test(secret);
+function secretOf(given: unknown): Uint8Array {
+  let found = given;
+  if (isText(given)) {
+    const text = given.replace(/\r?\n?$/, ""); // a line end, as files have it
+    if (/^[0-9a-f]*$/i.test(text)) found = text.length % 2 < 1 && Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+    else found = !HALVES.test(text) && utf8(text);
+  }
   // Zeros are a secret that was never filled.
-  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean) && isWhole) return found;
-  return refuse("secret", `A secret has ${LEAST_SECRET} random bytes or more.`);
+  if (found instanceof Uint8Array && found.length >= LEAST_SECRET && found.some(Boolean)) return found;
+  return refuse("secret", `Permanent noise takes { permanent: secret }, ${LEAST_SECRET} random bytes or more.`);
 }
 
 /** A new secret for permanent noise: 32 random bytes in hexadecimal digits. Keep it on the device. */

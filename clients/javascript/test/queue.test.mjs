@@ -1,7 +1,7 @@
 // The queue and the ledger: a collector that drops, repeats and delays, processes that die, two at once.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -278,6 +278,35 @@ test("a clock that is set back does not hold reports for a year", async () => {
   server.close();
 });
 
+test("a clock that stands before 1970 leaves a ledger that can be read", async () => {
+  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
+  const queue = await filled(1);
+  const now = Date.now;
+  Date.now = () => now() - 80 * 365 * 86_400_000;
+  try {
+    assert.equal((await queue.send(server.url)).retryAfter, 1);
+    assert.equal((await queue.send(server.url)).retryAfter, 1);
+  } finally {
+    Date.now = now;
+  }
+  assert.equal((await queue.status()).waiting, 1);
+  assert.equal((await queue.send(server.url)).sent, 1);
+  server.close();
+});
+
+test("what could not be read again is not written", async () => {
+  let kept = null;
+  const storage = { update: async (change) => void (kept = change(kept)) };
+  const queue = new Queue(survey, { storage });
+  await queue.add(survey.blur(1));
+  const before = JSON.parse(kept);
+  before.pages[survey.fingerprint].reports = Number.MAX_SAFE_INTEGER;
+  kept = JSON.stringify(before);
+  await assert.rejects(queue.add(survey.blur(1)), { code: "storage" });
+  assert.equal(kept, JSON.stringify(before));
+  assert.equal((await queue.status()).reports, Number.MAX_SAFE_INTEGER);
+});
+
 test("only a message that a browser may keep alive is", async () => {
   const bits = loadSurvey(await signed({ alphabet: { kind: "integers", low: 1, high: 70_000 }, mechanism: { kind: "rappor", epsilon: 1 } }));
   const own = globalThis.fetch;
@@ -349,4 +378,12 @@ test("processes that are killed and two at once: no more reports than allowed, n
   assert.equal(waiting, 60); // ledger and queue are one write
   assert.ok(made.flat().filter((line) => line === "added").length <= 60);
   assert.ok(made[2].at(-1) === "limit" && made[3].at(-1) === "limit");
+});
+
+test("a link to a file of storage is that file", async () => {
+  const [path, link] = [join(folder, "linked.json"), join(folder, "link.json")];
+  await symlink(path, link); // to a file that is made with the first report
+  for (const one of [link, path, link]) await new Queue(survey, { storage: fileStorage(one) }).add(survey.blur(1));
+  assert.ok((await lstat(link)).isSymbolicLink());
+  for (const one of [link, path]) assert.equal((await new Queue(survey, { storage: fileStorage(one) }).status()).reports, 3);
 });

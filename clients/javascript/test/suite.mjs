@@ -56,6 +56,16 @@ export async function signed(document) {
   return JSON.stringify({ ...document, fingerprint: tables === undefined ? own : `${own}-${await digest(canonical(tables))}` });
 }
 
+/** The pin that a document with tables must have: what it states, as whoever reviewed it has it. */
+export function pinOf(text) {
+  try {
+    const { tables, fingerprint } = JSON.parse(text);
+    return tables !== undefined && typeof fingerprint === "string" ? { fingerprint } : undefined;
+  } catch {
+    return undefined; // no JSON, which is refused
+  }
+}
+
 /** A double of vectors/canonical.json. */
 export function doubleOf(digits) {
   const bits = new DataView(new ArrayBuffer(8));
@@ -67,7 +77,7 @@ export function doubleOf(digits) {
 function queueOf(confide, document) {
   let kept = null;
   const storage = { update: async (change) => void (kept = change(kept)) };
-  return new confide.Queue(confide.loadSurvey(JSON.stringify(document)), { storage });
+  return new confide.Queue(confide.loadSurvey(document, pinOf(JSON.stringify(document))), { storage });
 }
 
 export const AGES = {
@@ -193,7 +203,7 @@ export const CHECKS = {
         const work = () => {
           if (what === "document") return confide.loadSurvey(one.document);
           if (what === "pin") return confide.loadSurvey(JSON.stringify(document), one.pin);
-          if (what === "value") return confide.loadSurvey(JSON.stringify(document)).blur(one.value);
+          if (what === "value") return confide.loadSurvey(document, pinOf(JSON.stringify(document))).blur(one.value);
           // Whether a report is one of the alphabet is a collector's to say. A device sends none but those that it made.
           if (what === "report") return queueOf(confide, document).add({ survey: document.fingerprint.slice(0, 32), data: one.report, tag: null });
           return confide.simulatedSurvey(SIGNED, () => 0).blur(7, { permanent: one.secret });
@@ -263,6 +273,18 @@ export const CHECKS = {
     load({ fingerprint: whole }, withTables);
     refused(confide, "pin", () => load({ fingerprint: whole.slice(0, 32) }, withTables));
     refused(confide, "pin", () => load({ epsilon: 100, per: "km" }, withTables));
+    assert(refused(confide, "pin", () => load(undefined, withTables)).includes("pin its whole fingerprint"), "the cure is not told");
+    // Such as these, which report the truth under any promise.
+    const uneven = { alphabet: { kind: "scale", values: ["a", "b", "c"], positions: [0, 1, 3] }, mechanism: { kind: "exponential", epsilon: 0.05 } };
+    const truths = [{ ...uneven, tables: { mechanism: { rows: [[1, 0, 0], [0, 1, 0], [0, 0, 1]] } } }, { ...cells, tables: { mechanism: { quadrant: [[1, 0], [1e-300, 0]] } } }];
+    for (const truth of await Promise.all(truths.map(signed))) {
+      for (const pin of [undefined, { epsilon: 100 }, { epsilon: 100, per: "" }, { epsilon: 100, per: "km" }]) refused(confide, "pin", () => load(pin, truth));
+    }
+    // A weight is a number.
+    for (const weight of [null, "1", true, [], -1]) {
+      const strange = await signed({ ...cells, tables: { mechanism: { quadrant: [[1, weight], [0.5, 0.25]] } } });
+      refused(confide, "survey", () => load({ fingerprint: JSON.parse(strange).fingerprint }, strange));
+    }
     // Of bins distances are those of middles: 49 and 50 years may be a thousand apart.
     const coarse = await signed({ alphabet: { kind: "bins", edges: [-1950, 50, 2050], unit: "year" }, mechanism: { kind: "truncated-geometric", epsilon: 0.05 } });
     load({ fingerprint: JSON.parse(coarse).fingerprint }, coarse);
@@ -419,6 +441,14 @@ export const CHECKS = {
       () => "0123456789abcdef".repeat(2), 1e30, {}, null, new Uint8Array(32), `\ud800${"a secret of a person"}`,
     ];
     for (const permanent of wrong) refused(confide, "secret", () => survey.blur(7, { permanent }));
+    // Whoever misspells it, or has no secret yet, gets no fresh noise in its place; and no secret stands in a message.
+    const plain = confide.loadSurvey(SIGNED);
+    const secretly = "a secret of a person";
+    const bare = new TextEncoder().encode(secretly);
+    for (const options of [{ permanant: secretly }, secretly, "", null, 7, [], bare, { permanent: undefined }, { permanent: secretly, fresh: true }]) {
+      assert(!refused(confide, "secret", () => plain.blur(7, options)).includes("person"), "a secret is shown");
+    }
+    for (const options of [undefined, {}]) same(plain.blur(7, options).tag, null, "fresh noise has a tag");
     survey.blur(7, { permanent: globalThis.crypto.getRandomValues(new Uint8Array(32)) });
     for (const permanent of ["", "short", "abc", new Uint8Array(15), 7, "0".repeat(30)]) refused(confide, "secret", () => survey.blur(7, { permanent }));
     const own = "a secret of a person";

@@ -363,7 +363,8 @@ def _days_in(text: str) -> tuple[int, int] | str:
     try:
         if week is not None:
             start = date.fromisocalendar(year or 0, week, 1).toordinal()
-            return start, start + 6
+            # The last week of the calendar goes on into a year that has no dates.
+            return (start, start + 6) if start + 6 <= date.max.toordinal() else "no such date"
         every, place = ("quarter", quarter) if quarter is not None else ("month", month)
         if place is None:
             return date(year or 0, 1, 1).toordinal(), date(year or 0, 12, 31).toordinal()

@@ -115,6 +115,7 @@ declare class ConfideError extends Error {
 declare function refuse(code: Code, message: string): never;
 declare const isText: (value: unknown) => value is string;
 declare const isNumber: (value: unknown) => value is number;
+declare const isCount: (value: unknown) => value is number;
 /** Whether this is an object with names, and no list. */
 declare const isTable: (value: unknown) => value is Record<string, any>;
 /** A value as it stands in a message: short, and with nothing that would break a line. */
@@ -338,7 +339,9 @@ declare function browserStorage(name?: string): Storage;
 type Pin = {
     /** The whole fingerprint that `confide export` prints. */
     fingerprint: string;
+    epsilon?: undefined;
 } | {
+    fingerprint?: undefined;
     /** The largest epsilon of one report. */
     epsilon: number;
     /** The unit of distance that it is per, such as "year"; left out, epsilon is for any two values. */
@@ -391,7 +394,7 @@ declare class Survey {
     /** Turns what a person has (a word, a number, a date, a place) into a value, or throws with the reason. */
     take(raw: unknown): Value;
     /** Blurs a value. Where this throws there is no report. */
-    blur(value: Value, { permanent }?: BlurOptions): Report;
+    blur(value: Value, options?: BlurOptions): Report;
     /** Every value as a person may be shown it, where there are few enough to choose from. */
     choices(most?: number): {
         value: Value;
