@@ -346,7 +346,8 @@ def test_only_so_many_answers_are_computed_at_a_time(tmp_path: Path, monkeypatch
             asked = [served.asking("GET", f"{path}/{what}", b"", **allowed) for what in ("fit", "fit", "page")]
             return [one.status for one in await asyncio.gather(*asked)]
 
-        assert served.run(together()) == [200, 200, 429]
+        # Whichever comes first is computed, for whoever asks the same; another is not, meanwhile.
+        assert served.run(together()) in ([200, 200, 429], [429, 429, 200])
     store.close()
 
 

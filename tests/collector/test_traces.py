@@ -72,7 +72,8 @@ def test_no_file_keeps_an_invitation_beside_its_report(file_store: Store, tmp_pa
         assert digest_invitation(code).encode() not in content
 
 
-def test_a_batch_of_a_day_that_closes_meanwhile_counts_once(store: Store) -> None:
+def test_a_batch_of_a_day_that_closes_meanwhile_counts_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.collector.http.REFRESH", 3600.0)  # or it may look in between, and refuse before
     with serving(store) as served:
         message = served.message([3], day=(TODAY - timedelta(1)).isoformat())
         assert served.post(message).status == 200

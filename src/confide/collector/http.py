@@ -21,11 +21,11 @@ from confide.collector.replies import (
     HTML,
     JSON,
     TEXT,
+    Call,
     Guest,
     Headers,
     Receive,
     Reply,
-    Request,
     Scope,
     Send,
     not_found,
@@ -117,7 +117,7 @@ class Application:
         if self.guest is None:
             raise not_found()
         return await self.guest.answer(
-            Request(path, method, headers, _secret(headers), lambda: self._json_body(headers, receive))
+            Call(path, method, headers, _secret(headers), lambda: self._json_body(headers, receive))
         )
 
     async def _json_body(self, headers: Headers, receive: Receive) -> bytes:

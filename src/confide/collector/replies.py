@@ -37,7 +37,7 @@ TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache
 
 
 @dataclass(frozen=True)
-class Request:
+class Call:
     """A request for a path that the collector itself does not know.
 
     Attributes
@@ -60,7 +60,7 @@ class Request:
 class Guest(Protocol):
     """What is served beside a collector, by its server and with its tokens, such as the studio."""
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: Call) -> Reply:
         """Answer a request, or refuse it."""
 
     def start(self) -> None:

@@ -178,7 +178,7 @@ class Likelihood(Basis):
         low = yield from inference.region.search(weights, fall, least, enough, known)
         if inference.region.with_fewer_values is not None:
             region, values = inference.region.with_fewer_values
-            low = min(low, (yield from region.search(weights[values], fall, None, enough, min(low, known))))
+            low = min(low, (yield from region.search(weights[values], fall, None, enough, known)))
         if inference.region.few_values is not None:
             low = min(low, inference.region.few_values.lowest(weights, standard_errors(level)))
         return max(low, float(weights.min()) if least is None else least)

@@ -162,6 +162,7 @@ class Inference:
         neighbours: there it is as narrow, holds more often and has a closed form. Also where the level takes more
         replicates than anyone waits for.
         """
+        check_level("level", level)
         is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
         usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else FEWER_REPLICATES
         replicates = max(usual, replicates_for(level))

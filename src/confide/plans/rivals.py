@@ -57,7 +57,7 @@ def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     """Return every mechanism that takes these values and one epsilon, whatever it promises.
 
     >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
-    ['randomized-response', 'exponential', 'rappor']
+    ['randomized-response', 'rappor', 'exponential']
     """
     found = (_build(kind, alphabet, epsilon) for kind in MECHANISMS)
     return tuple(one for one in found if one is not None)

@@ -15,7 +15,7 @@ import orjson
 from confide import __version__
 from confide.collector.client import write_message
 from confide.collector.readings import counts_json
-from confide.collector.replies import JSON, Reply, Request, not_found, require_method
+from confide.collector.replies import JSON, Call, Reply, not_found, require_method
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED
 from confide.collector.tokens import is_allowed
@@ -103,7 +103,7 @@ class Studio:
         for crew in self.crews.values():
             crew.close()
 
-    async def answer(self, request: Request) -> Reply:
+    async def answer(self, request: Call) -> Reply:
         """Answer a request, or refuse it."""
         parts = request.path.strip("/").split("/")
         if parts[:2] == ["studio", "v1"]:
@@ -122,7 +122,7 @@ class Studio:
             return self._file("client", "confide.js", request)
         raise not_found()
 
-    def _file(self, folder: str, name: str, request: Request) -> Reply:
+    def _file(self, folder: str, name: str, request: Call) -> Reply:
         """Return a static file; the browser keeps it, and asks each time whether it changed."""
         kind = name.rpartition(".")[2]
         package = "confide.client" if folder == "client" else "confide.studio.static"
@@ -148,7 +148,7 @@ class Studio:
         sent += [(b"service-worker-allowed", b"/take/")] if name == "offline.js" else []
         return (304, b"", sent) if request.headers.get(b"if-none-match") == tag else (200, body, sent)
 
-    async def _ask(self, parts: list[str], request: Request) -> Reply:
+    async def _ask(self, parts: list[str], request: Call) -> Reply:
         match parts:
             case ["start"]:
                 require_method(request.method, "GET")
@@ -171,7 +171,7 @@ class Studio:
                 return await (self._watch(entry) if what == "watch" else self._counts(entry))
         raise not_found()
 
-    async def _read(self, request: Request, role: str = "administer") -> dict[str, Any]:
+    async def _read(self, request: Call, role: str = "administer") -> dict[str, Any]:
         """Return a message that is a JSON object, from somebody who may send it."""
         require_method(request.method, "POST")
         if role == "administer":
@@ -186,7 +186,7 @@ class Studio:
             raise Refusal(400, "malformed", "A message is a JSON object.")
         return message
 
-    def _start(self, request: Request) -> Reply:
+    def _start(self, request: Call) -> Reply:
         may_administer = request.secret is not None and is_allowed(request.secret, "administer", self.collector.tokens)
         entries = [one for one in self.collector.entries.values() if self._may_read(request, one)]
         if not entries and not may_administer:  # else a token of one survey alone sees that one
@@ -200,7 +200,7 @@ class Studio:
         }
         return 200, orjson.dumps(found), JSON
 
-    def _may_read(self, request: Request, entry: Entry) -> bool:
+    def _may_read(self, request: Call, entry: Entry) -> bool:
         tokens, fingerprint = self.collector.tokens, entry.stored.fingerprint
         return request.secret is not None and is_allowed(request.secret, "read", tokens, fingerprint)
 
@@ -238,7 +238,7 @@ class Studio:
         finally:
             self._previews -= 1
 
-    async def _begin(self, message: dict[str, Any], request: Request) -> Reply:
+    async def _begin(self, message: dict[str, Any], request: Call) -> Reply:
         kind = message.get("kind")
         if kind not in LONG:
             raise Refusal(400, "malformed", f"kind is one of {', '.join(LONG)}; got {str(kind)[:20]!r}.")
@@ -295,7 +295,7 @@ class Studio:
 
         return work
 
-    def _job(self, number: str, request: Request) -> Job:
+    def _job(self, number: str, request: Call) -> Job:
         job = self.jobs.get(number)
         self.collector.require(job.role, request.secret, job.survey)
         return job
