@@ -127,7 +127,7 @@ def test_other_mechanisms_are_compared_and_chosen(page: Page, studio: RunningStu
 def test_a_survey_of_made_up_people_is_not_collected_anew(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     # The first template, as it is, on a store that is new: it can be started.
-    page.get_by_role("button", name="Start collecting").and_(page.locator(":enabled")).wait_for()
+    page.get_by_role("button", name="Start collecting").and_(page.locator(":not([aria-disabled])")).wait_for()
     page.get_by_text("Choose epsilon yourself").click()
     page.get_by_label("Epsilon, as a number").fill("0.06")  # that of the ages that the studio itself begins with
     page.get_by_label("Epsilon, as a number").press("Enter")
