@@ -89,7 +89,7 @@ def test_what_is_started_is_what_is_shown(page: Page, studio: RunningStudio) -> 
 
 
 def test_a_press_right_from_a_field_that_was_typed_in_starts_that(page: Page, studio: RunningStudio) -> None:
-    """Leaving the field changes the draft while the button is down: the press is not lost, and starts what was typed."""
+    """Leaving the field changes the draft while the button is down: the press starts what was typed."""
     open_design(page, studio)
     choose(page, "Categories")
     page.get_by_text("Choose epsilon yourself").click()
