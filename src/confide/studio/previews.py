@@ -100,7 +100,7 @@ def _length(amount: float, unit: str) -> str:
     >>> _length(0.4996, "km"), _length(3.02, "km"), _length(2, "")
     ('500 m', '3 km', '2 cells')
     """
-    if unit == "km" and amount < 0.995:  # noqa: PLR2004 - below it two digits are not 1 km
+    if unit == "km" and amount < 0.995:
         return f"{float(f'{1000 * amount:.2g}'):g} m"
     return with_unit(float(f"{amount:.2g}"), unit or "cell")
 
