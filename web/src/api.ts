@@ -25,8 +25,8 @@ export interface Values {
   labels: string[];
   /** Of lines: where each value lies. */
   positions: number[] | null;
-  /** Of planes: rows and columns, and of each value its row (0 is south) and column; of places the map's degrees too. */
-  plane: { rows: number; columns: number; cells: [number, number][]; degrees: { south: number; north: number; west: number; east: number } | null } | null;
+  /** Of planes: rows and columns, and of each value its row (0 is south) and column; of places the map's degrees too; how wide a cell is, in the unit. */
+  plane: { rows: number; columns: number; cells: [number, number][]; degrees: { south: number; north: number; west: number; east: number } | null; spacing?: number } | null;
 }
 
 export interface Named {
@@ -46,8 +46,8 @@ export interface Preview {
   epsilon: { value: number; low: number; high: number; usual: number; per: string };
   /** The promise in sentences, the odds first: "Even odds that a person is 37 rather than 38 become at most 51 to 49." */
   promise: string[];
-  /** `odds` of 100 is what even odds become at most: 51.25 for "51 to 49". */
-  odds: { words: string; from: string; to: string; odds: number }[];
+  /** `odds` of 100 is what even odds become at most: 51.25 for "51 to 49". Of places `apart` says how far: "500 m". */
+  odds: { words: string; from: string; to: string; odds: number; apart: string }[];
   /**
    * The true value that the picture is for, and what may leave the phone: probabilities, and how often each came in a
    * thousand draws, both in the order of `reports.values`. Of bits (rappor) both are of each bit, and add up to no 1.
