@@ -1,7 +1,7 @@
 /** Shares on a plane: a map of cells for each series, the darker the larger, windows outlined, and a brush. */
 import type { Values } from "./api.js";
 import { planeBrush } from "./brush.js";
-import { image, of, type Drawing, type Held, type Series, type Spec } from "./charts.js";
+import { image, of, ofSeries, type Drawing, type Held, type Series, type Spec } from "./charts.js";
 import { s } from "./dom.js";
 import { cellSize, columnWords, corner, rowWords, scaleBar, UNDER, type Ground, type MapFrame } from "./ground.js";
 import { cellOf } from "./questions.js";
@@ -118,9 +118,9 @@ function drawMap(spec: Spec, series: Series, frame: MapFrame, high: number, room
   });
   const ground = spec.values.plane!.cells.map(([row, column]) => `M${corner(frame, row, column).map(at).join(" ")}${size}`).join("");
   return [
-    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.name, room, 13, 650)),
+    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.isOld ? `${series.name}, at work…` : series.name, room, 13, 650)),
     s("path", { class: "ground", d: ground }),
-    ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `cell ${of(series.colour)}`, "fill-opacity": at(shade / SHADES), d: parts.join("") })),
+    ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `cell ${ofSeries(series)}`, "fill-opacity": at(shade / SHADES), d: parts.join("") })),
     ...outlines(spec, frame),
     ...markedCell(spec, frame),
   ];

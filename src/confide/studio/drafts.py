@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from confide import datasets
-from confide.alphabets import Alphabet, Attributes, Bins, Categories, Circle, Grid, LineAlphabet, Places
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, LineAlphabet, Places
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.files.records import alphabet_record
 from confide.limits import MOST_PEOPLE
@@ -141,6 +141,7 @@ def values_record(alphabet: Alphabet) -> dict[str, Any]:
 def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[str]:
     """Return what values are called; of several attributes without the brackets that mark them as one value.
 
+    >>> from confide import Categories
     >>> labels_of(Attributes(sex=Categories(["f", "m"]), old=Categories(["yes", "no"])), [1])
     ['f, no']
     """
