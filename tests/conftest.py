@@ -5,10 +5,17 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+# One thread for BLAS, here and in every process that a test starts: two threads on two busy cores are many times slower
+# than one. Numpy looks when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 # Under --import-mode=importlib nothing puts the root on the path; tests import shared material as tests.laws.examples.
@@ -69,6 +76,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     cache.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONFIDE_CACHE", str(cache))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _commands_built_once() -> Iterator[None]:
+    """Build the commands of a program once: typer's runner builds all of them for every call, 50 ms each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.testing._get_command", cache(typer.main.get_command))
         yield
 
 

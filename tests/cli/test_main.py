@@ -21,7 +21,8 @@ from confide.cli.usage import MEANINGS, ExitCode, exit_code_of
 
 PROGRAM = [sys.executable, "-m", "confide"]
 
-CLEAN = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+KEPT = ("PATH", "PYTHONPATH", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MPLCONFIGDIR")
+CLEAN = {name: os.environ[name] for name in KEPT if name in os.environ}
 """An environment without PYTHONUNBUFFERED and its like, which hide what happens to output that waits in a buffer."""
 
 
