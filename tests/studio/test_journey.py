@@ -19,7 +19,7 @@ import confide as cf
 from confide.collector.wire import Wire
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 PATIENCE = 60_000
 
@@ -197,8 +197,24 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     page.goto(studio.address)
     page.get_by_role("link", name="Play", exact=True).click()
     words = page.locator("main .lead").nth(1)
-    words.filter(has_text="comes closest").wait_for()
+    words.filter(has_text="Stacked comes closest, ").wait_for()
     assert page.locator("tbody tr").first.inner_text().startswith("Stacked")
+    assert page.locator("svg .axis-name", has_text="age (years)").count() == 1
+    # What is quick follows at once; what takes longer is faded, of the setting before, until it comes.
+    held: list[Route] = []
+    page.route(
+        "**/studio/v1/jobs", lambda one: one.continue_() if "within" in one.request.post_data else held.append(one)
+    )
+    page.get_by_role("slider", name="Epsilon").focus()
+    page.keyboard.press("ArrowRight")
+    words.filter(has_text="so far").wait_for()
+    assert page.locator("svg .of-stacked.old").count() == 1
+    assert page.locator("svg .of-normalized.old").count() == 0
+    assert page.locator("tbody tr.old", has_text="Stacked").count() == 1
+    held[0].continue_()
+    page.unroute("**/studio/v1/jobs")
+    words.filter(has_not_text="so far").wait_for()
+    assert page.locator(".old").count() == 0
     assert "mixes several methods" in page.locator("tbody tr").first.inner_text()
     assert page.get_by_role("columnheader", name="distance from the truth").count() == 1
     page.get_by_role("slider", name="People").focus()

@@ -26,6 +26,8 @@ const LEAST = 1500;
 const TIMES = 2;
 /** Milliseconds that a look may still take when another one is wanted: one that is stopped begins from nothing. */
 const GRACE = 3000;
+/** The same of one whose answers are on the screen already: what is left of it can be made again. */
+const SHORT = 500;
 
 /** What a question may bring about; all else is no fault of its. */
 const BLAMED = new Set(["queries", "no-answer", "failed", "too-large", "malformed", "ended"]);
@@ -43,6 +45,8 @@ export class Live {
   #isHalted = false;
   #isOver = false;
   #isWanted = false;
+  /** Whether the look under way has told its answers. */
+  #isTold = false;
   /** Whether the survey has groups, once that is known, and what took longer of the look before. */
   #hasGroups: boolean | null = null;
   #rest: Partial<Pick<Look, "groups" | "differences" | "methods" | "diagnosis">> = {};
@@ -79,7 +83,7 @@ export class Live {
     if (!under) return this.#run();
     setTimeout(() => {
       if (this.#under === under && this.#isWanted) under.abort();
-    }, GRACE);
+    }, this.#isTold ? SHORT : GRACE);
   }
 
   end(): void {
@@ -101,7 +105,7 @@ export class Live {
     const begun = Date.now();
     const version = this.#version;
     this.#looked = version;
-    this.#isWanted = false;
+    this.#isWanted = this.#isTold = false;
     const stop = (): void => {
       this.#isHalted = true;
       own.abort();
@@ -128,7 +132,18 @@ export class Live {
     const show = (found: Look): void => {
       if (!signal.aborted && !this.#isOver) this.#listener.show(found);
     };
-    const found = await work<Look>({ ...asked, queries, methods: [], groups: false, diagnosis: false }, { signal, tell });
+    let shown = "";
+    const early = (progress: Progress): void => {
+      tell(progress);
+      // What was told before is drawn once: each step that is told brings it along.
+      const known = progress.partial as Look | undefined;
+      const sign = known && `${known.fit.is_pending ?? false}`;
+      if (known && sign !== shown) show({ ...known, ...this.#rest });
+      shown = sign ?? shown;
+      this.#isTold ||= known !== undefined;
+    };
+    const found = await work<Look>({ ...asked, queries, methods: [], groups: false, diagnosis: false }, { signal, tell: early });
+    this.#isTold = true;
     show({ ...found, ...this.#rest });
     const isMore = methods.length > 0 || diagnosis || this.#hasGroups !== false;
     if (!isMore || this.#isWanted) return;

@@ -1,10 +1,11 @@
 /** One survey on the screen: verdict first, answers and picture, questions, then what a specialist asks for. */
 import type { Answer, Look, Progress, SurveySummary } from "./api.js";
-import { framed, Picture, type Brushed, type Series, type Spec } from "./charts.js";
+import { framed, Picture, valueWords, type Brushed, type Series, type Spec } from "./charts.js";
 import { h, put } from "./dom.js";
 import type { Listener, Wanted } from "./live.js";
 import { METHODS } from "./methods.js";
 import { circleOf, questionOf } from "./questions.js";
+import { largest, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { counted, invitation, marksOf, Along, whole } from "./takealong.js";
 
@@ -22,6 +23,8 @@ export class Shown implements Listener {
   readonly #summary: SurveySummary;
   readonly #asked: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
   #look: Look | null = null;
+  /** Whether the finding was read out: once, when all of it is known. */
+  #isSaid = false;
   /** The question that the brush stands for: one card, whatever is brushed. */
   #brush: string | null = null;
   #resting = 0;
@@ -101,11 +104,10 @@ export class Shown implements Listener {
   }
 
   show(found: Look): void {
-    const isFirst = this.#look === null;
-    const look = (this.#look = this.#sound(found));
+    const look = (this.#look = followed(this.#sound(found), this.#look));
     this.#found.removeAttribute("hidden");
     put(this.#verdict, ...verdictOf(look));
-    put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].map((words) => h("li", {}, words)));
+    put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].filter(Boolean).map((words) => h("li", {}, words)));
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
     put(this.#help, exampleOf(look));
@@ -116,7 +118,8 @@ export class Shown implements Listener {
     put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
     put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
     this.#along.show(look, this.#spec(look));
-    if (isFirst) say(`${verdictWords(look)} ${foundWords(look)}`);
+    if (!this.#isSaid && !isPending(look)) say(`${verdictWords(look)} ${foundWords(look)}`);
+    this.#isSaid ||= !isPending(look);
   }
 
   #spec(look: Look): Spec {
@@ -316,25 +319,46 @@ function exampleOf({ values, survey: { name } }: Look): string {
   return example ? `As text, such as ${example}; or ${picture}.` : `These values are asked for by hand: ${picture}.`;
 }
 
+/** What is still being found out stays as it was at the look before, so that nothing goes and comes back. */
+function followed(now: Look, before: Look | null): Look {
+  if (!before || before.values.size !== now.values.size) return now;
+  const fit = now.fit.is_pending ? before.fit : now.fit;
+  return { ...now, fit, windows: now.windows.is_pending ? before.windows : now.windows };
+}
+
+function isPending({ fit, windows }: Look): boolean {
+  return Boolean(fit.is_pending || windows.is_pending);
+}
+
 export function fileName(title: string): string {
   return title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "survey";
 }
 
 /** Whether the reports look as they should, as anybody would say it. */
 function verdictWords({ fit }: Look): string {
+  if (fit.is_pending) return "Whether the reports fit is being tested…";
   if (fit.is_good === true) return "The reports fit: nothing looks wrong.";
   if (fit.is_good === false) return fit.verdict === "fits poorly" ? "The reports fit poorly." : "The reports do not fit.";
   return /^Nothing speaks against/.test(fit.words) ? "Nothing looks wrong with the reports." : "Whether the reports fit cannot be tested here.";
 }
 
 /** What can be told apart, as anybody would say it; how that is meant stands in the statistics. */
-function foundWords({ windows: { windows, words }, values, uniformity }: Look): string {
+function foundWords(look: Look): string {
+  const { windows: { windows, words, is_pending }, values, uniformity } = look;
   if (!uniformity.is_told) return "So far the reports could be of people who are spread evenly: this picture may be chance.";
-  if (!windows.length) return words;
+  const fullest = values.plane ? ` ${fullestWords(look)}` : "";
+  if (is_pending) return `${values.plane ? "Districts" : "Windows"} that can be told apart are being looked for…${fullest}`;
+  if (!windows.length) return words + fullest;
   if (windows.length === 1) return "The reports do not tell any two values apart yet.";
   if (windows.length === values.size) return "The reports tell each single value.";
-  if (values.plane) return `The reports tell ${windows.length} districts apart; the share of each stands in it where there is room.`;
+  if (values.plane) return `The reports tell ${windows.length} districts apart; the share of each stands in it where there is room.${fullest}`;
   return `The reports tell ${windows.length} ${values.positions ? "windows" : "groups"} of values apart, each with its share.`;
+}
+
+/** Where most people are, as the estimate has it. */
+function fullestWords({ values, distribution, survey }: Look): string {
+  const share = largest(distribution);
+  return `The fullest cell is ${valueWords({ values, name: survey.name }, distribution.indexOf(share))}, with about ${percent(share)} of people.`;
 }
 
 function verdictOf(look: Look): HTMLElement[] {

@@ -161,6 +161,7 @@ def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
         "columns": alphabet.columns,
         "cells": cells.astype(int).tolist(),
         "degrees": degrees,
+        "spacing": float(alphabet.spacing),
     }
 
 
