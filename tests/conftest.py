@@ -38,13 +38,12 @@ settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_hea
 settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))
 
 
-# Fourteen thousand tests are made and stay: looking for garbage among them, again and again, took a third of collecting.
+# Fourteen thousand tests are made and stay: to look for garbage among them again and again took a third of collecting.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage from here on, but not what was collected to be run."""
-    gc.freeze()
+    """Look for garbage from here on."""
     gc.enable()
 
 
