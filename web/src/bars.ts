@@ -25,7 +25,7 @@ interface Frame {
 
 export function drawCategories(spec: Spec, width: number, held: Held | null): Drawing {
   const shown = rowsShown(spec);
-  const widest = largest(shown.map((index) => widthOf(spec.values.labels[index] ?? "", 13)), 20);
+  const widest = largest(shown.map((index) => widthOf(spec.values.labels[index] ?? "", 13, spec.mark?.index === index ? 650 : 400)), 20);
   const isAbove = widest > width * 0.34;
   const left = isAbove ? 2 : Math.ceil(widest) + 12;
   const ends = spec.windows?.flatMap((one) => (one.indices.length === 1 ? [one.high] : [])) ?? [];

@@ -195,7 +195,7 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
 
 function attributesField(alphabet: AlphabetTable, changed: () => void): Field {
   const parts = attributesOf(alphabet).map(({ name, alphabet: own }) => ({ name, field: fieldFor(own, name, changed) }));
-  const sections = parts.map(({ name, field }, index) => h("section", { class: "attribute" }, h("h3", {}, `${index + 1}. ${name}`), field.element));
+  const sections = parts.map(({ name, field }, index) => h("section", { class: "attribute" }, h("h3", {}, `${index + 1}. `, h("bdi", {}, name)), field.element));
   const isWhole = (): boolean => parts.every(({ field }) => field.raw() !== undefined);
   return {
     element: h("div", { class: "field" }, ...sections),

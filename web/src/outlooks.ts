@@ -55,8 +55,7 @@ export class Promised {
 /** Two answers that are told apart, as a question; of places how far they lie apart. */
 function pairWords({ from, to, apart }: Preview["odds"][number]): (HTMLElement | string)[] {
   if (apart) return [`Two places about ${apart} apart`];
-  const bare = (words: string): HTMLElement => h("bdi", {}, words.replace(/^\((.*)\)$/s, "$1"));
-  return ["Is it ", bare(from), " or ", bare(to), "?"];
+  return ["Is it ", h("bdi", {}, from), " or ", h("bdi", {}, to), "?"];
 }
 
 /** Odds as they are said: "51 to 49", and near the ends with as many digits as it takes not to say "100 to 0". */

@@ -20,7 +20,7 @@ from confide.mechanisms import Mechanism
 from confide.mechanisms.base import truncated
 from confide.pages.story import summarise_reports
 from confide.plans.rivals import epsilon_bounds, suiting
-from confide.studio.drafts import Draft, guesses_of, python_text, read_draft, values_record
+from confide.studio.drafts import Draft, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys import Survey
 from confide.theory.consistency import largest_bound
 from confide.wording import counted, with_unit
@@ -87,7 +87,7 @@ def _odds(survey: Survey) -> list[dict[str, Any]]:
     for (left, right), words in zip(telling_pairs(survey), sentences, strict=False):
         values = [_value(alphabet, place) for place in (left, right)]
         bound = survey.mechanism.guarantee.bound(*values)
-        named = alphabet.labels([left, right])
+        named = labels_of(alphabet, [left, right])
         likelier = 100 / (1 + math.exp(-bound))
         apart = _length(alphabet.distance(*values), alphabet.unit) if isinstance(alphabet, Grid) else ""
         found.append({"words": words, "from": named[0], "to": named[1], "odds": round(likelier, 2), "apart": apart})
@@ -151,7 +151,7 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
         raise InvalidParameterError(f"value must be a whole number from 0 to {alphabet.size - 1:,}; got {value!r:.60}.")
     people = alphabet.decode(np.full(DRAWN, place))
     drawn = summarise_reports(survey, tally(survey.privatize(people, rng=0, taken=True)))
-    label = alphabet.labels([place])[0]
+    label = labels_of(alphabet, [place])[0]
     found: dict[str, Any] = {"value": {"index": place, "label": label}}
     if drawn is None:
         words = "These reports are too unlike values to be drawn."
