@@ -51,15 +51,16 @@ def draw_path(
     reached = max(float(path.max()) for path in climbed.values())
     chosen = colors or dict(zip(climbed, colors_of(list(climbed)), strict=True))
     with style.styled():
-        figure = style.new_figure(width, 2.8)
+        named = len(climbed) * (1 if ceiling is None else 2) if len(climbed) > 1 or ceiling is not None else 0
+        figure = style.new_figure(width, 2.5 + 0.22 * named)
         axes = figure.add_subplot(xscale="log", yscale="log", xlabel="iteration")
         axes.set_ylabel("log-likelihood below\n" + ("the highest reached" if ceiling is None else "the maximum"))
         for name, path in climbed.items():
             _add_path(axes, path, reached, ceiling, (name, chosen[name]))
         mark_decades(axes.xaxis, *axes.get_xlim())
         mark_decades(axes.yaxis, *axes.get_ylim())
-        if len(climbed) > 1 or ceiling is not None:
-            axes.legend(loc="lower left")
+        if named:  # above: names may be longer than the axes
+            figure.legend(loc="outside upper left", fontsize=style.SMALL)
     return figure
 
 
