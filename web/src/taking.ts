@@ -9,6 +9,9 @@ export class TakeAlong {
   readonly #begun = h("div", { class: "begun" });
   readonly #summary = h("p", {});
   readonly #texts = { file: h("pre", { tabindex: 0, "aria-label": "Survey file" }), commands: h("pre", { tabindex: 0, "aria-label": "Commands" }), python: h("pre", { tabindex: 0, "aria-label": "Python" }) };
+  // One button for good: leaving a field with a press on it must not put another in its place before the press has ended.
+  readonly #button = h("button", { type: "button", class: "main", onclick: () => void this.#press() }, "Start collecting");
+  readonly #note = h("p", { class: "note", id: "not-yet", role: "status" });
   #preview: Preview | null = null;
   #title = "";
   #isMade = false;
@@ -17,13 +20,24 @@ export class TakeAlong {
   #wanted = "";
   /** Why it cannot be started now, in words. */
   #reason = "";
+  #trouble = "";
+  /** The draft that was to be started when it was not shown yet. */
+  #pressed = "";
+  #mayWait = false;
+  #isStarting = false;
   #offered = "";
 
   /** Be told which draft the form holds, and what is wrong or under way; what is shown here may be another one still. */
   weigh(wanted: string, trouble: string, looking: string): void {
     this.#wanted = wanted;
+    this.#trouble = trouble;
+    // What looks for another epsilon would change what is started: a press does not wait for that.
+    this.#mayWait = !trouble && !looking;
+    if (!this.#mayWait || wanted !== this.#pressed) this.#pressed = "";
     this.#reason = trouble || (wanted === this.#shown ? looking : "What follows from the last change is not shown yet.");
-    if (this.#isMade) this.#offer();
+    if (!this.#isMade) return;
+    this.#offer();
+    if (this.#pressed && !this.#reason) void this.#press();
   }
 
   show(preview: Preview, draft: Draft): void {
@@ -52,22 +66,17 @@ export class TakeAlong {
   }
 
   #offer(): void {
-    const offered = JSON.stringify([this.#preview?.survey.fingerprint, this.#title, this.#reason, started().surveys.length]);
+    this.element.classList.toggle("stale", this.#reason !== "");
+    if (this.#reason) this.#button.setAttribute("aria-disabled", "true");
+    else this.#button.removeAttribute("aria-disabled");
+    if (this.#note.textContent !== this.#reason) put(this.#note, this.#reason);
+    const known = this.#reason ? undefined : started().surveys.find((one) => one.survey === this.#preview?.survey.fingerprint);
+    const offered = known ? JSON.stringify([known.survey, known.title, this.#title]) : "start";
     if (offered === this.#offered) return;
     this.#offered = offered;
-    this.element.classList.toggle("stale", this.#reason !== "");
-    if (this.#reason) return this.#refuse();
-    const known = started().surveys.find((one) => one.survey === this.#preview?.survey.fingerprint);
-    if (known && (known.is_simulated || known.title !== this.#title)) return this.#isTaken(known);
-    if (known) return this.#collects();
-    const button = h("button", { type: "button", class: "main", onclick: () => void this.#start(button) }, "Start collecting");
-    put(this.#begun, h("p", { class: "beside" }, button, this.#download()));
-  }
-
-  /** Offer nothing that is not what the form says: a survey that was started stays as it is. */
-  #refuse(): void {
-    const button = h("button", { type: "button", class: "main", disabled: true, "aria-describedby": "not-yet" }, "Start collecting");
-    put(this.#begun, h("p", { class: "beside" }, button), h("p", { class: "note", id: "not-yet" }, this.#reason));
+    if (!known) put(this.#begun, h("p", { class: "beside" }, this.#button, this.#download()), this.#note);
+    else if (known.is_simulated || known.title !== this.#title) this.#isTaken(known);
+    else this.#collects();
   }
 
   #download(): HTMLElement {
@@ -76,18 +85,25 @@ export class TakeAlong {
 
   /** What a survey is called is no part of its reports: those of two with the same values and noise could not be parted. */
   #isTaken(known: SurveySummary): void {
-    const whose = known.is_simulated ? "and made-up people answer it" : `as “${known.title || known.name}”`;
+    const whose = known.is_simulated ? ["and made-up people answer it"] : ["as “", h("bdi", {}, known.title || known.name), "”"];
     put(
       this.#begun,
-      h("p", {}, `This collector has a survey with the same values and the same blurring already, ${whose}: `, h("a", { href: `#/look/${known.survey}` }, "look at it"), ". To collect apart from it, change what reports depend on, such as epsilon or the values."),
+      h("p", {}, "This collector has a survey with the same values and the same blurring already, ", ...whose, ": ", h("a", { href: `#/look/${known.survey}` }, "look at it"), ". To collect apart from it, change what reports depend on, such as epsilon or the values."),
       h("p", {}, this.#download()),
     );
   }
 
-  async #start(button: HTMLButtonElement): Promise<void> {
+  /** Start what the form says: now where that is shown, else as soon as it is; where something is wrong, go there. */
+  async #press(): Promise<void> {
     const preview = this.#preview;
-    if (!preview || this.#reason || this.#wanted !== this.#shown) return;
-    button.disabled = true;
+    if (this.#isStarting) return;
+    if (this.#trouble) return document.querySelector<HTMLElement>('.steps [aria-invalid="true"]')?.focus();
+    if (!preview || this.#reason) {
+      this.#pressed = this.#mayWait ? this.#wanted : "";
+      return;
+    }
+    this.#pressed = "";
+    this.#isStarting = true;
     try {
       await ask("/v1/surveys", preview.survey.json);
       await restart();
@@ -95,9 +111,9 @@ export class TakeAlong {
       this.#offer();
       say("The survey collects.");
     } catch (error) {
-      button.disabled = false;
       fail(error);
     }
+    this.#isStarting = false;
   }
 
   /** It collects: the address that people open, and where to look. */
