@@ -252,6 +252,8 @@ def test_a_look_is_what_the_library_says() -> None:
     record = {"survey": survey.fingerprint, "by": [], "accepted": 2000, "rejected": {}, "is_simulated": False}
     record |= {"is_closed": False, "days": [{"day": "2026-11-16", "groups": [], "counts": listed}]}
     asked = {"document": survey.to_json(), "record": json.dumps(record), "version": 4000, "methods": []}
+    short = look(asked | {"queries": ["rooms >= 5"], "more": False}, quiet)
+    assert short["windows"]["is_pending"]
     told: list[dict[str, Any]] = []
 
     def tell(_done: int, _of: int, _words: str, known: dict[str, Any] | None) -> None:
@@ -267,12 +269,14 @@ def test_a_look_is_what_the_library_says() -> None:
     assert [one["label"] for one in found["windows"]["windows"]] == list(estimate.windows(name="rooms").labels)
     assert found["fit"]["verdict"] == str(estimate.fit.verdict)
     assert sum(found["reports"]) == pytest.approx(1)
+    assert (short["queries"], short["distribution"]) == (found["queries"], found["distribution"])
     # Answers are told before the fit is tested, and the fit before windows are looked for; asked again all is known.
     early, later = told
     assert early["fit"]["is_pending"]
+    assert early["queries"] == found["queries"]
     assert later["fit"] == found["fit"]
-    assert early["queries"] == later["queries"] == found["queries"]
-    assert early["statistics"] == found["statistics"]
+    assert later["queries"] == found["queries"]
+    assert later["statistics"] == found["statistics"]
     assert later["windows"] == {"words": "", "windows": [], "is_pending": True}
     told.clear()
     again = look(asked | {"queries": ["rooms >= 6"]}, tell)

@@ -181,7 +181,8 @@ export type Work =
   | { kind: "plan"; draft: Draft; solve: "epsilon" | "people" | "error"; target: { emd?: number; width?: number; query?: string } }
   /** Other mechanisms at the same promise: the expected error of each. */
   | { kind: "rivals"; draft: Draft }
-  | { kind: "look"; survey: string; queries: string[]; methods: string[]; band: boolean; groups: boolean; diagnosis: boolean }
+  /** Without `more`: estimate and answers alone, and what else is known already. */
+  | { kind: "look"; survey: string; queries: string[]; methods: string[]; band: boolean; groups: boolean; diagnosis: boolean; more: boolean }
   | { kind: "play"; dataset: string; mechanism: string; epsilon: number; people: number; methods: string[]; seed: number; /** Milliseconds: what takes longer is left. */ within?: number }
   /** Let made-up people answer a survey of this collector that is marked as simulated. */
   | { kind: "simulate"; survey: string; people: number };

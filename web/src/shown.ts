@@ -4,7 +4,7 @@ import { framed, Picture, valueWords, type Brushed, type Series, type Spec } fro
 import { h, put } from "./dom.js";
 import type { Listener, Wanted } from "./live.js";
 import { METHODS } from "./methods.js";
-import { circleOf, questionOf } from "./questions.js";
+import { boxWords, circleOf, questionOf } from "./questions.js";
 import { largest, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { counted, invitation, marksOf, Along, whole } from "./takealong.js";
@@ -104,7 +104,7 @@ export class Shown implements Listener {
   }
 
   show(found: Look): void {
-    const look = (this.#look = followed(this.#sound(found), this.#look));
+    const look = (this.#look = this.#sound(found));
     this.#found.removeAttribute("hidden");
     put(this.#verdict, ...verdictOf(look));
     put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].filter(Boolean).map((words) => h("li", {}, words)));
@@ -131,7 +131,8 @@ export class Shown implements Listener {
       name: look.survey.name,
       // A map stands beside that of the reports; over a line they would lie on each other.
       series: look.values.plane && look.reports ? [{ name: "reports as they came", colour: "reports", shares: look.reports }, estimate] : [estimate],
-      windows: look.windows.windows,
+      // One window alone holds everybody, which nobody has to be told.
+      windows: look.windows.windows.length > 1 ? look.windows.windows : [],
       level: 2,
       file: fileName(look.survey.title),
       ...(look.values.kind === "attributes" ? {} : { brush: (range: Brushed | null) => this.#brushed(range) }),
@@ -216,7 +217,7 @@ export class Shown implements Listener {
       this.wanted({ ...this.#asked });
     };
     const cards = look.queries.filter((one) => this.#asked.queries.includes(one.query)).reverse();
-    put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query))));
+    put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query), boxWords(look.values, one.query))));
   }
 
   // Groups, side by side.
@@ -314,16 +315,9 @@ function exampleOf({ values, survey: { name } }: Look): string {
   const upper = Math.floor(size * 0.65);
   const inside = plane ? [0, Math.min(size - 1, plane.columns + 1)] : [upper];
   const tried = values.positions ? [Array.from({ length: size - upper }, (_none, index) => upper + index)] : [inside, ...values.labels.map((_label, index) => [index])];
-  const example = circleOf(values, name) ?? tried.map((indices) => questionOf(values, name, indices)).find((one) => one !== null);
+  const example = circleOf(values) ?? tried.map((indices) => questionOf(values, name, indices)).find((one) => one !== null);
   const picture = `${values.positions || plane ? "drag over" : "press rows of"} the picture`;
   return example ? `As text, such as ${example}; or ${picture}.` : `These values are asked for by hand: ${picture}.`;
-}
-
-/** What is still being found out stays as it was at the look before, so that nothing goes and comes back. */
-function followed(now: Look, before: Look | null): Look {
-  if (!before || before.values.size !== now.values.size) return now;
-  const fit = now.fit.is_pending ? before.fit : now.fit;
-  return { ...now, fit, windows: now.windows.is_pending ? before.windows : now.windows };
 }
 
 function isPending({ fit, windows }: Look): boolean {
@@ -366,14 +360,15 @@ function verdictOf(look: Look): HTMLElement[] {
   const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, verdictWords(look));
   const said = h("p", { class: "lead" }, badge);
   // Of a poor fit everything is told at once; else what was tested is folded below.
-  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, h("p", { class: "note" }, words))] : [said];
+  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, look.fit.verdict === "fits poorly" ? "Look at these reports twice" : "These reports do not fit their mechanism"), said, h("p", { class: "note" }, words))] : [said];
 }
 
 const STATISTICS: Record<string, string> = { "quantile 0.25": "a quarter is at most", "quantile 0.75": "three quarters are at most" };
 
 /** An answer in large letters, its interval below; `forget` puts a button beside it. */
-function answerCard(one: Answer, forget?: () => void): HTMLElement {
+function answerCard(one: Answer, forget?: () => void, meant = ""): HTMLElement {
   const [estimate = "", ...rest] = one.words.split(", between ");
-  return h("div", {}, h("dt", {}, STATISTICS[one.query] ?? one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
+  const name = meant ? h("span", { class: "meant" }, meant, h("code", {}, one.query)) : (STATISTICS[one.query] ?? one.query);
+  return h("div", {}, h("dt", {}, name, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
     h("dd", {}, estimate), rest.length > 0 && h("dd", { class: "ends" }, `between ${rest.join(", between ")}`));
 }

@@ -100,6 +100,12 @@ class Reading:
         return found
 
     @property
+    def known(self) -> dict[str, Any]:
+        """What takes long, where it is known already."""
+        found = {"fit": self.fit} if self.has("fit") else {}
+        return found | ({"windows": self.division} if self.has("windows") else {})
+
+    @property
     def division(self) -> dict[str, Any]:
         """The windows as a page draws them, or why there are none."""
         windows = self.windows
@@ -122,7 +128,7 @@ class Reading:
     def statistics(self) -> list[Interval]:
         """Median, mean and quartiles, where values are numbers."""
         alphabet = self.estimate.alphabet
-        if self.why_not or not isinstance(alphabet, Integers):
+        if not isinstance(alphabet, Integers) or self.why_not:  # the second tests the fit: seconds on a map
             return []
 
         def made() -> list[Interval]:
@@ -163,7 +169,8 @@ class Steps:
 def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Return what is known of a survey from the reports that came so far.
 
-    Estimate and answers are told first; the test of the fit and the windows take many times as long on a map.
+    Estimate and answers come first, and alone where nothing more is asked for; the windows last: on a map they may
+    take a minute.
     """
     survey, version = Survey.from_json(work["document"]), int(work["version"])
     queries, methods = chosen_queries(work.get("queries")), chosen_methods(work.get("methods"))
@@ -174,11 +181,13 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     answers = _ask_all(reading, queries, steps)
     sound = [one["query"] for one in answers if "error" not in one]
     found = _known(reading, version) | {"queries": answers, "code": look_code(survey, sound, methods)}
+    if not work.get("more", True):
+        return found | reading.known
     steps.next("Testing whether the reports fit", None if reading.has("fit") else found)
     found["fit"] = reading.fit
+    found |= reading.known | _more(reading, work, sound, methods, steps)
     steps.next(f"Looking for {_parts(reading)} that can be told apart", None if reading.has("windows") else found)
-    found["windows"] = reading.division
-    return found | _more(reading, work, sound, methods, steps)
+    return found | {"windows": reading.division}
 
 
 def _ask_all(reading: Reading, queries: list[str], steps: Steps) -> list[dict[str, Any]]:

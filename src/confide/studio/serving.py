@@ -69,8 +69,8 @@ SIMULATION_PAUSE = 0.03
 
 FINGERPRINT = re.compile("[0-9a-f]{32}").fullmatch
 
-CREWS = {"preview": 1, "quick": 2, "look": 1, "long": 1}
-"""Processes of each sort. One alone looks, so that it remembers the estimate that the next question is asked of."""
+CREWS = {"preview": 1, "quick": 2, "look": 2, "long": 1}
+"""Processes of each sort. Two look, each with its memory: one answers questions while the other is at the windows."""
 
 LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "long"}
 """Which processes do which work: what a slider waits for never waits behind what takes long."""
