@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.pages.browser import AXE, INSTALL
+from tests.studio.looking import CUT
 from tests.studio.running import RunningStudio, running_studio
 
 import confide as cf
@@ -191,6 +192,7 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".questions dt", has_text=example[0]).wait_for()
     assert page.locator(".verdict").inner_text() == "Whether the reports fit is being tested…"
+    assert page.evaluate(CUT) == []
     held[0].continue_()
     page.unroute("**/studio/v1/jobs")
     page.locator(".picture .district").first.wait_for()
