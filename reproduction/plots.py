@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.figures import style
-from confide.figures.palette import colors_of
+from confide.figures.palette import colors_of, ordered
 from confide.figures.panels import FloatArray
 from confide.figures.style import mark_decades
 
@@ -27,10 +27,16 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Fig
     """Return a figure with so many empty axes, in rows of `columns`; the size is that of one panel."""
     if not count:
         raise InvalidParameterError("There is nothing to draw; give at least one panel.")
-    rows = -(-count // columns)
-    # Room for the legend, which stands above all panels.
-    figure = style.new_figure(min(count, columns) * size[0], rows * size[1] + 0.35)
-    return figure, [figure.add_subplot(rows, min(count, columns), place) for place in range(1, count + 1)]
+    beside = style.columns_within(min(count, columns), size[0])
+    rows = -(-count // beside)
+    # Room for the legend, which stands above all panels; on a telephone in several lines.
+    legend = 1.2 if style.ROOM.get() <= style.NARROW else 0.35
+    figure = style.new_figure(min(beside * size[0], style.ROOM.get()), rows * size[1] + legend)
+    return figure, [figure.add_subplot(rows, beside, place) for place in range(1, count + 1)]
+
+
+def _legend_columns(count: int, most: int) -> int:
+    return min(count, 2 if style.ROOM.get() <= style.NARROW else most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +66,25 @@ class BoxPanel:
                 raise InvalidParameterError(f"{name!r} needs numbers for {len(self.levels)} levels; got {len(groups)}.")
 
 
-def draw_boxes(panels: Sequence[BoxPanel], *, x_label: str, columns: int = 3, is_logarithmic: bool = True) -> Figure:
+def draw_boxes(
+    panels: Sequence[BoxPanel],
+    *,
+    x_label: str,
+    columns: int = 3,
+    is_logarithmic: bool = True,
+    is_ordered: bool = False,
+) -> Figure:
     """Draw box plots side by side: median, quartiles, and whiskers to the extremes.
 
-    Panels whose vertical axes have the same label share one range, so that heights can be compared.
+    Panels whose vertical axes have the same label share one range, so that heights can be compared. Series that are
+    ordered, such as settings of one method, have shades of a scale; others the colour of their method.
 
     >>> panel = BoxPanel("ages", ("0.1", "0.3"), {"IBU": [np.array([0.5, 0.6]), np.array([0.2, 0.3])]}, "EMD (years)")
     >>> draw_boxes([panel], x_label="epsilon").axes[0].get_ylabel()
     'EMD (years)'
     """
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
-    colors = dict(zip(names, colors_of(names), strict=True))
+    colors = dict(zip(names, ordered(len(names)) if is_ordered else colors_of(names), strict=True))
     with style.styled():
         figure, all_axes = new_panels(len(panels), columns, (_width(panels, len(names)), 3.1))
         for axes, panel in zip(all_axes, panels, strict=True):
@@ -90,7 +104,8 @@ def _name_series(figure: Figure, colors: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
     handles = [Patch(color=color, label=name) for name, color in colors.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=10, handlelength=1.1)
+    beside = _legend_columns(len(handles), len(handles))
+    figure.legend(handles=handles, loc="outside upper center", ncols=beside, fontsize=10, handlelength=1.1)
 
 
 def _add_boxes(axes: Axes, panel: BoxPanel, colors: Mapping[str, str]) -> None:
@@ -205,7 +220,8 @@ def draw_curves(
         named = {
             label: handle for axes in all_axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=min(len(named), 4), fontsize=9.5)
+        beside = _legend_columns(len(named), 4)
+        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=beside, fontsize=style.SMALL)
     return figure
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.pages.browser import AXE, INSTALL
-from tests.studio.looking import CUT, faults, open_design, watch
+from tests.pages.browser import AXE, CUT, INSTALL
+from tests.studio.looking import faults, open_design, watch
 
 import confide as cf
 

@@ -130,6 +130,8 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
     [200, { accepted: 1, rejected: [] }, [], 2],
     [200, (message) => ({ survey: message.survey, batch: "0".repeat(32), accepted: 1, rejected: [] }), [], 2],
     [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: [] }), [], 2],
+    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: { length: 1 } }), [], 2],
+    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: "x" }), [], 2],
     [503, "busy", [], 2],
     [301, {}, [], 2],
   ]) {
@@ -152,6 +154,34 @@ test("a queue holds no more than it may, and nothing but reports", async () => {
     await assert.rejects(queue.add(wrong), { code: "report" });
   }
   assert.deepEqual(await queue.status(), { waiting: 2, reports: 2, epsilon: 2 });
+});
+
+test("a queue of no known length holds nothing", async () => {
+  for (const most of ["x", NaN, -1, {}]) await assert.rejects(new Queue(survey, { storage: fresh(), most }).add(survey.blur(1)), { code: "full" }, String(most));
+});
+
+test("a collector that says nothing, or stops in the middle, is not waited for without end", async () => {
+  const own = AbortSignal.timeout;
+  const waits = [];
+  AbortSignal.timeout = (wait) => (waits.push(wait), own(100));
+  try {
+    for (const begin of [() => undefined, (response) => (response.writeHead(200), response.write('{"acc'))]) {
+      const server = await collector(({ response }) => void begin(response));
+      const { sent, left, reason } = await (await filled(1)).send(server.url);
+      assert.deepEqual([sent, left, reason], [0, 1, "offline"]);
+    }
+  } finally {
+    AbortSignal.timeout = own;
+  }
+  assert.deepEqual(waits, [60_000, 60_000]);
+});
+
+test("what was made is what is sent: no report can be changed", async () => {
+  const plane = loadSurvey(await signed({ alphabet: { kind: "grid", rows: 9, columns: 9 }, mechanism: { kind: "taxicab", epsilon: 1 } }));
+  const report = plane.blur([4, 4]);
+  assert.ok(Array.isArray(report.data));
+  assert.throws(() => (report.data[0] = 7), TypeError);
+  assert.throws(() => (report.data = [7, 7]), TypeError);
 });
 
 test("groups are those of the survey, all of them and no others", async () => {
