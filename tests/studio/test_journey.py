@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.pages.browser import AXE, INSTALL
-from tests.studio.looking import CUT
+from tests.pages.browser import AXE, CUT, INSTALL
 from tests.studio.running import RunningStudio, running_studio
 
 import confide as cf
@@ -186,7 +185,7 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     finding.filter(
         has_text="Districts that can be told apart are being looked for… The fullest cell is 40.7"
     ).wait_for()
-    example = re.search("within .* km of [^;]*", page.locator("#question-help").inner_text())
+    example = re.search("(?<=such as )[^;]*", page.locator("#question-help").inner_text())
     assert example is not None
     page.get_by_label("Ask how many").fill(example[0])
     page.get_by_role("button", name="Ask", exact=True).click()
