@@ -161,8 +161,7 @@ function binsRow(alphabet: AlphabetTable): Row {
   const edges = binEdges(alphabet);
   const below = alphabet["below"] === true ? 1 : 0;
   const above = alphabet["above"] === true ? 1 : 0;
-  const unit = textOf(alphabet, "unit", "");
-  const end = unit ? ` ${unit}` : "";
+  const end = withUnit(alphabet, "2").slice(1); // as of several: "18 to 30 years"
   const edge = (index: number): number => edges[index] ?? NaN;
   const last = edges.length - 1;
   return {
