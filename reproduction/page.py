@@ -186,8 +186,11 @@ def _finding(experiment: Experiment, claims: Sequence[Claim], folder: Folder) ->
         if least:
             many = sum(least.values())
             order = sorted(least, key=lambda name: -least[name])
-            words = listed([f"{name} in {least[name]:,}" for name in order])
-            return f"The smallest median error of {counted(many, 'setting')} has {words}."
+            if many == 1:
+                return f"{order[0]} has the smallest median error."
+            others = [f"{name} in {least[name]:,}" for name in order[1:]]
+            where = f"in {least[order[0]]:,} of {many:,} settings" if others else f"in all {many:,} settings"
+            return f"{order[0]} has the smallest median error {listed([where, *others])}."
     return " ".join(f"{claim.what}: {claim.ours}." for claim in claims)
 
 

@@ -164,7 +164,7 @@ def _add_line(axes: Axes, line: LineSubset) -> None:
         line.values[~left], np.zeros((~left).sum()), "+", color=style.FAINT, markersize=9, label="value ruled out"
     )
     axes.plot(line.reports, np.zeros(line.reports.size), "o", color=style.NOISY, markersize=5, label="report")
-    axes.set(title="On a line: between the values that enclose all reports", yticks=[], ylim=(-1, 1), xlabel="value")
+    axes.set(title="On a line: the span of all reports", yticks=[], ylim=(-1, 1), xlabel="value")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     _add_legend(axes)
@@ -198,6 +198,8 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
 def _add_legend(axes: Axes) -> None:
     """Say beside the axes what is what, or below them where there is no room."""
     is_narrow = style.ROOM.get() <= style.NARROW
+    if is_narrow:
+        axes.set_title(axes.get_title(loc="left").replace(": ", ":\n"))
     below = (0.0, -0.22 if axes.get_ylabel() else -0.75)
     if is_narrow:
         axes.legend(loc="upper left", bbox_to_anchor=below, fontsize=style.SMALL)

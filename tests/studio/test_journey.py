@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.pages.browser import AXE, INSTALL
+from tests.pages.browser import AXE, CUT, INSTALL
 from tests.studio.running import RunningStudio, running_studio
 
 import confide as cf
@@ -185,12 +185,13 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     finding.filter(
         has_text="Districts that can be told apart are being looked for… The fullest cell is 40.7"
     ).wait_for()
-    example = re.search("within .* km of [^;]*", page.locator("#question-help").inner_text())
+    example = re.search("(?<=such as )[^;]*", page.locator("#question-help").inner_text())
     assert example is not None
     page.get_by_label("Ask how many").fill(example[0])
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".questions dt", has_text=example[0]).wait_for()
     assert page.locator(".verdict").inner_text() == "Whether the reports fit is being tested…"
+    assert page.evaluate(CUT) == []
     held[0].continue_()
     page.unroute("**/studio/v1/jobs")
     page.locator(".picture .district").first.wait_for()

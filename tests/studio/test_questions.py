@@ -1,4 +1,4 @@
-"""Sorts of questions that Design makes and Take part answers: uneven ranges, and several questions in one survey."""
+"""Sorts of questions that Design makes and Take part answers, and made-up people who answer any of them."""
 
 from __future__ import annotations
 
@@ -104,3 +104,50 @@ def test_several_questions_are_designed_and_answered(context: BrowserContext, st
     assert report[1] in ("Oslo", "Bern")
     page.get_by_role("button", name="Remove question 3").click()
     page.wait_for_function("() => !document.querySelector('.take-it pre')?.textContent.includes('cats')", polling=40)
+
+
+def test_made_up_people_answer_a_draft_apart_from_real_ones(context: BrowserContext, studio: RunningStudio) -> None:
+    page = context.new_page()
+    open_design(page, studio)
+    page.get_by_label("Scale", exact=True).check()
+    page.get_by_text("Choose epsilon yourself").click()
+    page.get_by_label("The truth may look like").select_option("falling")
+    page.get_by_label("People who answer, as a number").fill("2,000")
+    page.get_by_label("People who answer, as a number").press("Tab")
+    wait_for_words(page, ".trial", "2,000 people drawn from “Falling”")
+    page.get_by_role("button", name="Try it with made-up people").click()
+    wait_for_words(page, ".trial", "2,000 people, made up, have answered")
+    trial = (page.get_by_role("link", name="Look at what they said").get_attribute("href") or "").rpartition("/")[2]
+    known = {one["survey"]: one for one in studio.ask("/studio/v1/start").json["surveys"]}
+    assert (known[trial]["is_simulated"], known[trial]["accepted"]) == (True, 2000)
+    said = studio.ask(f"/v1/surveys/{trial}")
+    simulated = cf.Survey.from_json(said.body.decode())
+    assert said.headers["confide-simulated"] == "true"
+    assert simulated.simulated == "falling"
+    look = studio.work(
+        {"kind": "look", "survey": trial, "queries": [], "methods": [], "band": False, "groups": False}
+        | {"diagnosis": False}
+    )
+    shares = look["distribution"]
+    assert look["survey"]["is_simulated"]
+    assert sum(shares[:4]) > 0.5 > 2 * sum(shares[-4:])  # it falls, as the guess does
+    # The same draft is started for real people all the same, and is another survey.
+    address, real = start(page, studio)
+    assert real.fingerprint != trial
+    assert not real.simulated
+    assert "confide-simulated" not in studio.ask(f"/v1/surveys/{real.fingerprint}").headers
+    asked = studio.ask("/studio/v1/jobs", {"kind": "simulate", "survey": real.fingerprint, "people": 10})
+    assert studio.follow(asked.json["job"])["state"] == "failed" if asked.status == 202 else asked.code == "real"
+    assert studio.ask(f"/studio/v1/watch/{real.fingerprint}").json["accepted"] == 0
+    person = context.new_page()
+    person.goto(f"{studio.url}/take/{trial}")
+    person.get_by_text("Simulated survey").wait_for()  # whoever opens it sees what it is
+    person.goto(address)
+    person.get_by_role("button", name="Blur my answer").wait_for()
+    assert person.get_by_text("Simulated survey").count() == 0
+
+
+def test_only_who_administers_tries_and_a_bad_draft_says_why(studio: RunningStudio) -> None:
+    assert studio.ask("/studio/v1/trials", {"draft": {}}, who=None).status == 401
+    said = studio.ask("/studio/v1/trials", {"draft": {}})
+    assert (said.status, said.code) == (422, "no-answer")

@@ -53,6 +53,7 @@ export class Shown implements Listener {
   readonly #details = h("dl", { class: "technical" });
   readonly #found = h("div", { class: "found", hidden: true });
   readonly #empty = h("section", { class: "empty", hidden: true });
+  readonly #invited = h("div", {});
   readonly #along: Along;
 
   constructor(summary: SurveySummary) {
@@ -75,6 +76,8 @@ export class Shown implements Listener {
     put(this.#marks, ...marksOf({ ...this.#summary, is_closed }));
     this.#empty.toggleAttribute("hidden", accepted > 0);
     this.#along.closed(is_closed);
+    // Whoever opened it now would be refused, and made-up people too.
+    for (const one of [this.#invited, this.#empty]) one.toggleAttribute("hidden", one.hasAttribute("hidden") || is_closed);
   }
 
   busy(progress: Progress | null, stop: () => void): void {
@@ -304,7 +307,8 @@ export class Shown implements Listener {
 
   #below(): HTMLElement {
     const mayAsk = started().may_administer;
-    return h("section", { class: "below" }, h("h2", {}, "Take part"), invitation(this.#summary, mayAsk), mayAsk && this.#along.closing);
+    put(this.#invited, h("h2", {}, "Take part"), invitation(this.#summary, mayAsk));
+    return h("section", { class: "below" }, this.#invited, mayAsk && this.#along.closing);
   }
 }
 

@@ -1,8 +1,12 @@
 /** What a design ends in: a survey that collects, its file, and the commands and the Python that do the same. */
-import { ask, type Draft, type Preview, type SurveySummary } from "./api.js";
+import { ask, work, type Draft, type Preview, type SurveySummary } from "./api.js";
 import { h, put } from "./dom.js";
 import { save } from "./exports.js";
-import { copyButton, fail, restart, say, started } from "./shell.js";
+import { copyButton, fail, progressBar, restart, say, started } from "./shell.js";
+import { counted } from "./takealong.js";
+
+/** Made-up people who answer at a time, at most. */
+const MADE_UP = 10_000;
 
 export class TakeAlong {
   readonly element = h("section", { class: "take-it" });
@@ -24,6 +28,9 @@ export class TakeAlong {
   /** The draft that was to be started when it was not shown yet. */
   #pressed = "";
   #mayWait = false;
+  #draft: Draft | null = null;
+  readonly #trial = h("div", { class: "trial", role: "group", "aria-label": "Made-up people" });
+  #tried = "";
   #isStarting = false;
   #offered = "";
 
@@ -43,6 +50,8 @@ export class TakeAlong {
   show(preview: Preview, draft: Draft): void {
     this.#preview = preview;
     this.#shown = JSON.stringify(draft);
+    this.#draft = draft;
+    if (this.#tried !== this.#shown) this.#offerTrial();
     this.#title = draft.survey.title;
     if (!this.#isMade) this.#make();
     const people = draft.people === 1 ? "1 person" : `${draft.people.toLocaleString("en")} people`;
@@ -61,6 +70,7 @@ export class TakeAlong {
       h("h2", {}, "Start, or take it along"),
       this.#summary,
       this.#begun,
+      this.#trial,
       h("div", { class: "folds" }, fold("The survey file", this.#texts.file), fold("The same in commands", this.#texts.commands), fold("The same in Python", this.#texts.python)),
     );
   }
@@ -114,6 +124,37 @@ export class TakeAlong {
       fail(error);
     }
     this.#isStarting = false;
+  }
+
+  /** Made-up people answer a survey of their own, marked as such: theirs never stand among the reports of real people. */
+  #offerTrial(): void {
+    this.#tried = this.#shown;
+    const people = Math.min(this.#draft?.people ?? 0, MADE_UP);
+    const guess = this.#preview?.guesses.find((one) => one.name === this.#draft?.guess)?.title ?? this.#draft?.guess ?? "";
+    const button = h("button", { type: "button", onclick: () => void this.#try(people) }, "Try it with made-up people");
+    put(this.#trial, h("p", { class: "beside" }, button), h("p", { class: "note" }, `${counted(people, "person")} drawn from “${guess}” answer a survey of their own, marked as simulated. It can be started for real people all the same.`));
+  }
+
+  async #try(people: number): Promise<void> {
+    if (this.#reason || !this.#draft) return say(this.#reason);
+    const own = new AbortController();
+    const bar = progressBar("Made-up people answer", () => own.abort());
+    const key = this.#shown;
+    put(this.#trial, bar.element);
+    let result: (HTMLElement | string)[] = [];
+    try {
+      const { survey } = await ask<{ survey: string }>("/studio/v1/trials", { draft: this.#draft });
+      await restart();
+      const look = h("p", { class: "beside" }, h("a", { class: "button", href: `#/look/${survey}` }, "Look at what they said"));
+      put(this.#trial, bar.element, look);
+      await work({ kind: "simulate", survey, people }, { signal: own.signal, tell: bar.tell });
+      say(`${counted(people, "person")}, made up, have answered.`);
+      result = [h("p", {}, `${counted(people, "person")}, made up, have answered a simulated survey.`), look];
+    } catch (error) {
+      fail(error);
+    }
+    if (this.#shown === key && result.length > 0) put(this.#trial, ...result);
+    else this.#offerTrial();
   }
 
   /** It collects: the address that people open, and where to look. */

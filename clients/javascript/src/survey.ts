@@ -109,6 +109,7 @@ export class Survey {
     this.isPermanent = !!noise || this.lasting !== null;
     this.groups = groupsIn(document.optional("groups"));
     document.get("shape"); // the curator's, not the device's
+    document.get("simulated"); // likewise: of a survey that made-up people answer
     document.finish();
     this.pin = pin;
     if (bits === device && pinned === null) this.#checkPin(pin as Bound | null, weights);

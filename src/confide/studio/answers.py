@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from confide import datasets
-from confide.alphabets import Bins, Integers
+from confide.alphabets import Bins, Integers, Values
 from confide.checks import check_choice
 from confide.collector.client import to_counts_file
 from confide.collector.simulation import simulated_values
@@ -30,9 +30,10 @@ from confide.intervals import Interval, Windows
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.methods import METHODS, Stacked
 from confide.pages.story import describe_seconds, summarise_reports
+from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
 from confide.studio.asking import chosen_methods
-from confide.studio.drafts import Draft, read_draft, values_record
+from confide.studio.drafts import Draft, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys import Survey
 from confide.wording import counted, with_unit
@@ -258,10 +259,18 @@ def simulate(work: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
     """Return blurred reports of made-up people, in batches of people of one group."""
     survey, people = Survey.from_json(work["document"]), int(work["people"])
     tell(0, people, "Made-up people answer")
-    values, generator = simulated_values(survey, people), np.random.default_rng()
+    values, generator = _made_up(survey, people), np.random.default_rng()
     reports = Wire.of(survey).to_lists(survey.privatize(values, taken=True))
     found = []
     for start in range(0, people, SIMULATED_AT_A_TIME):
         groups = {name: str(generator.choice(known)) for name, known in survey.groups.items()}
         found.append({"groups": groups, "reports": reports[start : start + SIMULATED_AT_A_TIME]})
     return found
+
+
+def _made_up(survey: Survey, people: int) -> Values:
+    """Return the values of made-up people: drawn from the guess that the survey names, if it is one that is listed."""
+    if not is_guess(survey.simulated):  # of other surveys it may be anything, a file of this machine among it
+        return simulated_values(survey, people)
+    truth = as_guess(survey.simulated, survey.mechanism, survey.name).vector
+    return survey.alphabet.decode(np.random.default_rng().choice(truth.size, people, p=truth))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -61,6 +62,12 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
         "warnings": warnings_of(draft),
         "code": design_code(draft),
     }
+
+
+def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
+    """Return a draft as a survey that people made up from its guess answer: another one than that of real people."""
+    draft = read_draft(work.get("draft"))
+    return {"document": replace(draft.survey, simulated=draft.guess).to_json()}
 
 
 def _named(kind: str, name: str) -> dict[str, str]:
