@@ -49,6 +49,7 @@ def _survey(entry: Entry, *, has_studio: bool) -> str:
     take = f'<p><a href="/take/{fingerprint}">Take part</a></p>' if has_studio else ""
     return (
         f"<li><h3><bdi>{title}</bdi></h3>"
+        f"{'<p class=note>Answered by simulated people.</p>' if entry.stored.is_simulated else ''}"
         f"{'<p class=note>Closed: no more reports are taken.</p>' if entry.stored.is_closed else take}"
         f'<form method="post" action="/v1/surveys/{fingerprint}/page"><label>Token, to see its page'
         '<input type="password" name="token" autocomplete="off"></label>'
