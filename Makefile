@@ -57,7 +57,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 	@$(BIN)/python -m benchmarks.collector --kills 10 --rounds 1
 	@$(BIN)/python -m benchmarks.places --cell '200 m'
 
-screenshots: $(VENV)/.installed-dev  ## Photograph every page in three widths, light and dark, into build/screenshots (needs chromium)
+screenshots: $(VENV)/.installed-dev  ## Photograph every page and screen in three widths, light and dark: build/screenshots/index.html (needs chromium)
 	@$(BIN)/python -W ignore -m tests.pages.screenshots
 
 client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/client (needs Node 20 or newer)

@@ -4,7 +4,8 @@
 
 Milliseconds as a person waits them, in Chromium on this machine, with the server and all else that runs here: from the
 address to the first picture, and from a slider's movement to what it shows (the promise, one report, the survey file).
-The bars are issue 19's: two seconds, and 150 ms. Needs playwright and Chromium.
+Of Play's slider it is to the first picture, in which methods that take long are faded, and to the last of them. The
+bars are issue 19's: two seconds, and 150 ms. Needs playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ FIRST, MOVED, SIZE = 2000.0, 150.0, 1_500_000
 """Milliseconds to the first picture and after a movement, and bytes of all files."""
 
 KINDS = ("Ages", "Scale", "Categories", "Places")
+PLAYED = ("Ages, UCI Adult", "Check-ins in Manhattan, Gowalla", "Check-ins in Paris, Gowalla")
 MOVES = 20
 
 
@@ -60,6 +62,28 @@ def movements(browser: Browser, studio: RunningStudio, kind: str) -> list[float]
     return found
 
 
+def plays(browser: Browser, studio: RunningStudio, dataset: str) -> tuple[list[float], list[float]]:
+    """Return how long Play takes after each movement of its slider, to the first picture and to the last method's."""
+    page = browser.new_page()
+    page.goto(studio.address)
+    page.get_by_role("link", name="Play", exact=True).click()
+    page.wait_for_selector("#play-dataset")
+    page.locator("#play-dataset").select_option(label=dataset)
+    page.wait_for_selector(".picture svg")
+    page.wait_for_timeout(4000)  # what a city's distance needs is loaded by then
+    page.locator("#play-epsilon").focus()
+    page.evaluate("performance.clearMeasures()")
+    for _ in range(MOVES):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(250)
+    read = "name => performance.getEntriesByName(name).map(one => one.duration)"
+    while not page.evaluate(read, "play last"):  # its policy lets a page evaluate nothing by itself
+        page.wait_for_timeout(100)
+    first, last = page.evaluate(read, "play first"), page.evaluate(read, "play last")
+    page.close()
+    return first, last
+
+
 def size() -> int:
     """Return the bytes of all files that a browser may fetch."""
     places = [files("confide").joinpath("studio", "static"), files("confide").joinpath("client")]
@@ -83,6 +107,12 @@ def main() -> None:
         note("first picture", [first_picture(browser, one) for _ in range(5)], FIRST)
         for kind in KINDS:
             note(f"a slider moves, {kind.lower()}", movements(browser, one, kind), MOVED)
+        for dataset in PLAYED:
+            first, last = plays(browser, one, dataset)
+            note(f"Play's slider, first picture, {dataset}", first, MOVED)
+            rows.append(
+                (f"and all methods, {len(last)} of {MOVES}", f"{median(last):.0f} ms", f"{max(last):.0f} ms", "")
+            )
         browser.close()
     total = size()
     rows.append(("all files", f"{total:,} bytes", "", verdict(f"{SIZE:,} bytes", met=total <= SIZE)))

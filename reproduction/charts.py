@@ -72,7 +72,14 @@ class BoxChart:
             labels = tuple(short_count(step) if self.level == "people" else f"{step:g}" for step in steps)
             panels.append(BoxPanel(one.title, labels, self._series(rows, steps), self._y_label(one)))
         is_logarithmic = self.measure == "emd"
-        return draw_boxes(panels, x_label=self.x_label, columns=self.columns, is_logarithmic=is_logarithmic)
+        is_ordered = self.by != "method"  # settings of one method
+        return draw_boxes(
+            panels,
+            x_label=self.x_label,
+            columns=self.columns,
+            is_logarithmic=is_logarithmic,
+            is_ordered=is_ordered,
+        )
 
     def _y_label(self, one: PanelRows) -> str:
         if self.measure != "emd":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
+import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import confide
-from confide.pages.markup import NONE, bullets, document, fact_list, fold, note, paragraph, section, table, text
+from confide.pages.markup import NONE, answer_list, bullets, document, fold, note, paragraph, section, table, text
 from confide.pages.story import describe_seconds
 from confide.wording import counted, listed
 from reproduction.claims import Claim, Ruling, tally
@@ -16,8 +17,10 @@ from reproduction.table import RESULTS, Table
 
 # Rows up to which a computed table is shown whole.
 MOST_ROWS = 60
-# CSS pixels for each dot of a figure, so that its letters are as large as the page's notes.
-LETTERS = 0.72
+# Windows narrower than this get the drawing that was made for a telephone.
+NARROW = "(max-width: 960px)"
+# Figures in total variation repeat those in earth mover's distance, and are folded away.
+REPEATED = "-tv"
 
 PAPER = (
     "ElSalamouny and Palamidessi, On the Consistency and Performance of the Iterative Bayesian Update, IEEE TDSC 2026"
@@ -25,7 +28,9 @@ PAPER = (
 
 
 def reproduction_page(experiments: Sequence[Experiment], folder: Folder) -> str:
-    """Return one self-contained HTML document that shows every experiment that was run into a folder.
+    """Return one HTML document that shows every experiment that was run into a folder.
+
+    It opens at once: figures are files beside it, which a browser loads when they are scrolled to.
 
     Parameters
     ----------
@@ -39,44 +44,49 @@ def reproduction_page(experiments: Sequence[Experiment], folder: Folder) -> str:
     }
     shown = [experiment for experiment in experiments if experiment.name in runs]
     claims = {experiment.name: claims_of(experiment, folder) for experiment in shown}
+    first, *others = [_show(one, runs[one.name], claims[one.name], folder) for one in shown] or [""]
     sections = [
+        _answers(shown, runs, claims),
+        first,
+        _disagreements(shown, claims),
         _contents(shown),
+        *others,
         _against(shown, claims),
-        *(_show(experiment, runs[experiment.name], claims[experiment.name], folder) for experiment in shown),
         _differences(),
         _missing([experiment for experiment in experiments if experiment.name not in runs]),
     ]
     return document(
         title="The paper, reproduced",
-        summary=text(_summary(shown, claims)),
-        facts=_facts(shown, runs, claims),
+        summary=text(SUMMARY),
+        facts="",
         body="\n".join(sections),
         footer=_provenance(runs.values()),
     )
 
 
-def _summary(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str:
-    everything = _judged(claims)
-    pictures = sum(len(experiment.pictures) for experiment in shown)
-    return (
-        f"Every figure and table below was computed by confide from the real data: {counted(pictures, 'figure')} of "
-        f"{counted(len(shown), 'experiment')}. Of the numbers and statements of the paper, {tally(everything)}; "
-        "reasons stand beside them, as far as they are known. Beside the paper's methods stand "
-        "three of confide's own: its default (Stacked), the certified maximum of the likelihood (MLE), and IBU stopped "
-        "by held-out reports."
-    )
+SUMMARY = (
+    "Every figure and table below was computed by confide from the real data, and every number and statement of the "
+    "paper stands beside one of ours. With the paper's methods stand three of confide's own: its default (Stacked), "
+    "the certified maximum of the likelihood (MLE), and IBU stopped by held-out reports."
+)
 
 
-def _facts(shown: Sequence[Experiment], runs: dict[str, Run], claims: dict[str, list[Claim]]) -> str:
+def _answers(shown: Sequence[Experiment], runs: dict[str, Run], claims: dict[str, list[Claim]]) -> str:
+    judged, cells = _judged(claims), sum(run.cells for run in runs.values())
     repeats = sorted({runs[one.name].repeats for one in shown if isinstance(one, Comparison)})
-    facts = {
-        "Figures": str(sum(len(experiment.pictures) for experiment in shown)),
-        "Estimates": f"{sum(run.cells for run in runs.values()):,}",
-        "Repeats": " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1])))) if repeats else NONE,
-        "Processor time": describe_work(sum(run.work for run in runs.values())),
-        "Statements that hold": f"{_holding(claims)} of {len(_judged(claims))}",
-    }
-    return fact_list(facts)
+    often = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1])))) if repeats else NONE
+    return answer_list(
+        [
+            ("Statements of the paper that hold", f"{_holding(claims)} of {len(judged)}", tally(judged)),
+            (
+                "Figures",
+                f"{sum(len(experiment.pictures) for experiment in shown)}",
+                f"of {counted(len(shown), 'experiment')}",
+            ),
+            ("Estimates", f"{cells:,}", f"each drawn {often} times" if cells else ""),
+            ("Processor time", describe_work(sum(run.work for run in runs.values())), ""),
+        ]
+    )
 
 
 def _judged(claims: dict[str, list[Claim]]) -> list[Claim]:
@@ -105,9 +115,21 @@ def _contents(shown: Sequence[Experiment]) -> str:
         for one in shown
     )
     return section(
-        "What is here",
-        '<ul class="columns"><li><a href="#paper-against-ours">Paper against ours</a></li>' + lines + "</ul>",
+        "All figures and tables",
+        f'<ul class="columns">{lines}<li><a href="#paper-against-ours">Every statement of the paper</a></li></ul>',
     )
+
+
+def _disagreements(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str:
+    """Return what a reader of the paper should know first: where ours is another number, and why."""
+    lines = "".join(
+        f"<li>{_mark(claim)} {_link(experiment, claim.what)}. Paper: {text(claim.paper)}. Ours: {text(claim.ours)}. "
+        f'<span class="note">{text(claim.note)}</span></li>'
+        for experiment in shown
+        for claim in claims[experiment.name]
+        if claim.verdict in (Ruling.DIFFERS, Ruling.MISPRINT)
+    )
+    return section("Where ours is another number", f'<ul class="plain">{lines}</ul>' if lines else "")
 
 
 def _labels(experiment: Experiment) -> str:
@@ -125,9 +147,8 @@ def _against(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str
         return ""
     headings = ("Statement", "Paper", "Ours: median (range)", "Verdict", "How it is judged, or why it differs")
     body = table(headings, rows, words=(0, 1, 2, 3, 4), kind="stacked")
-    return section("Paper against ours", body).replace(
-        "<section>", '<section id="paper-against-ours" class="against">', 1
-    )
+    shown_all = fold(f"Every statement of the paper against ours ({len(rows):,})", body)
+    return shown_all.replace("<details>", '<details id="paper-against-ours" class="against">', 1)
 
 
 def _link(experiment: Experiment, what: str) -> str:
@@ -139,17 +160,17 @@ def _mark(claim: Claim) -> str:
 
 
 def _show(experiment: Experiment, run: Run, claims: Sequence[Claim], folder: Folder) -> str:
-    numbers = _numbers(experiment, folder)
-    is_folded = isinstance(experiment, Comparison)
+    numbers, has_pictures = _numbers(experiment, folder), bool(experiment.pictures)
     source = note(f"Labels in the paper's source: {', '.join(experiment.citations)}.") if experiment.paper else ""
+    found = _finding(experiment, claims, folder)
     parts = [
-        note(f"In the paper: {_labels(experiment)}."),
-        *(_figure(picture, folder, claims) for picture in experiment.pictures),
+        note(f"In the paper: {_labels(experiment)}." if experiment.paper else "An addition of ours."),
+        *(_figure(picture, folder, found) for picture in experiment.pictures),
         _statements(claims),
         bullets(experiment.notes) if experiment.notes else "",
-        "" if is_folded else numbers,
+        "" if has_pictures else numbers,
         "<details><summary>How it was computed</summary>",
-        numbers if is_folded else "",
+        numbers if has_pictures else "",
         _facts_of(experiment, run, folder),
         source,
         _links(experiment, folder),
@@ -158,30 +179,80 @@ def _show(experiment: Experiment, run: Run, claims: Sequence[Claim], folder: Fol
     return section(experiment.title, *parts).replace("<section>", f'<section id="{text(experiment.name)}">', 1)
 
 
-def _figure(picture: Picture, folder: Folder, claims: Sequence[Claim]) -> str:
-    drawn = folder.figure(picture.name)
-    if not drawn.exists():
-        return note(f"{picture.name} is not drawn yet.")
-    content, dark = drawn.read_bytes(), folder.figure(f"{picture.name}-dark")
-    found = [f"{claim.what}: {claim.verdict}, ours {claim.ours}" for claim in claims]
-    told = f"{picture.caption} What comes out: {'; '.join(found)}." if found else picture.caption
-    image = f'<img src="{_data(content)}" alt="{text(told)}" style="max-width:{_width(content)}px" loading="lazy">'
-    if dark.exists():  # the browser takes the one of its mode, without a script
-        source = f'<source media="screen and (prefers-color-scheme: dark)" srcset="{_data(dark.read_bytes())}">'
-        image = f"<picture>{source}{image}</picture>"
-    files = " ".join(
-        f'<a href="figures/{text(picture.name)}.{ending}">{ending.upper()}</a>' for ending in ("png", "pdf")
+def _finding(experiment: Experiment, claims: Sequence[Claim], folder: Folder) -> str:
+    """Return what there is to see in the figures of an experiment: which method errs least, or what came out."""
+    if isinstance(experiment, Comparison) and len(experiment.contenders) > 1:
+        least = _least(folder.read_tables(experiment)[RESULTS])
+        if least:
+            many = sum(least.values())
+            order = sorted(least, key=lambda name: -least[name])
+            if many == 1:
+                return f"{order[0]} has the smallest median error."
+            others = [f"{name} in {least[name]:,}" for name in order[1:]]
+            where = f"in {least[order[0]]:,} of {many:,} settings" if others else f"in all {many:,} settings"
+            return f"{order[0]} has the smallest median error {listed([where, *others])}."
+    return " ".join(f"{claim.what}: {claim.ours}." for claim in claims)
+
+
+def _least(results: Table) -> dict[str, int]:
+    """Return in how many settings each method has the smallest median error, the reports themselves left out."""
+    often: dict[str, int] = {}
+    for at, methods in _settings(results):
+        errors = {name: rows.median("emd") for name, rows in methods.items() if rows.numbers("emd").size}
+        if len(errors) > 1 and at:
+            best = min(errors, key=lambda name: errors[name])
+            often[best] = often.get(best, 0) + 1
+    return often
+
+
+def _settings(results: Table) -> Iterable[tuple[tuple[object, ...], dict[str, Table]]]:
+    """Yield every setting, and the rows of each method there."""
+    methods = list(
+        dict.fromkeys(zip(results.column("method"), results.column("delta"), results.column("start"), strict=True))
     )
-    return f'<figure class="plate">{image}<figcaption>{text(picture.caption)} {files}</figcaption></figure>'
+    for setting in dict.fromkeys(zip(*(results.column(name) for name in SETTING), strict=True)):
+        at = results.where(**dict(zip(SETTING, setting, strict=True)))
+        yield (
+            setting,
+            {
+                _method(name, delta, start): at.where(method=name, delta=delta, start=start)
+                for name, delta, start in methods
+            },
+        )
 
 
-def _data(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+def _figure(picture: Picture, folder: Folder, found: str) -> str:
+    drawn, narrow = folder.figure(picture.name, "svg"), folder.figure(f"{picture.name}-narrow", "svg")
+    if not drawn.exists() or not narrow.exists():
+        return note(f"{picture.name} is not drawn yet.")
+    # Its own size is said before it is loaded, so that nothing moves.
+    (width, height), small = _size(drawn), _size(narrow)
+    source = f'<source media="{NARROW}" srcset="figures/{text(narrow.name)}" width="{small[0]}" height="{small[1]}">'
+    told = f"{found} {picture.caption}".strip()
+    image = (
+        f'<img src="figures/{text(drawn.name)}" alt="{text(told)}" width="{width}" height="{height}" '
+        f'style="--wide:{width}px;--narrow:{small[0]}px" loading="lazy" decoding="async">'
+    )
+    files = " ".join(
+        f'<a href="figures/{text(picture.name)}.{ending}">{ending.upper()}</a>' for ending in ("png", "pdf", "svg")
+    )
+    headline = f"<strong>{text(found)}</strong> " if found and not picture.name.endswith(REPEATED) else ""
+    caption = f"<figcaption>{headline}{text(picture.caption)} {files}</figcaption>"
+    shown = f'<figure class="plate"><picture>{source}{image}</picture>{caption}</figure>'
+    if not picture.name.endswith(REPEATED):
+        return shown
+    return f"<details><summary>The same in total variation</summary>\n{shown}\n</details>"
 
 
-def _width(png: bytes) -> int:
-    """Return how wide a figure is shown, in CSS pixels."""
-    return round(LETTERS * int.from_bytes(png[16:20], "big"))  # the width stands in the header of every PNG
+def _size(drawing: Path) -> tuple[int, int]:
+    """Return the width and height of a drawing in CSS pixels; its opening tag has them in points."""
+    with drawing.open(encoding="utf-8") as stream:
+        opening = stream.read(4000)
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"|height="([\d.]+)pt"[^>]*?width="([\d.]+)pt"', opening)
+    if found is None:
+        return 0, 0
+    width, height = (found[1], found[2]) if found[1] else (found[4], found[3])
+    return round(float(width) * 96 / 72), round(float(height) * 96 / 72)
 
 
 def _numbers(experiment: Experiment, folder: Folder) -> str:
@@ -191,29 +262,29 @@ def _numbers(experiment: Experiment, folder: Folder) -> str:
     if len(results) <= MOST_ROWS:
         rows = [[text(_cell(cell)) for cell in row] for row in results.rows]
         words = [place for place, kind in enumerate(results.kinds.values()) if kind == "text"]
-        return table([name.replace("_", " ") for name in results.kinds], rows, words=words)
+        return table([name.replace("_", " ") for name in results.kinds], rows, words=words, kind="stacked")
     return ""
 
 
 def _medians(results: Table) -> str:
-    """Return one row a setting: how each method fared, the best in bold."""
-    methods = list(
-        dict.fromkeys(zip(results.column("method"), results.column("delta"), results.column("start"), strict=True))
-    )
-    settings = list(dict.fromkeys(zip(*(results.column(name) for name in SETTING), strict=True)))
-    names = [_method(*method) for method in methods]
+    """Return one row a setting: how each method fared, the best in bold; what all settings share stands below."""
+    found = list(_settings(results))
+    shown = [place for place in range(len(SETTING)) if len({setting[place] for setting, _ in found}) > 1] or [0]
     rows = []
-    for setting in settings:
-        at = results.where(**dict(zip(SETTING, setting, strict=True)))
-        found = [at.where(method=name, delta=delta, start=start) for name, delta, start in methods]
+    for setting, methods in found:
         medians = [
             (rows_of.median("emd"), rows_of.median("total_variation")) if rows_of.numbers("emd").size else None
-            for rows_of in found
+            for rows_of in methods.values()
         ]
         best = min(median[0] for median in medians if median is not None) if any(medians) else None
-        rows.append([*(text(_cell(cell)) for cell in setting), *(_median(median, best) for median in medians)])
-    return table([*SETTING, *names], rows, words=(0, 2)) + note(
-        "Median EMD over repeats, and in brackets median total variation."
+        named = [text(_cell(setting[place])) for place in shown]
+        rows.append([*named, *(_median(median, best) for median in medians)])
+    headings = [*(SETTING[place] for place in shown), *found[0][1]]
+    words = [place for place, column in enumerate(shown) if column in (0, 2)]
+    same = [f"{SETTING[place]} {_cell(found[0][0][place])}" for place in range(len(SETTING)) if place not in shown]
+    everywhere = f" In all of them: {', '.join(same)}." if same else ""
+    return table(headings, rows, words=words, kind="stacked") + note(
+        f"Median EMD over repeats, and in brackets median total variation; the smallest EMD is bold.{everywhere}"
     )
 
 
@@ -245,7 +316,7 @@ def _statements(claims: Sequence[Claim]) -> str:
         f'<span class="note">{text(claim.note)}</span></li>'
         for claim in claims
     )
-    return f"<h3>What the paper says of it</h3><ul>{lines}</ul>"
+    return f'<h3>What the paper says of it</h3><ul class="plain">{lines}</ul>'
 
 
 def _facts_of(experiment: Experiment, run: Run, folder: Folder) -> str:
@@ -285,7 +356,7 @@ def _file(name: str, words: str = "") -> str:
 
 
 def _differences() -> str:
-    return section(
+    return fold(
         "Where ours may differ from the paper's, and why",
         bullets(
             (

@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.figures import style
-from confide.figures.palette import colors_of
+from confide.figures.palette import colors_of, ordered
 from confide.figures.panels import FloatArray
 from confide.figures.style import mark_decades
 
@@ -21,16 +21,26 @@ if TYPE_CHECKING:
 # Quartiles of fewer numbers say nothing: they are drawn as points.
 FEWEST_FOR_A_BOX = 5
 CONTOURS = 14
+# Letters of names of which two stand beside each other on a telephone.
+LONGEST_OF_TWO = 17
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many empty axes, in rows of `columns`; the size is that of one panel."""
     if not count:
         raise InvalidParameterError("There is nothing to draw; give at least one panel.")
-    rows = -(-count // columns)
-    # Room for the legend, which stands above all panels.
-    figure = style.new_figure(min(count, columns) * size[0], rows * size[1] + 0.35)
-    return figure, [figure.add_subplot(rows, min(count, columns), place) for place in range(1, count + 1)]
+    beside = style.columns_within(min(count, columns), size[0])
+    rows = -(-count // beside)
+    # Room for the legend, which stands above all panels; on a telephone in several lines.
+    legend = 1.2 if style.ROOM.get() <= style.NARROW else 0.35
+    figure = style.new_figure(min(beside * size[0], style.ROOM.get()), rows * size[1] + legend)
+    return figure, [figure.add_subplot(rows, beside, place) for place in range(1, count + 1)]
+
+
+def _legend_columns(names: Sequence[str], most: int) -> int:
+    """Return how many names of a legend stand beside each other; on a telephone two that are short."""
+    narrow = 2 if max(map(len, names)) <= LONGEST_OF_TWO else 1
+    return min(len(names), narrow if style.ROOM.get() <= style.NARROW else most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +70,31 @@ class BoxPanel:
                 raise InvalidParameterError(f"{name!r} needs numbers for {len(self.levels)} levels; got {len(groups)}.")
 
 
-def draw_boxes(panels: Sequence[BoxPanel], *, x_label: str, columns: int = 3, is_logarithmic: bool = True) -> Figure:
+def draw_boxes(
+    panels: Sequence[BoxPanel],
+    *,
+    x_label: str,
+    columns: int = 3,
+    is_logarithmic: bool = True,
+    is_ordered: bool = False,
+) -> Figure:
     """Draw box plots side by side: median, quartiles, and whiskers to the extremes.
 
-    Panels whose vertical axes have the same label share one range, so that heights can be compared.
+    Panels whose vertical axes have the same label share one range, so that heights can be compared. Series that are
+    ordered, such as settings of one method, have shades of a scale; others the colour of their method.
 
     >>> panel = BoxPanel("ages", ("0.1", "0.3"), {"IBU": [np.array([0.5, 0.6]), np.array([0.2, 0.3])]}, "EMD (years)")
     >>> draw_boxes([panel], x_label="epsilon").axes[0].get_ylabel()
     'EMD (years)'
     """
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
-    colors = dict(zip(names, colors_of(names), strict=True))
+    colors = dict(zip(names, ordered(len(names)) if is_ordered else colors_of(names), strict=True))
     with style.styled():
         figure, all_axes = new_panels(len(panels), columns, (_width(panels, len(names)), 3.1))
         for axes, panel in zip(all_axes, panels, strict=True):
             _add_boxes(axes, panel, colors)
-            axes.set(xlabel=x_label, ylabel=panel.y_label, title=panel.title)
+            below = x_label.replace("; ", ";\n") if style.ROOM.get() <= style.NARROW else x_label
+            axes.set(xlabel=below, ylabel=panel.y_label, title=panel.title)
             alike = [other for other in panels if other.y_label == panel.y_label]
             limits = _limits(alike, is_logarithmic=is_logarithmic)
             if is_logarithmic:
@@ -90,7 +109,8 @@ def _name_series(figure: Figure, colors: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
     handles = [Patch(color=color, label=name) for name, color in colors.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=10, handlelength=1.1)
+    beside = _legend_columns(list(colors), len(handles))
+    figure.legend(handles=handles, loc="outside upper center", ncols=beside, fontsize=10, handlelength=1.1)
 
 
 def _add_boxes(axes: Axes, panel: BoxPanel, colors: Mapping[str, str]) -> None:
@@ -205,7 +225,8 @@ def draw_curves(
         named = {
             label: handle for axes in all_axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=min(len(named), 4), fontsize=9.5)
+        beside = _legend_columns(list(named), 4)
+        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=beside, fontsize=style.SMALL)
     return figure
 
 
@@ -281,7 +302,7 @@ def draw_surfaces(surfaces: Sequence[Surface], *, x_label: str, y_label: str) ->
     from matplotlib.lines import Line2D
 
     with style.styled():
-        figure, all_axes = new_panels(len(surfaces), 2, (4.9, 4.0))
+        figure, all_axes = new_panels(len(surfaces), 2, (4.9, 4.0))  # a telephone has them below each other
         for axes, surface in zip(all_axes, surfaces, strict=True):
             _add_surface(figure, axes, surface)
             axes.set(xlabel=x_label, ylabel=y_label, aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
@@ -298,10 +319,13 @@ def _add_surface(figure: Figure, axes: Axes, surface: Surface) -> None:
     axes.tricontour(mesh, surface.heights, levels=CONTOURS, colors=style.CARD, linewidths=0.5, linestyles="solid")
     axes.plot(*surface.tops.T, color=style.MLE, linewidth=3.2, marker="o", markersize=7, clip_on=False, zorder=5)
     axes.grid(visible=False)
-    axes.set_title(surface.title, pad=20)
-    axes.annotate(
-        surface.remark, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", color=style.FAINT
-    )
-    bar = figure.colorbar(filled, ax=axes, shrink=0.85, aspect=22)
+    # Words that are longer than the axes would shrink them.
+    is_narrow = style.ROOM.get() <= style.NARROW
+    title, remark = surface.title, surface.remark
+    if is_narrow:
+        title, remark = title.replace(", ", ",\n", 1), remark.replace("; ", ";\n")
+    axes.set_title(title, pad=20 + 14 * remark.count("\n"))
+    axes.annotate(remark, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", color=style.FAINT)
+    bar = figure.colorbar(filled, ax=axes, shrink=0.85, aspect=22, location="bottom" if is_narrow else "right")
     bar.outline.set_linewidth(0.5)
     bar.set_label("log-likelihood L (nats)")

@@ -26,6 +26,8 @@ from reproduction.table import Table, Tables, load_pyarrow
 
 QUICK_REPEATS = 3
 DOTS_PER_INCH = 150
+# Inches of a figure across the page: wider ones would be shrunk until nobody could read their letters.
+ACROSS = 11.4
 # More BLAS threads would be slower on busy cores, and could change the last digit of a sum.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -241,13 +243,15 @@ def _pending(experiment: Experiment, folder: Folder, state: str) -> list[Picture
 
 
 def _draw(picture: Picture, tables: Tables, folder: Folder) -> None:
-    from confide.figures import darken, to_pdf, to_png
+    from confide.figures import style, to_pdf, to_png, to_svg_file
 
-    figure = picture.draw(tables)
+    with style.within(ACROSS):
+        figure = picture.draw(tables)
     to_png(figure, folder.figure(picture.name), dpi=DOTS_PER_INCH)
     to_pdf(figure, folder.figure(picture.name, "pdf"))
-    darken(figure)
-    to_png(figure, folder.figure(f"{picture.name}-dark"), dpi=DOTS_PER_INCH)
+    to_svg_file(figure, folder.figure(picture.name, "svg"), picture.caption)
+    with style.within(style.NARROW):
+        to_svg_file(picture.draw(tables), folder.figure(f"{picture.name}-narrow", "svg"), picture.caption)
 
 
 def _state(experiment: Experiment, folder: Folder) -> str:
@@ -259,8 +263,8 @@ def _state(experiment: Experiment, folder: Folder) -> str:
 
 
 def _is_drawn(picture: Picture, folder: Folder, state: str) -> bool:
-    files = [folder.figure(picture.name, ending) for ending in ("png", "pdf")]
-    files.append(folder.figure(f"{picture.name}-dark"))
+    files = [folder.figure(picture.name, ending) for ending in ("png", "pdf", "svg")]
+    files.append(folder.figure(f"{picture.name}-narrow", "svg"))
     mark = _mark(picture, folder)
     return all(file.exists() for file in files) and mark.exists() and mark.read_text(encoding="utf-8") == state
 

@@ -1,14 +1,22 @@
 """What all tests share: one hypothesis profile, imports between test modules, and a cache of their own."""
 
+import gc
 import os
 import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+# One thread for BLAS, here and in every process that a test starts: two threads on two busy cores are many times slower
+# than one. Numpy looks when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 # Under --import-mode=importlib nothing puts the root on the path; tests import shared material as tests.laws.examples.
@@ -28,6 +36,15 @@ settings.register_profile(
 # For a hunt: CONFIDE_HYPOTHESIS=hunt pytest tests/laws
 settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))
+
+
+# Fourteen thousand tests are made and stay: to look for garbage among them again and again took a third of collecting.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on."""
+    gc.enable()
 
 
 CASES_OF_A_QUICK_RUN = 1
@@ -69,6 +86,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     cache.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONFIDE_CACHE", str(cache))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _commands_built_once() -> Iterator[None]:
+    """Build the commands of a program once: typer's runner builds all of them for every call, 50 ms each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.testing._get_command", cache(typer.main.get_command))
         yield
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -703,3 +704,16 @@ def test_tables_within_tables_are_written_out() -> None:
     assert record["mechanism"]["sex"] == {"kind": "randomized-response", "epsilon": 1.0}
     assert record["alphabet"]["names"][0] == "age"
     assert record["alphabet"]["alphabets"][0] == {"kind": "integers", "low": 18, "high": 27}
+
+
+def test_a_survey_of_made_up_people_is_another_one() -> None:
+    real = Survey(TruncatedGeometric(Integers(0, 9), 0.5), "mark")
+    made = replace(real, simulated="two humps")
+    assert made.fingerprint != real.fingerprint
+    assert replace(made, simulated="falling").fingerprint != made.fingerprint
+    assert Survey.from_json(made.to_json()) == made == parse_survey(made.text())
+    assert "simulated" not in real.to_json() + real.text()
+    assert made.contract.endswith(", of people made up from two humps")
+    for wrong in ('""', "true"):
+        with pytest.raises(SurveyError, match="simulated"):
+            parse_survey(f"simulated = {wrong}\n{real.text()}")

@@ -156,13 +156,13 @@ def draw_times(tables: Tables) -> Figure:
     from confide.figures.palette import colors_of
     from reproduction.plots import draw_curves
 
-    times, colors = tables[TIMES], (style.IBU, "#5BB795", "#0A5A3F")
+    times, lines = tables[TIMES], ("-", "--", "-.")
     panels: dict[str, dict[str, Series]] = {}
     for delta in DELTAS:
         curves: dict[str, Series] = {}
-        for level, color in zip(LEVELS, colors, strict=True):
+        for level, line in zip(LEVELS, lines, strict=True):
             ibu = times.where(mechanism=STORED, method="IBU", delta=delta, epsilon=level)
-            curves[f"IBU, ε = {level:g}"] = _by_size(ibu, color, "-")
+            curves[f"IBU, ε = {level:g}"] = _by_size(ibu, style.IBU, line)
         for method in ("INV-N", "INV-P"):
             inverted = times.where(mechanism=STORED, method=method)
             curves[method] = _by_size(inverted, colors_of([method])[0], "-")

@@ -113,7 +113,7 @@ def draw_landscapes(tables: Tables) -> Figure:
         remark = f"strictly concave: {facts.column('strictly_concave')[0]}; unique maximum: {facts.column('unique')[0]}"
         first, third, heights = (rows.numbers(column) for column in ("theta_1", "theta_3", "log_likelihood"))
         surfaces.append(Surface(name, remark, first, third, heights, np.array(ends)))
-    return draw_surfaces(surfaces, x_label="θ₁, share of value 1", y_label="θ₃, share of value 3")
+    return draw_surfaces(surfaces, x_label="share of value 1", y_label="share of value 3")
 
 
 def judge_surfaces(tables: Tables) -> list[Claim]:

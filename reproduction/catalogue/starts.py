@@ -112,7 +112,7 @@ GOOD, BAD = started(0.01, 0.3), started(1.0, 0.8)
 
 def draw_examples(tables: Tables) -> Figure:
     """Draw the two estimates over the truth."""
-    from confide.figures import Panel, draw_distributions
+    from confide.figures import Panel, draw_distributions, style
 
     panels = []
     for contender in (GOOD, BAD):
@@ -120,7 +120,7 @@ def draw_examples(tables: Tables) -> Figure:
         row, shares = tables[RESULTS].where(repeat=0, **chosen), tables[SHARES].where(**chosen)
         title = f"δ = {contender.delta:g}, start p = {contender.start:g}"
         remark = f"EMD {row.median('emd'):.3f} after {row.median('iterations'):.0f} iterations"
-        panels.append(Panel(title, shares.numbers("share"), remark, shares.numbers("truth")))
+        panels.append(Panel(title, shares.numbers("share"), remark, shares.numbers("truth"), color=style.IBU))
     return draw_distributions(DATA.alphabet, panels)
 
 

@@ -112,12 +112,12 @@ def check(tables: Tables) -> list[Claim]:
         )
         for name, printed, what, note in (
             ("delta", 0.21, "the discretization error delta", ""),
-            ("d_max", 8.25, "the largest distance between reports, d_max", ""),
+            ("d_max", 8.25, "the largest distance between reports", ""),
             (
                 "delta' of the paper",
                 1.87,
-                "the widening delta'",
-                f"From delta and d_max rounded to two digits, as the paper has it; {facts[WIDENING]:.4f} unrounded.",
+                "the widening of their hull",
+                f"From the two above rounded to two digits, as the paper has it; {facts[WIDENING]:.4f} unrounded.",
             ),
         )
     ]
@@ -148,8 +148,9 @@ class PlaneSubset:
 def draw_subsets(line: LineSubset, plane: PlaneSubset) -> Figure:
     """Draw both pictures, one above the other."""
     with style.styled():
-        figure = style.new_figure(9.2, 6.4)
-        above, below = figure.subplots(2, 1, height_ratios=(1, 4.6))
+        is_narrow = style.ROOM.get() <= style.NARROW
+        figure = style.new_figure(style.NARROW if is_narrow else 9.2, 8.0 if is_narrow else 6.4)
+        above, below = figure.subplots(2, 1, height_ratios=(1, 3.0 if is_narrow else 4.6))
         _add_line(above, line)
         _add_plane(below, plane)
     return figure
@@ -163,10 +164,10 @@ def _add_line(axes: Axes, line: LineSubset) -> None:
         line.values[~left], np.zeros((~left).sum()), "+", color=style.FAINT, markersize=9, label="value ruled out"
     )
     axes.plot(line.reports, np.zeros(line.reports.size), "o", color=style.NOISY, markersize=5, label="report")
-    axes.set(title="On a line: between the values that enclose all reports", yticks=[], ylim=(-1, 1), xlabel="value")
+    axes.set(title="On a line: the span of all reports", yticks=[], ylim=(-1, 1), xlabel="value")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+    _add_legend(axes)
 
 
 def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
@@ -175,7 +176,7 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
     axes.plot(*plane.dropped.T, ".", color=style.TRUTH_EDGE, markersize=2.2, label="value ruled out")
     axes.plot(*plane.kept.T, ".", color=style.STACKED, markersize=3.4, label="value kept")
     around = Polygon(outline(plane.corners, plane.widening), fill=False, edgecolor=style.STACKED, linewidth=1.8)
-    around.set_label(f"hull widened by delta' = {plane.widening:.2f} {plane.unit}")
+    around.set_label(f"hull widened by {plane.widening:.2f} {plane.unit}")
     hull = Polygon(plane.corners, fill=False, edgecolor=style.INK, linewidth=1.4, linestyle="--")
     hull.set_label("hull of reports")
     axes.add_patch(around)
@@ -191,7 +192,19 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
         aspect="equal",
     )
     axes.grid(visible=False)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+    _add_legend(axes)
+
+
+def _add_legend(axes: Axes) -> None:
+    """Say beside the axes what is what, or below them where there is no room."""
+    is_narrow = style.ROOM.get() <= style.NARROW
+    if is_narrow:
+        axes.set_title(axes.get_title(loc="left").replace(": ", ":\n"))
+    below = (0.0, -0.22 if axes.get_ylabel() else -0.75)
+    if is_narrow:
+        axes.legend(loc="upper left", bbox_to_anchor=below, fontsize=style.SMALL)
+    else:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=style.SMALL)
 
 
 def _farthest(corners: FloatArray) -> FloatArray:

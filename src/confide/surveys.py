@@ -46,7 +46,7 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-CONTENT_KEYS = ("shape", "alphabet", "mechanism", "limits", "groups")
+CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 SURVEY_KEYS = ("name", "title", *CONTENT_KEYS)
@@ -76,6 +76,9 @@ class Survey:
     groups
         Columns that may stand beside a report that is sent to a collector, not blurred, and the values that each may
         have, such as ``{"town": ("Oslo", "Bern")}``: the survey's ``[groups]``.
+    simulated
+        Of a survey that made-up people answer, what they are drawn from, such as ``two humps``; empty of a real one.
+        It is part of the fingerprint: their reports can be taken for those of people nowhere.
     """
 
     mechanism: Mechanism
@@ -86,6 +89,7 @@ class Survey:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     most_epsilon: float | None = None
     is_permanent: bool = False
+    simulated: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", _check_groups(self.groups))
@@ -127,7 +131,8 @@ class Survey:
         most += "" if self.most_epsilon is None else f", at most epsilon {self.most_epsilon:g} in all"
         most += ", with permanent noise" if self.is_permanent else ""
         shape = "" if self.shape is None else f", declared {self.shape}"
-        return f"{self.mechanism!r}{most}{shape}"
+        people = f", of people made up from {self.simulated}" if self.simulated else ""
+        return f"{self.mechanism!r}{most}{shape}{people}"
 
     @property
     def needs_secret(self) -> bool:
@@ -269,12 +274,14 @@ class Survey:
     @property
     def _content(self) -> dict[str, Any]:
         """What the fingerprint is of: all but what the survey is called."""
-        shape = {} if self.shape is None else {"shape": list(self.shape.words)}
+        shape: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
+        shape |= {"simulated": self.simulated} if self.simulated else {}
         return shape | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _below_title(self, most: int | None = None) -> list[str]:
         """Return the shape, where there is one, and the tables."""
         shape = [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
+        shape += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
         return shape + [line for place, one in self._declarations().items() for line in toml_table(place, one, most)]
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
@@ -348,7 +355,7 @@ def build_survey(document: dict[str, Any]) -> Survey:
     _refuse_unknown("the survey", document, SURVEY_KEYS)
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
-    texts = {key: _text(key, document[key]) for key in ("name", "title") if key in document}
+    texts = {key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document}
     settings: dict[str, Any] = texts | _build_limits(document)
     return Survey(mechanism, **settings, shape=_build_shape(document), groups=_build_groups(document))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import confide as cf
@@ -121,3 +123,20 @@ def some_values(alphabet: cf.Alphabet, count: int = 300) -> Values:
     size = alphabet.size if alphabet.is_finite else 10
     numbers = [(place * place) % size for place in range(count)]
     return np.array(alphabet.labels(numbers)) if isinstance(alphabet, cf.Scale) else alphabet.decode(numbers)
+
+
+HALVES: dict[str, Any] = {
+    "type": "FeatureCollection",
+    "features": [
+        {
+            "type": "Feature",
+            "properties": {"name": name},
+            "geometry": {
+                "type": "Polygon",
+                "coordinates": [[[-74.1, low], [-73.9, low], [-73.9, high], [-74.1, high], [-74.1, low]]],
+            },
+        }
+        for name, low, high in (("South", 40.6, 40.745), ("North", 40.745, 40.9))
+    ],
+}
+"""Two areas of a city, as GeoJSON has them."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from tests.cli.conftest import Call
+from tests.cli.surveys import HALVES
 
 import confide as cf
 from confide.cli.estimate import _take_background
@@ -36,20 +37,6 @@ columns = 3
 kind = "truncated-planar-laplace"
 epsilon = 1.0
 """
-HALVES = {
-    "type": "FeatureCollection",
-    "features": [
-        {
-            "type": "Feature",
-            "properties": {"name": name},
-            "geometry": {
-                "type": "Polygon",
-                "coordinates": [[[-74.1, low], [-73.9, low], [-73.9, high], [-74.1, high], [-74.1, low]]],
-            },
-        }
-        for name, low, high in (("South", 40.6, 40.745), ("North", 40.745, 40.9))
-    ],
-}
 
 
 @pytest.fixture

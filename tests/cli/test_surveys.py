@@ -10,9 +10,10 @@ from tests.cli.conftest import SURVEY, Call, assert_refused
 from tests.cli.surveys import some_values
 
 from confide import Categories, Grid, Integers, Survey, load_survey, parse_survey
-from confide.cli.init import ALPHABETS as EXAMPLE_ALPHABETS
-from confide.cli.init import MECHANISMS as EXAMPLES
-from confide.cli.init import USUAL, AlphabetKind, example_survey
+from confide.cli.examples import ALPHABETS as EXAMPLE_ALPHABETS
+from confide.cli.examples import MECHANISMS as EXAMPLES
+from confide.cli.examples import USUAL, AlphabetKind
+from confide.cli.init import example_survey
 from confide.declarations import ALPHABETS
 from confide.mechanisms import MECHANISMS
 

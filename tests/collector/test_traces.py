@@ -73,7 +73,8 @@ def test_no_file_keeps_an_invitation_beside_its_report(file_store: Store, tmp_pa
 
 
 def test_a_batch_of_a_day_that_closes_meanwhile_counts_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.collector.http.REFRESH", 3600.0)  # or it may look in between, and refuse before
+    # A keeper that looks in between, if only on starting late, would refuse before.
+    monkeypatch.setattr("confide.collector.http.Application._keep", lambda _: asyncio.sleep(0))
     with serving(store) as served:
         message = served.message([3], day=(TODAY - timedelta(1)).isoformat())
         assert served.post(message).status == 200
@@ -244,7 +245,7 @@ def silent(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_a_database_that_is_silent_is_a_503(
     silent: tuple[str, threading.Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgresql, "LOCK_SECONDS", 2.0)
+    monkeypatch.setattr(postgresql, "LOCK_SECONDS", 30.0)
     monkeypatch.setattr(postgresql.TimedConnection, "seconds", 0.4)
     store = open_store(silent[0])
     with serving(store) as served:
@@ -252,7 +253,7 @@ def test_a_database_that_is_silent_is_a_503(
         silent[1].set()
         message, start = served.message([4]), time.monotonic()
         assert served.post(message).status == 503
-        assert time.monotonic() - start < 1.5
+        assert time.monotonic() - start < 20  # 0.4 on a quiet machine
         silent[1].clear()
         assert served.post(message).status == 200
         assert served.counts() == {"3": 1, "4": 1}

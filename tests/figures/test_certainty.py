@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.figures import Panel, draw_distributions, draw_residuals, draw_windows
+from confide.figures import Panel, draw_distributions, draw_residuals, draw_windows, style
 from confide.figures.shares import tells
 from confide.intervals import Interval, Windows
 
@@ -44,15 +44,15 @@ def test_labels_do_not_overlap_and_the_fullest_go_first() -> None:
     assert 5 <= len([one for one in texts if " " not in one.get_text()]) < 30
 
 
-@pytest.mark.parametrize("is_narrow", [False, True])
-def test_letters_of_labels_do_not_touch(is_narrow: bool) -> None:
+@pytest.mark.parametrize("width", [style.WIDE, style.MIDDLE, style.NARROW])
+def test_letters_of_labels_do_not_touch(width: float) -> None:
     """By the letters as they are drawn: no two labels overlap, nor does one with the curve or the end of the axis."""
     edges = np.array([0, 17, 23, 27, 33, 39, 45, 51, 58, 66, 71, 75, 100])
     shares = np.array([0.011, 0.105, 0.11, 0.152, 0.159, 0.146, 0.12, 0.094, 0.066, 0.02, 0.009, 0.008])
     members = [list(range(low, high)) for low, high in pairwise(edges.tolist())]
     found = windows(cf.Integers(0, 99), members, [(one, 0.7 * one, 1.3 * one) for one in shares.tolist()])
     curve = np.repeat(shares / np.diff(edges), np.diff(edges))
-    figure = draw_windows(found, curve, is_narrow=is_narrow)
+    figure = draw_windows(found, curve, width=width)
     figure.draw_without_rendering()
     boxes = [one.get_window_extent() for one in figure.axes[0].texts]
     assert len(boxes) >= 8
@@ -65,9 +65,9 @@ def test_letters_of_labels_do_not_touch(is_narrow: bool) -> None:
 
 
 def test_a_share_is_written_only_into_a_district_that_has_room() -> None:
-    """Four cells in a row have room for one line, a single cell has none."""
+    """Five cells in a row have room for one line, a single cell has none."""
     grid = cf.Grid(20, 20)
-    strip, single = [0, 1, 2, 3], [399]
+    strip, single = [0, 1, 2, 3, 4], [399]
     rest = [place for place in range(400) if place not in (*strip, *single)]
     found = windows(grid, [strip, rest, single], [(0.2, 0.1, 0.3), (0.7, 0.6, 0.8), (0.1, 0.0, 0.2)])
     texts = draw_windows(found, np.full(400, 0.0025)).axes[1].texts
@@ -79,8 +79,8 @@ def test_districts_are_outlined_and_the_second_map_has_how_far_they_may_be_off()
     grid = cf.Grid(4, 4, holes=[(3, 2)])
     members = [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14]]
     found = windows(grid, members, [(0.8, 0.6, 0.9), (0.2, 0.1, 0.4)])
-    for is_narrow in (False, True):
-        estimate, doubt = draw_windows(found, np.full(15, 1 / 15), is_narrow=is_narrow).axes[:2]
+    for width in (style.WIDE, style.NARROW):
+        estimate, doubt = draw_windows(found, np.full(15, 1 / 15), width=width).axes[:2]
         drawn = doubt.images[0].get_array().filled(-1)  # type: ignore[union-attr]
         np.testing.assert_allclose(drawn[0], [0.25, 0.25, 0.2 / (7 / 15), 0.2 / (7 / 15)])
         assert drawn[3, 2] == -1

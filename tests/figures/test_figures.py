@@ -9,11 +9,10 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError
-from confide.figures import Panel, Role, darken, draw_distributions, draw_path, draw_sheet, style, to_png, to_svg
+from confide.figures import Panel, Role, draw_distributions, draw_path, draw_sheet, style, to_png, to_svg, to_svg_file
 from confide.figures.palette import COLORS
 from confide.figures.panels import choose_colors
 
@@ -269,16 +268,15 @@ def test_a_band_over_another_alphabet_is_refused() -> None:
         draw_distributions(cf.Integers(0, 2), [Panel("IBU", np.full(3, 1 / 3), band=(np.zeros(2), np.ones(2)))])
 
 
-def test_a_dark_figure_has_every_colour_turned_once() -> None:
-    shares = bell(100)
-    figure = draw_distributions(LINE, [Panel("IBU", shares, reference=shares)])
-    figure.draw_without_rendering()
-    darken(figure)
-    assert to_hex(figure.get_facecolor()).upper() == COLORS["card"][1]
-    truth, line = figure.axes[0].patches[:2]
-    assert to_hex(truth.get_facecolor()).upper() == COLORS["truth-fill"][1]
-    assert to_hex(line.get_edgecolor()).upper() == COLORS["ibu"][1]
-    assert to_hex(figure.axes[0].xaxis.label.get_color()).upper() == COLORS["ink"][1]
-    on_map = draw_distributions(GRID, [Panel("IBU", bell(24))])
-    darken(on_map)
-    assert to_hex(on_map.axes[0].images[0].get_cmap()(0.0)).upper() == COLORS["card"][1]
+def test_a_file_of_its_own_is_dark_on_a_dark_screen(tmp_path: Path) -> None:
+    shares = bell(24)
+    figure = draw_distributions(GRID, [Panel("IBU", shares)])
+    to_svg_file(figure, tmp_path / "map.svg", "Most are <there>")
+    drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    ET.fromstring(drawn)  # noqa: S314 - our own
+    bright, dark = drawn[: drawn.index("</style>")].split("@media screen and (prefers-color-scheme:dark)")
+    for name, colors in COLORS.items():
+        assert f"--{name}:{colors[0].lower()};" in bright
+        assert f"--{name}:{colors[1].lower()};" in dark
+    assert ".on-dark" in dark
+    assert 'aria-label="Most are &lt;there&gt;"' in drawn

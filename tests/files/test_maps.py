@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.cli.surveys import HALVES
 
 import confide as cf
 from confide.files import describe_left_out, estimate_geojson
@@ -17,20 +17,6 @@ PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
 MECHANISM = cf.TruncatedPlanarLaplace(PLACES, epsilon=1.0)
 SURVEY = cf.Survey(MECHANISM, "home", "Where people live")
 COUNTS = MECHANISM.simulate_counts(np.arange(1, 13) * 50, rng=1)
-HALVES: dict[str, Any] = {
-    "type": "FeatureCollection",
-    "features": [
-        {
-            "type": "Feature",
-            "properties": {"name": name},
-            "geometry": {
-                "type": "Polygon",
-                "coordinates": [[[-74.1, low], [-73.9, low], [-73.9, high], [-74.1, high], [-74.1, low]]],
-            },
-        }
-        for name, low, high in (("South", 40.6, 40.745), ("North", 40.745, 40.9))
-    ],
-}
 
 
 @pytest.fixture(scope="module")

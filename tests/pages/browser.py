@@ -15,6 +15,39 @@ from typing import Any
 # What axe-core is installed with; it is for tests alone, and nothing of it ships.
 INSTALL = "make build/node_modules/axe-core"
 AXE = Path(__file__).parents[2] / "build" / "node_modules" / "axe-core" / "axe.min.js"
+# Letters under twelve pixels as they are shown: of a drawing those of the page's scale, not of its own.
+SMALL = """() => {
+  const found = {};
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const one = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !one.checkVisibility({ visibilityProperty: true })) continue;
+    const scale = one.getScreenCTM ? Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b) : 1;
+    const size = parseFloat(getComputedStyle(one).fontSize) * scale;
+    if (size < 11.95) found[size.toFixed(1)] ??= walk.currentNode.data.trim().slice(0, 40);
+  }
+  return Object.entries(found).map(([size, words]) => `${size}: ${words}`);
+}"""
+# Words of a drawing outside of it, and a page that is wider than its window.
+CUT = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll('figure svg')) {
+    const frame = svg.getBoundingClientRect();
+    for (const text of svg.querySelectorAll('text')) {
+      const box = text.getBoundingClientRect();
+      if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1))
+        found.push(text.textContent);
+    }
+  }
+  const wide = document.documentElement.scrollWidth;
+  if (wide > innerWidth) found.push(`the page is ${wide}`);
+  return found;
+}"""
+# Tables that are wider than their frame: one scrolls there, but half of it is out of sight.
+WIDE = """() => [...document.querySelectorAll('.frame')]
+  .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+  .map(one => `${one.scrollWidth} in ${one.clientWidth}: ${one.getAttribute('aria-label')}`)"""
+AMISS = {"under 12 pixels": SMALL, "cut off": CUT, "a table": WIDE}
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe")
 
@@ -113,6 +146,10 @@ class Chromium:
         )
         self._resize(width, int(self.evaluate("document.documentElement.scrollHeight")))
         return base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
+
+    def blemishes(self) -> list[str]:
+        """Return what can be measured of how a page looks: letters under twelve pixels, and words that are cut off."""
+        return [f"{what}: {one}" for what, script in AMISS.items() for one in self.evaluate(f"({script})()")]
 
     def faults(self) -> list[str]:
         """Open every fold and return what axe-core finds serious, critical or moderate: the rule and where."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from tests.reproduction.tiny import run_tiny
@@ -114,21 +113,20 @@ def plan() -> str:
     return plan_page(survey, cf.plan(survey.mechanism, people.distribution, people=5000, repeats=4, cache=False))
 
 
-def reproduction() -> str:
-    """Return the index of a few experiments of the paper, cut down to seconds."""
-    with TemporaryDirectory() as place:
-        folder = Folder(Path(place))
-        folder.prepare()
-        for name in EXPERIMENTS:
-            experiment = ALL_EXPERIMENTS[name]
-            folder.write_tables(experiment, run_tiny(experiment))
-            repeats = int(isinstance(experiment, Comparison))
-            folder.write_run(Run(name, cf.__version__, repeats, 10, 10, 0, 1.5, 2.0, ""))
-            draw_pictures(experiment, folder.path)
-        return reproduction_page(list(ALL_EXPERIMENTS.values()), folder)
+def reproduction(place: Path) -> str:
+    """Return the index of a few experiments of the paper, cut down to seconds, with its figures beside it."""
+    folder = Folder(place)
+    folder.prepare()
+    for name in EXPERIMENTS:
+        experiment = ALL_EXPERIMENTS[name]
+        folder.write_tables(experiment, run_tiny(experiment))
+        repeats = int(isinstance(experiment, Comparison))
+        folder.write_run(Run(name, cf.__version__, repeats, 10, 10, 0, 1.5, 2.0, ""))
+        draw_pictures(experiment, folder.path)
+    return reproduction_page(list(ALL_EXPERIMENTS.values()), folder)
 
 
-PAGES: dict[str, Callable[[], str]] = {
+PAGES: dict[str, Callable[[], str] | Callable[[Path], str]] = {
     made.__name__: made
     for made in (demo, estimate, categories, places, groups, diagnosis, triangle, misfit, plan, reproduction)
 }
@@ -139,5 +137,6 @@ def write_pages(folder: Path, names: tuple[str, ...] = tuple(PAGES)) -> dict[str
     folder.mkdir(parents=True, exist_ok=True)
     written = {name: folder / f"{name}.html" for name in names}
     for name, path in written.items():
-        path.write_text(PAGES[name](), encoding="utf-8")
+        made = reproduction(folder) if name == "reproduction" else PAGES[name]()  # type: ignore[call-arg]
+        path.write_text(made, encoding="utf-8")
     return written

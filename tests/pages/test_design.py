@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.pages.test_estimate_page import assess, case
 
 import confide as cf
-from confide.figures import Panel, draw_distributions, draw_path, draw_simplex, palette, to_svg
-from confide.figures.palette import COLORS, METHODS, SCALES, colors_of, light, on_dark
+from confide.figures import Panel, draw_distributions, draw_path, draw_simplex, draw_windows, palette, style, to_svg
+from confide.figures.palette import COLORS, METHODS, SCALES, colors_of, light, on_dark, ordered
 from confide.pages import diagnosis_page, estimate_page
 
 MODES = {"light": 0, "dark": 1}
@@ -69,7 +70,7 @@ def test_the_style_sheet_has_the_colours_of_the_figures() -> None:
 def test_the_page_uses_no_colour_of_its_own() -> None:
     sheet = (files("confide.pages") / "page.css").read_text(encoding="utf-8").partition("@media print")
     assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?!;?\s*\{)", re.sub(r'"stroke: #"', "", sheet[0]))
-    given = {"of", "dark", "columns", "panel", "widest", "share", "natural"}  # by single elements
+    given = {"of", "dark", "columns", "panel", "widest", "share", "natural", "wide", "narrow"}  # by single elements
     names = set(re.findall(r"var\(--([a-z0-9-]+)", sheet[0])) - given
     design = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
     assert names <= set(re.findall(r"--([a-z0-9-]+):", design))
@@ -95,6 +96,63 @@ def test_methods_can_be_told_apart_whatever_one_sees(mode: str) -> None:
     shown = {name: COLORS[name][MODES[mode]] for name in dict.fromkeys(METHODS.values())}
     for one, other in combinations(shown, 2):
         assert apart(shown[one], shown[other]) >= 8, (mode, one, other)
+
+
+def tokens(place: int) -> dict[str, str]:
+    """Return the colours that the style sheet itself declares, on a light or on a dark page."""
+    sheet = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
+    part = sheet.split("@media screen and (prefers-color-scheme: dark)")[place]
+    return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", part))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_words_and_marks_of_the_style_sheet_stand_out(mode: str) -> None:
+    """From the tokens themselves: words 4.5:1 on page and card, marks and edges of controls 3:1."""
+    shown = tokens(MODES[mode])
+    for name in WORDS:
+        for surface in ("page", "card"):
+            assert contrast(shown[name], shown[surface]) >= 4.5, (mode, name, surface)
+    for name in MARKS:
+        assert contrast(shown[name], shown["card"]) >= 3, (mode, name)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_settings_in_order_stand_out_and_pass_for_no_method(mode: str) -> None:
+    shades = ordered(4)
+    if mode == "dark":
+        numbers = np.array([[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in shades], dtype=np.uint8)
+        shades = ["#" + "".join(f"{part:02X}" for part in row) for row in on_dark(numbers).tolist()]
+    assert all(contrast(one, COLORS["card"][MODES[mode]]) >= 3 for one in shades)
+    assert not {one.lower() for one in ordered(4)} & {light(name).lower() for name in METHODS.values()}
+
+
+def test_the_studio_has_the_colours_of_the_figures() -> None:
+    """One table of methods: what figures draw, pages and the studio show alike."""
+    source = (Path(__file__).parents[2] / "web" / "src" / "methods.ts").read_text(encoding="utf-8")
+    chosen = dict(re.findall(r'name: "([^"]+)", colour: "([^"]+)"', source))
+    assert {"Stacked", "IBU", "held-out IBU", "MLE", "INV-N", "INV-P", "Smooth", "RAP-N", "RAP-P"} <= set(chosen)
+    assert chosen == {name: METHODS[name] for name in chosen}
+    sheets = [one.read_text(encoding="utf-8") for one in (Path(__file__).parents[2] / "web" / "src").glob("*.css")]
+    assert not re.findall(r":[^;{}]*#[0-9a-fA-F]{3,8}\b", " ".join(sheets))  # no colour but those of design.css
+
+
+def test_a_smaller_map_has_fewer_letters_and_none_says_nothing() -> None:
+    grid = cf.Grid(7, 7)
+    mechanism = cf.RandomizedResponse(grid, 6.0)
+    histogram = np.full(49, 400)
+    histogram[:5] = 30
+    answer = cf.estimate(mechanism.simulate_counts(histogram, rng=1), mechanism, cf.IBU())
+    windows = answer.windows()
+    wide, narrow = (
+        [one.get_text() for one in draw_windows(windows, answer.distribution, width=width).axes[1].texts]
+        for width in (style.WIDE, style.NARROW)
+    )
+    assert len(narrow) < len(wide)
+    assert not [words for words in wide if words.endswith("±0")]
+    with style.within(style.NARROW):
+        figure = draw_distributions(cf.Integers(0, 9), [Panel(name, np.full(10, 0.1)) for name in ("IBU", "MLE")])
+    assert figure.get_figwidth() <= style.NARROW
+    assert style.ROOM.get() == float("inf")
 
 
 def test_every_light_colour_has_one_meaning() -> None:

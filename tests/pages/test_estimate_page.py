@@ -116,8 +116,8 @@ def test_a_page_tells_the_whole_story(kind: str, knows_truth: bool) -> None:
     assert ("Original" in page.text) is knows_truth
     assert ("Total variation" in page.text) is knows_truth
     assert "Noisy" in page.text
-    panels = 3 + 1 + knows_truth + (1 if kind == "categories" else 2)  # windows are drawn for a telephone too
-    assert page.seen.count("svg") == panels + 1 + (kind == "grid")  # the path, and the colour scale of maps
+    panels = 3 + 1 + knows_truth + 3  # windows are drawn for a screen, a tablet and a telephone
+    assert page.seen.count("svg") == panels + 2 + (kind == "grid")  # the path twice, the colours of maps
 
 
 def test_the_summary_names_the_closest_and_its_distance() -> None:
@@ -150,7 +150,7 @@ def test_reports_of_another_alphabet_get_their_own_picture() -> None:
     survey, counts, truth = case("matrix")
     page = Reader(estimate_page(survey, counts, assess(survey, counts, cf.IBU()), truth=truth))
     assert "a picture of their own" in page.text
-    assert page.seen.count("svg") == 6
+    assert page.seen.count("svg") == 3 + 3 + 2  # windows, three distributions, the path
     assert page.text.count("Noisy") == 1  # and no column among the shares
 
 

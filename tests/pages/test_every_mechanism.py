@@ -71,7 +71,7 @@ def test_many_pairs_are_drawn_part_by_part() -> None:
     truth = np.full(contract.alphabet.size, 1 / contract.alphabet.size)
     page = Reader(estimate_page(contract, counts, [cf.assess(counts, contract.mechanism, cf.IBU())], truth=truth))
     assert "rooms, on its own" in page.text
-    assert page.seen.count("svg") == 2 * 3 + 2  # the path, and the windows
+    assert page.seen.count("svg") == 2 * 3 + 3 + 2  # the path, and the windows
 
 
 def test_pairs_are_judged_by_total_variation() -> None:

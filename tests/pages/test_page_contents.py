@@ -12,7 +12,7 @@ from tests.pages.test_estimate_page import Reader, assess, case, judged
 import confide as cf
 from confide.alphabets import Alphabet
 from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
-from confide.files import SurveyGroups
+from confide.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.intervals import Band, Interval
 from confide.pages import diagnosis as diagnosis_module
 from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
@@ -99,7 +99,7 @@ def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(pictures, "draw_path", record)
     estimate_page(survey, counts, outcomes)
     proven = [one.estimate.log_likelihood + one.estimate.certificate for one in outcomes]
-    assert ceilings == [min(proven)]
+    assert ceilings == [min(proven)] * 2  # for a screen and for a telephone
     assert proven[1] < proven[0]
 
 
@@ -189,7 +189,33 @@ def test_the_page_leads_with_median_mean_and_queries_then_windows() -> None:
     assert places == sorted(places)
     one, label = windows.answers[0], windows.labels[0]
     assert f"{label} {one.estimate:.2%} {one.low:.2%} {one.high:.2%}" in text
-    assert 'class="tight"' in page
+    assert [page.count(f'<div class="{room}">') for room in ("roomy", "middle", "tight")] == [1, 1, 2]  # and the path
+
+
+def test_a_page_without_a_median_leads_with_the_fullest() -> None:
+    survey, counts, _ = case("categories")
+    (outcome,) = assess(survey, counts, cf.IBU())
+    windows = outcome.estimate.windows(name=survey.name)
+    page = estimate_page(survey, counts, [outcome], windows=windows)
+    fullest = max(range(len(windows)), key=lambda place: windows.answers[place].estimate)
+    one = windows.answers[fullest]
+    words = Reader(page).text
+    assert f"{windows.labels[fullest]}, at 95% {one.estimate:.1%} {one.low:.1%} to {one.high:.1%}" in words
+    assert words.index(", at 95%") < words.index("What these reports tell apart")
+
+
+def test_a_page_of_groups_leads_with_who_differs_and_the_ends() -> None:
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 2.0), "answer", "A question")
+    counts = {(town,): cf.tally(["yes", "no"], counts) for town, counts in TOWNS.items()}
+    groups = SurveyGroups(cf.estimate_groups(counts, survey.mechanism, cf.IBU()).estimates, survey, ("town",))
+    page = Reader(groups_page(groups, GroupAnswers(ask_groups(groups, ["answer = yes"], 0.95))))
+    assert re.search(r"Groups that differ from the others \d of 3", page.text)
+    assert re.search(r"Highest answer = yes, at 95% [\d.]+% Rome, [\d.]+% to [\d.]+%", page.text)
+    assert re.search(r"Lowest answer = yes, at 95% [\d.]+% Lima, [\d.]+% to [\d.]+%", page.text)
+    assert page.text.index("Lowest") < page.text.index("The groups side by side") < page.text.index("In words")
+
+
+TOWNS = {"Oslo": [500, 500], "Rome": [800, 200], "Lima": [200, 800]}
 
 
 @pytest.mark.filterwarnings("ignore::confide.PoorFitWarning")

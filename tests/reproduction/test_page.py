@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.pages.test_design import LABEL, outside_of_folds
 from tests.pages.test_estimate_page import Reader
 from tests.reproduction.tiny import run_tiny, shrink
 
@@ -56,14 +58,30 @@ def _first_seed(experiment: Experiment) -> int:
 
 
 @pytest.mark.slow
-def test_nothing_is_fetched(page: str) -> None:
+def test_figures_are_files_that_wait_until_they_are_scrolled_to(page: str, folder: Folder) -> None:
     reader = Reader(page)
-    images = [link for link in reader.links if link.startswith("data:image/png;base64,")]
-    assert len(images) == sum(len(EXPERIMENTS[name].pictures) for name in NAMES)
-    assert page.count('(prefers-color-scheme: dark)" srcset="data:image/png;base64,') == len(images)
+    pictures = [picture.name for name in NAMES for picture in EXPERIMENTS[name].pictures]
+    for name in pictures:
+        assert f'<img src="figures/{name}.svg"' in page
+        assert f'<source media="(max-width: 960px)" srcset="figures/{name}-narrow.svg"' in page
+        assert (folder.path / "figures" / f"{name}-narrow.svg").exists()
+    assert page.count('loading="lazy"') == len(pictures)
+    assert not re.search(r'<(img|source)[^>]* width="0"', page)
+    assert "data:image" not in page
+    assert len(page) < 100_000  # it opens at once
     assert not [link for link in reader.links if link.startswith(("http", "//"))]
     targets = [link[1:] for link in reader.links if link.startswith("#")]
     assert set(targets) <= set(reader.ids)
+
+
+@pytest.mark.slow
+def test_pictures_say_what_was_found(page: str) -> None:
+    told = re.findall(r'<img [^>]*alt="([^"]*)"', page)
+    assert len(told) == sum(len(EXPERIMENTS[name].pictures) for name in NAMES)
+    assert any("Likely subset on a plane: the discretization error" in words for words in told)
+    assert "<strong>IBU" in page
+    assert not LABEL.search(outside_of_folds(page))
+    assert not re.search(r"\\bd_max\\b|delta'|theta_", outside_of_folds(page))
 
 
 def test_files_that_are_linked_exist(page: str, folder: Folder) -> None:
@@ -74,7 +92,7 @@ def test_files_that_are_linked_exist(page: str, folder: Folder) -> None:
 
 def test_the_paper_stands_against_ours(page: str) -> None:
     text = Reader(page).text
-    assert "Paper against ours" in text
+    assert "Every statement of the paper against ours" in text
     assert "98,060" in text
     assert "98,061" in text
     assert "1.87" in text

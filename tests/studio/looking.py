@@ -14,20 +14,6 @@ if TYPE_CHECKING:
     from tests.studio.running import RunningStudio
 
 FOLDS = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
-CUT = """() => {
-  const found = [];
-  for (const svg of document.querySelectorAll('figure svg')) {
-    const frame = svg.getBoundingClientRect();
-    for (const text of svg.querySelectorAll('text')) {
-      const box = text.getBoundingClientRect();
-      if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1))
-        found.push(text.textContent);
-    }
-  }
-  const wide = document.documentElement.scrollWidth;
-  if (wide > innerWidth) found.push(`the page is ${wide}`);
-  return found;
-}"""
 
 
 @dataclass

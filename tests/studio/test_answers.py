@@ -18,6 +18,7 @@ from tests.studio.running import RunningStudio
 from tests.studio.test_serving import AGES
 
 import confide as cf
+from confide.errors import InvalidParameterError
 from confide.studio.answers import expect, play
 from confide.studio.drafts import read_draft, values_record
 from confide.studio.looks import look
@@ -144,8 +145,16 @@ def test_a_plan_solves_for_what_was_left_out() -> None:
     people = plan({"draft": draft, "solve": "people", "target": {"emd": error / 2}}, quiet)
     assert people["is_reached"]
     assert 2 < people["people"] / draft["people"] < 8
-    epsilon = plan({"draft": draft, "solve": "epsilon", "target": {"emd": error / 2}}, quiet)
+    told: list[Any] = []
+    epsilon = plan({"draft": draft, "solve": "epsilon", "target": {"emd": error / 2}}, lambda *said: told.append(said))
     assert epsilon["epsilon"] > draft["epsilon"]
+    # A first answer, of few repeats, is told at once; the last one has all of them.
+    (first,) = (said[3] for said in told if len(said) > 3)
+    assert (first["repeats"], epsilon["repeats"]) == (3, 12)
+    assert epsilon["expected"]["value"] == pytest.approx(error / 2, rel=0.1)
+    assert first["epsilon"] == pytest.approx(epsilon["epsilon"], rel=0.5)
+    assert told[0][2].startswith("Trying randomized response on 5,000 people, ")
+    assert told[0][2].endswith(": made-up survey 1 of 3")
     never = plan({"draft": draft | {"people": 20}, "solve": "epsilon", "target": {"emd": 1e-7}}, quiet)
     assert not never["is_reached"]
     assert never["expected"]["value"] > 1e-7
@@ -160,9 +169,24 @@ def test_rivals_make_the_same_promise() -> None:
 def test_methods_side_by_side_on_a_bundled_truth() -> None:
     asked = {"dataset": "san_francisco", "mechanism": "truncated-planar-geometric", "epsilon": 1.0, "people": 20_000}
     found = play(asked | {"methods": ["ibu", "inversion-normalize"], "seed": 0}, quiet)
-    assert [one["colour"] for one in found["methods"]] == ["ibu", "normalized"]
-    assert found["methods"][0]["emd"]["value"] < found["methods"][1]["emd"]["value"]
-    assert "IBU comes closest" in found["words"]
+    assert [one["key"] for one in found["methods"]] == ["inversion-normalize", "ibu"]
+    assert [one["colour"] for one in found["methods"]] == ["normalized", "ibu"]
+    assert found["methods"][1]["emd"]["value"] < found["methods"][0]["emd"]["value"]
+    assert found["made"].startswith("20,000 people, the truncated planar geometric mechanism, 1 per")
+    # A slider is answered within what it may take: what takes long is left, and of the others what there is time for.
+    asked |= {"methods": ["stacked", "ibu", "mle"], "seed": 0}
+    quick = play(asked | {"within": 10_000}, quiet)
+    assert [one["key"] for one in quick["methods"]] == ["mle", "ibu"]
+    assert quick["left"] == ["stacked"]
+    assert play(asked | {"within": 0}, quiet)["left"] == ["ibu", "stacked"]
+    told: list[Any] = []
+    rest = play(asked, lambda *said: told.append(said))
+    assert [one["key"] for one in rest["methods"]] == ["mle", "ibu", "stacked"]
+    assert rest["left"] == []
+    assert rest["methods"][1]["distribution"] == quick["methods"][1]["distribution"]
+    assert told[-1][2] == "Trying Stacked"
+    with pytest.raises(InvalidParameterError, match="within must be milliseconds"):
+        play(asked | {"within": -1}, quiet)
 
 
 GROUPED = """
@@ -228,7 +252,14 @@ def test_a_look_is_what_the_library_says() -> None:
     record = {"survey": survey.fingerprint, "by": [], "accepted": 2000, "rejected": {}, "is_simulated": False}
     record |= {"is_closed": False, "days": [{"day": "2026-11-16", "groups": [], "counts": listed}]}
     asked = {"document": survey.to_json(), "record": json.dumps(record), "version": 4000, "methods": []}
-    found = look(asked | {"queries": ["rooms >= 5"]}, quiet)
+    short = look(asked | {"queries": ["rooms >= 5"], "more": False}, quiet)
+    assert short["windows"]["is_pending"]
+    told: list[dict[str, Any]] = []
+
+    def tell(_done: int, _of: int, _words: str, known: dict[str, Any] | None) -> None:
+        told.extend([] if known is None else [dict(known)])
+
+    found = look(asked | {"queries": ["rooms >= 5"]}, tell)
     estimate = cf.estimate(counts, survey.mechanism)
     assert found["distribution"] == estimate.distribution.tolist()
     assert [one["query"] for one in found["statistics"]][:2] == ["median", "mean"]
@@ -238,3 +269,16 @@ def test_a_look_is_what_the_library_says() -> None:
     assert [one["label"] for one in found["windows"]["windows"]] == list(estimate.windows(name="rooms").labels)
     assert found["fit"]["verdict"] == str(estimate.fit.verdict)
     assert sum(found["reports"]) == pytest.approx(1)
+    assert (short["queries"], short["distribution"]) == (found["queries"], found["distribution"])
+    # Answers are told before the fit is tested, and the fit before windows are looked for; asked again all is known.
+    early, later = told
+    assert early["fit"]["is_pending"]
+    assert early["queries"] == found["queries"]
+    assert later["fit"] == found["fit"]
+    assert later["queries"] == found["queries"]
+    assert later["statistics"] == found["statistics"]
+    assert later["windows"] == {"words": "", "windows": [], "is_pending": True}
+    told.clear()
+    again = look(asked | {"queries": ["rooms >= 6"]}, tell)
+    assert again["windows"] == found["windows"]
+    assert not told

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.pages.browser import AXE, INSTALL
-from tests.studio.looking import CUT, faults, open_design, watch
+from tests.pages.browser import AXE, CUT, INSTALL
+from tests.studio.looking import faults, open_design, watch
 
 import confide as cf
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> & 'so' \"on\" \u202egnitirw"
 
-NAMES = {"Ages": "age", "Scale": "mark", "Categories": "way", "Homes": "home"}
+NAMES = {"Ages": "age", "Scale": "mark", "Categories": "way", "Homes": "home", "Places": "place"}
 """What one answer is called in the survey of each kind."""
 
 
@@ -127,7 +127,7 @@ def test_other_mechanisms_are_compared_and_chosen(page: Page, studio: RunningStu
 def test_a_survey_of_made_up_people_is_not_collected_anew(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     # The first template, as it is, on a store that is new: it can be started.
-    page.get_by_role("button", name="Start collecting").and_(page.locator(":enabled")).wait_for()
+    page.get_by_role("button", name="Start collecting").and_(page.locator(":not([aria-disabled])")).wait_for()
     page.get_by_text("Choose epsilon yourself").click()
     page.get_by_label("Epsilon, as a number").fill("0.06")  # that of the ages that the studio itself begins with
     page.get_by_label("Epsilon, as a number").press("Enter")
@@ -156,6 +156,43 @@ def test_one_report_moves_with_the_true_value(page: Page, studio: RunningStudio)
     page.mouse.click(box["x"] + box["width"] * 0.25, box["y"] + box["height"] / 2)
     page.wait_for_function("() => Number(document.querySelector('#true-value').value) < 35")
     assert 10 < int(page.locator("#true-value").input_value()) < 35
+
+
+def test_a_true_place_is_picked_on_the_map(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    choose(page, "Places")
+    page.locator("#true-place").wait_for()
+    assert page.locator("#true-value").count() == 0  # a line of 280 cells is no map
+    map_ = page.locator(".one-report .canvas")
+    map_.focus()
+    seen = [page.locator("#true-place").inner_text()]
+    for key in ("ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+        page.wait_for_function("words => document.querySelector('#true-place').textContent !== words", arg=seen[-1])
+        seen.append(page.locator("#true-place").inner_text())
+    cells = [tuple(map(int, re.findall(r"\d+", words))) for words in seen]
+    row, column = cells[0]
+    assert cells[1:] == [(row + 1, column), (row + 1, column + 1), (row, column + 1), (row, column)]
+    assert map_.evaluate("one => one === document.activeElement")
+    ground = page.locator(".one-report svg .ground").first.bounding_box()
+    assert ground
+    page.mouse.click(ground["x"] + 2, ground["y"] + 2)  # the upper left: the last row, the first column
+    wait_for_words(page, "#true-place", "row 19, column 0")
+    page.keyboard.press("ArrowUp")  # there is nothing beyond
+    page.keyboard.press("ArrowRight")
+    wait_for_words(page, "#true-place", "row 19, column 1")
+    wait_for_words(page, ".expected svg", "estimate")
+    told = page.locator("main").inner_text()
+    assert "Two places about 500 m apart" in told
+    assert re.search(r"half of their reports lie within [\d.]+ k?m of it", told)
+    assert not re.search(r"\(\d+, \d+\)", page.locator(".promised").inner_text())
+    assert re.search(r"^\d+ k?m$", page.locator(".one-report svg .scale-bar + text").text_content() or "")
+    choose(page, "Homes")
+    wait_for_words(page, "#true-place", "° N")
+    assert re.fullmatch(r"[\d.]+° N, [\d.]+° W", page.locator("#true-place").inner_text())
+    choose(page, "Ages")
+    page.locator("#true-value").wait_for()
+    assert map_.get_attribute("tabindex") is None
 
 
 def test_reload_and_back_lose_nothing_and_tabs_are_apart(context: BrowserContext, studio: RunningStudio) -> None:

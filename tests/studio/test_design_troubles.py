@@ -25,6 +25,7 @@ DRAG = """async () => {
     await new Promise(done => setTimeout(done, 8));
   }
 }"""
+ENABLED = ":not([aria-disabled])"
 BUSY = '{"error": {"code": "busy", "message": "Too many previews wait."}}'
 
 
@@ -62,7 +63,7 @@ def test_what_is_started_is_what_is_shown(page: Page, studio: RunningStudio) -> 
     open_design(page, studio)
     choose(page, "Categories")
     start = page.get_by_role("button", name="Start collecting")
-    start.and_(page.locator(":enabled")).wait_for()
+    start.and_(page.locator(ENABLED)).wait_for()
     held: list[Route] = []
     sent: list[str] = []
     page.on("request", lambda one: sent.append(one.post_data or "") if one.url.endswith("/v1/surveys") else None)
@@ -75,16 +76,56 @@ def test_what_is_started_is_what_is_shown(page: Page, studio: RunningStudio) -> 
     wait_for_words(page, "#not-yet", "plan")  # epsilon is looked for, and would be another
     assert start.is_disabled()
     page.locator(".follows").get_by_role("button", name="Stop").click()
-    start.and_(page.locator(":enabled")).wait_for()
+    start.and_(page.locator(ENABLED)).wait_for()
     page.get_by_label("The question, as people read it").fill(" ")
     assert start.is_disabled()
     wait_for_words(page, ".callout", "A question is needed")
     page.get_by_label("The question, as people read it").fill("Which colour?")
-    start.and_(page.locator(":enabled")).click()
+    start.and_(page.locator(ENABLED)).click()
     page.locator("a.address").wait_for()
     survey = json.loads(sent[-1])
     assert len(sent) == 1
     assert (survey["alphabet"]["values"], survey["title"]) == (["red", "green", "blue"], "Which colour?")
+
+
+def test_a_press_right_from_a_field_that_was_typed_in_starts_that(page: Page, studio: RunningStudio) -> None:
+    """Leaving the field changes the draft while the button is down: the press starts what was typed."""
+    open_design(page, studio)
+    choose(page, "Categories")
+    page.get_by_text("Choose epsilon yourself").click()
+    start = page.get_by_role("button", name="Start collecting")
+    start.and_(page.locator(ENABLED)).wait_for()
+    sent: list[str] = []
+    page.on("request", lambda one: sent.append(one.post_data or "") if one.url.endswith("/v1/surveys") else None)
+    page.get_by_label("Answers, one a line").fill("left\nright\nstraight on")
+    start.scroll_into_view_if_needed()
+    box = start.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 20, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.wait_for_timeout(120)  # as a finger does
+    page.mouse.up()
+    page.locator("a.address").wait_for()
+    assert [json.loads(one)["alphabet"]["values"] for one in sent] == [["left", "right", "straight on"]]
+    wait_for_words(page, ".take-it pre", '"straight on"')  # and that is what is shown
+
+
+def test_a_press_while_epsilon_is_looked_for_starts_nothing(page: Page, studio: RunningStudio) -> None:
+    """The plan gives another epsilon, which nobody has seen yet: what is started stays as it is."""
+    open_design(page, studio)
+    choose(page, "Categories")
+    sent: list[str] = []
+    page.on("request", lambda one: sent.append(one.url) if one.url.endswith("/v1/surveys") else None)
+    page.get_by_label("Answers, one a line").fill("up\ndown")
+    start = page.get_by_role("button", name="Start collecting")
+    start.click(force=True)  # the press that leaves the field
+    wait_for_words(page, "#not-yet", "plan")
+    wait_for_words(page, ".follows", "From this follows")
+    start.and_(page.locator(ENABLED)).wait_for()
+    assert sent == []
+    page.get_by_label("The question, as people read it").fill(" ")
+    start.click(force=True)
+    assert page.evaluate("document.activeElement.id") == "title"  # where it is to be mended
 
 
 def test_people_of_another_epsilon_are_not_taken(page: Page, studio: RunningStudio) -> None:

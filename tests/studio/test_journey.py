@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.pages.browser import AXE, INSTALL
+from tests.pages.browser import AXE, CUT, INSTALL
 from tests.studio.running import RunningStudio, running_studio
 
 import confide as cf
 from confide.collector.wire import Wire
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 PATIENCE = 60_000
 
@@ -176,7 +176,24 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     assert studio.ask("/v1/surveys", survey.to_json().encode()).status == 201
     post(studio, survey, 2_000, values=np.array([(5, 4), (5, 5), (1, 1), (8, 2)]))
     page.set_viewport_size({"width": 390, "height": 844})
+    held: list[Route] = []
+    long = '"more":true'
+    page.route("**/studio/v1/jobs", lambda one: held.append(one) if long in one.request.post_data else one.continue_())
     look_at(page, studio, survey.fingerprint)
+    # Districts take seconds: picture and answers do not wait for them, and the example is one that can be asked.
+    finding = page.locator("figure .finding").first
+    finding.filter(
+        has_text="Districts that can be told apart are being looked for… The fullest cell is 40.7"
+    ).wait_for()
+    example = re.search("(?<=such as )[^;]*", page.locator("#question-help").inner_text())
+    assert example is not None
+    page.get_by_label("Ask how many").fill(example[0])
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator(".questions dt", has_text=example[0]).wait_for()
+    assert page.locator(".verdict").inner_text() == "Whether the reports fit is being tested…"
+    assert page.evaluate(CUT) == []
+    held[0].continue_()
+    page.unroute("**/studio/v1/jobs")
     page.locator(".picture .district").first.wait_for()
     words = page.locator(".picture .tick").all_text_contents()
     assert {"40.750° N", "74.00° W"} <= set(words)
@@ -188,7 +205,9 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     north = page.get_by_role("slider", name="northern edge")
     north.press("ArrowDown")
     assert re.fullmatch(r"40\.7\d+° N", north.get_attribute("aria-valuetext") or "")
-    page.locator(".questions dt", has_text="cell in").wait_for()
+    card = page.locator(".questions dt", has_text="cell in")
+    card.wait_for()
+    assert re.match(r"the box from 40\.70\d° N, 74\.02\d° W to 40\.7\d\d° N, 73\.9\d\d° W", card.inner_text())
 
 
 @pytest.mark.slow
@@ -197,8 +216,24 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     page.goto(studio.address)
     page.get_by_role("link", name="Play", exact=True).click()
     words = page.locator("main .lead").nth(1)
-    words.filter(has_text="comes closest").wait_for()
+    words.filter(has_text="Stacked comes closest, ").wait_for()
     assert page.locator("tbody tr").first.inner_text().startswith("Stacked")
+    assert page.locator("svg .axis-name", has_text="age (years)").count() == 1
+    # What is quick follows at once; what takes longer is faded, of the setting before, until it comes.
+    held: list[Route] = []
+    page.route(
+        "**/studio/v1/jobs", lambda one: one.continue_() if "within" in one.request.post_data else held.append(one)
+    )
+    page.get_by_role("slider", name="Epsilon").focus()
+    page.keyboard.press("ArrowRight")
+    words.filter(has_text="so far").wait_for()
+    assert page.locator("svg .of-stacked.old").count() == 1
+    assert page.locator("svg .of-normalized.old").count() == 0
+    assert page.locator("tbody tr.old", has_text="Stacked").count() == 1
+    held[0].continue_()
+    page.unroute("**/studio/v1/jobs")
+    words.filter(has_not_text="so far").wait_for()
+    assert page.locator(".old").count() == 0
     assert "mixes several methods" in page.locator("tbody tr").first.inner_text()
     assert page.get_by_role("columnheader", name="distance from the truth").count() == 1
     page.get_by_role("slider", name="People").focus()

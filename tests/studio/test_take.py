@@ -315,7 +315,7 @@ KINDS: list[tuple[str, cf.Mechanism, Any, str, dict[str, Any]]] = [
     ("hours", cf.WrappedGeometric(cf.Hours(), 0.5), move, "12:00", {}),
     ("weekdays", cf.WrappedGeometric(cf.Weekdays(), 0.5), press_choice, "Tuesday", {}),
     ("grid", cf.TruncatedTaxicab(cf.Grid(6, 8, unit="km"), 0.5), press_map, "row 3, column 3", {}),
-    ("places", cf.TruncatedPlanarLaplace(HOME, 0.5), press_map, "around 59.9295° N, 10.7411° E", {}),
+    ("places", cf.TruncatedPlanarLaplace(HOME, 0.5), press_map, "around 59.929° N, 10.741° E", {}),
     ("lattice", cf.Geometric(cf.Integers(), 0.5), lambda page: page.locator(".field input").fill("12"), "12", {}),
     ("attributes", BOTH, choose_several, "age: 50 years; answer: yes", {}),
     ("permanent", cf.TruncatedGeometric(cf.Integers(0, 30), 0.5), move, "16", {"is_permanent": True}),

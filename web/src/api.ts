@@ -25,8 +25,8 @@ export interface Values {
   labels: string[];
   /** Of lines: where each value lies. */
   positions: number[] | null;
-  /** Of planes: rows and columns, and of each value its row (0 is south) and column; of places the map's degrees too. */
-  plane: { rows: number; columns: number; cells: [number, number][]; degrees: { south: number; north: number; west: number; east: number } | null } | null;
+  /** Of planes: rows and columns, and of each value its row (0 is south) and column; of places the map's degrees too; how wide a cell is, in the unit. */
+  plane: { rows: number; columns: number; cells: [number, number][]; degrees: { south: number; north: number; west: number; east: number } | null; spacing?: number } | null;
 }
 
 export interface Named {
@@ -46,8 +46,8 @@ export interface Preview {
   epsilon: { value: number; low: number; high: number; usual: number; per: string };
   /** The promise in sentences, the odds first: "Even odds that a person is 37 rather than 38 become at most 51 to 49." */
   promise: string[];
-  /** `odds` of 100 is what even odds become at most: 51.25 for "51 to 49". */
-  odds: { words: string; from: string; to: string; odds: number }[];
+  /** `odds` of 100 is what even odds become at most: 51.25 for "51 to 49". Of places `apart` says how far: "500 m". */
+  odds: { words: string; from: string; to: string; odds: number; apart: string }[];
   /**
    * The true value that the picture is for, and what may leave the phone: probabilities, and how often each came in a
    * thousand draws, both in the order of `reports.values`. Of bits (rappor) both are of each bit, and add up to no 1.
@@ -124,11 +124,12 @@ export interface Look {
   promise: string[];
   /** Of each value's report how many came, as shares over the values (null where reports are no values). */
   reports: number[] | null;
-  fit: { verdict: string; words: string; is_good: boolean | null };
+  /** Pending ones are told before they are known: fit and windows take many times as long as the estimate. */
+  fit: { verdict: string; words: string; is_good: boolean | null; is_pending?: boolean };
   /** First of all: whether the reports tell their people from a uniform population. */
   uniformity: { words: string; is_told: boolean };
   distribution: number[];
-  windows: { words: string; windows: Window[] };
+  windows: { words: string; windows: Window[]; is_pending?: boolean };
   band: { low: number[]; high: number[] } | null;
   statistics: Answer[];
   queries: Answer[];
@@ -146,8 +147,11 @@ export interface Playing {
   people: number;
   truth: number[];
   reports: number[];
-  methods: MethodShown[];
-  words: string;
+  methods: (MethodShown & { key: string })[];
+  /** Methods for which there was no time within what was asked for. */
+  left: string[];
+  /** What was played: "10,000 people, the truncated geometric mechanism, 0.05 per year". */
+  made: string;
 }
 
 export interface SurveySummary {
@@ -177,8 +181,9 @@ export type Work =
   | { kind: "plan"; draft: Draft; solve: "epsilon" | "people" | "error"; target: { emd?: number; width?: number; query?: string } }
   /** Other mechanisms at the same promise: the expected error of each. */
   | { kind: "rivals"; draft: Draft }
-  | { kind: "look"; survey: string; queries: string[]; methods: string[]; band: boolean; groups: boolean; diagnosis: boolean }
-  | { kind: "play"; dataset: string; mechanism: string; epsilon: number; people: number; methods: string[]; seed: number }
+  /** Without `more`: estimate and answers alone, and what else is known already. */
+  | { kind: "look"; survey: string; queries: string[]; methods: string[]; band: boolean; groups: boolean; diagnosis: boolean; more: boolean }
+  | { kind: "play"; dataset: string; mechanism: string; epsilon: number; people: number; methods: string[]; seed: number; /** Milliseconds: what takes longer is left. */ within?: number }
   /** Let made-up people answer a survey of this collector that is marked as simulated. */
   | { kind: "simulate"; survey: string; people: number };
 
@@ -189,6 +194,8 @@ export interface Planned {
   people: number;
   expected: { value: number; unit: string; margin: number };
   is_reached: boolean;
+  /** Made-up surveys a setting: few in a first answer (`Progress.partial`), which a better one follows. */
+  repeats: number;
 }
 
 export interface Rivals {
@@ -200,7 +207,7 @@ export interface Progress {
   done: number;
   of: number;
   words: string;
-  /** What is known so far: of "expect" the Expectation without its windows, which take as long again. Draw it at once. */
+  /** What is known so far: of "expect" the Expectation without its windows, which take as long again; of "look" and "play" likewise, of "plan" a coarse Planned. Draw it at once. */
   partial?: unknown;
   answer?: unknown;
   error?: Trouble;

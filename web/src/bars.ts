@@ -1,5 +1,5 @@
 /** Shares of categories: a row each, its bars below each other, with the ends of an interval as a line. */
-import { image, of, type Drawing, type Held, type Series, type Spec } from "./charts.js";
+import { image, ofSeries, type Drawing, type Held, type Series, type Spec } from "./charts.js";
 import { s } from "./dom.js";
 import { at, largest, percent, percents, shorten, ticks, widthOf } from "./scales.js";
 
@@ -25,7 +25,7 @@ interface Frame {
 
 export function drawCategories(spec: Spec, width: number, held: Held | null): Drawing {
   const shown = rowsShown(spec);
-  const widest = largest(shown.map((index) => widthOf(spec.values.labels[index] ?? "", 13)), 20);
+  const widest = largest(shown.map((index) => widthOf(spec.values.labels[index] ?? "", 13, spec.mark?.index === index ? 650 : 400)), 20);
   const isAbove = widest > width * 0.34;
   const left = isAbove ? 2 : Math.ceil(widest) + 12;
   const ends = spec.windows?.flatMap((one) => (one.indices.length === 1 ? [one.high] : [])) ?? [];
@@ -80,7 +80,7 @@ function drawRow(spec: Spec, frame: Frame, row: Row): SVGElement[] {
 function drawBar(frame: Frame, series: Series, index: number, top: number, window: { low: number; high: number } | undefined): SVGElement[] {
   const share = series.shares[index] ?? 0;
   const end = frame.x(share);
-  const found: SVGElement[] = [s("rect", { class: `bar solid ${of(series.colour)}`, x: at(frame.left), y: at(top), width: at(Math.max(0.5, end - frame.left)), height: BAR })];
+  const found: SVGElement[] = [s("rect", { class: `bar solid ${ofSeries(series)}`, x: at(frame.left), y: at(top), width: at(Math.max(0.5, end - frame.left)), height: BAR })];
   const ends = window ?? (series.band ? { low: series.band.low[index] ?? share, high: series.band.high[index] ?? share } : null);
   const middle = at(top + BAR / 2);
   if (ends) {

@@ -2,9 +2,10 @@
 import type { Held, Spec } from "./charts.js";
 import { s } from "./dom.js";
 import type { Frame } from "./lines.js";
-import { placesOf, type MapFrame } from "./maps.js";
+import { degree, type MapFrame } from "./ground.js";
+import { placesOf } from "./maps.js";
 import { cellOf } from "./questions.js";
-import { at, degree, largest, smallest } from "./scales.js";
+import { at, largest, smallest } from "./scales.js";
 
 /** A range of whole numbers that is being chosen, or none. */
 type Range = { from: number; to: number } | null;

@@ -23,6 +23,8 @@ export interface Series {
   shares: number[];
   form?: "area" | "bars" | "steps" | "line";
   band?: { low: number[]; high: number[] } | null;
+  /** Of what was asked before: what is asked now is still at work. */
+  isOld?: boolean;
 }
 
 /** Positions that were brushed, in the order of the values. */
@@ -234,6 +236,11 @@ export function of(colour: string): string {
   return `of-${COLOURS.has(colour) ? colour : "faint"}`;
 }
 
+/** The same of a series, faded while a newer one is at work. */
+export function ofSeries({ colour, isOld }: Series): string {
+  return `${of(colour)}${isOld ? " old" : ""}`;
+}
+
 /** A value as a sentence names it: "37 years", "north-west". */
 export function valueWords(spec: Pick<Spec, "values" | "name">, index: number): string {
   const label = spec.values.labels[index] ?? "";
@@ -261,7 +268,7 @@ function headOf(spec: Spec): HTMLElement | null {
 
 export function legendOf(spec: Pick<Spec, "series" | "windows" | "values">): HTMLElement | null {
   if (spec.values.plane || (spec.series.length < 2 && !spec.windows?.length)) return null;
-  const entries = spec.series.map((one) => h("li", {}, h("span", { class: `swatch ${of(one.colour)} ${one.colour === "truth" ? "truth" : (one.form ?? "")}` }), one.name));
+  const entries = spec.series.map((one) => h("li", {}, h("span", { class: `swatch ${ofSeries(one)} ${one.colour === "truth" ? "truth" : (one.form ?? "")}` }), one.isOld ? `${one.name}, at work…` : one.name));
   if (spec.windows?.length) entries.push(h("li", {}, h("span", { class: "swatch window of-stacked" }), spec.values.positions ? "each window’s share, between its ends" : "between its ends"));
   return h("ul", { class: "legend" }, ...entries);
 }

@@ -1,6 +1,7 @@
 /** The draft of a survey that is being designed, kept in this tab: reload and the back button lose nothing. */
 import type { AlphabetTable, Draft, Planned, Work } from "./api.js";
 import { started } from "./shell.js";
+import { attributesOf } from "./tables.js";
 import { spanOf } from "./values.js";
 
 const KEY = "confide design";
@@ -73,7 +74,11 @@ function round(value: number): number {
 
 /** A question to begin with. */
 export function queryOf(name: string, alphabet: AlphabetTable): string {
+  // Of several questions the first one that has a question of its own.
+  if (alphabet.kind === "attributes") return attributesOf(alphabet).map((one) => queryOf(one.name, one.alphabet)).find(Boolean) ?? "";
   const [low, high] = [Number(alphabet["low"]), Number(alphabet["high"])];
+  const edges = alphabet["edges"];
+  if (alphabet.kind === "bins" && Array.isArray(edges)) return `${name} >= ${Number(edges[Math.max(1, Math.floor(edges.length / 2))])}`;
   if (alphabet.kind === "integers") return `${name} >= ${Math.round(low + (high - low) * 0.65)}`;
   const first = Array.isArray(alphabet["values"]) ? alphabet["values"][0] : undefined;
   if (first !== undefined && !String(first).includes("'")) return `${name} == '${String(first)}'`;

@@ -2,6 +2,7 @@
 import type { AlphabetTable } from "./api.js";
 import { cellMap, holesOf } from "./cellmap.js";
 import { h, put, s } from "./dom.js";
+import { arrowOf, corner, stepOver } from "./ground.js";
 import { attributesOf, boxOf, cornersInWords, middleOf, numberOf, placeInWords, rowOf, textOf, withUnit, type Place, type Row } from "./tables.js";
 
 export interface Field {
@@ -148,7 +149,7 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
   const holes = holesOf(alphabet);
   let cell: [number, number] | null = null;
   const map = cellMap(alphabet);
-  const mark = s("rect", { class: "own", ...map.cell, visibility: "hidden" });
+  const mark = s("rect", { class: "own", ...map.frame.cell, visibility: "hidden" });
   map.svg.append(mark);
   const shown = h("output", { class: "chosen none" }, "Press a cell");
   const said = h("p", { class: "note", role: "alert" });
@@ -158,7 +159,7 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
     if (holes.has(`${row} ${column}`)) return put(said, "Nobody is asked in that cell.");
     put(said);
     cell = [row, column];
-    const { x, y } = map.corner(row, column);
+    const [x, y] = corner(map.frame, row, column);
     mark.setAttribute("x", String(x));
     mark.setAttribute("y", String(y));
     mark.setAttribute("visibility", "visible");
@@ -174,11 +175,11 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
     choose(rows - 1 - Math.floor(((event.clientY - top) / height) * rows), Math.floor(((event.clientX - left) / width) * columns));
   });
   frame.addEventListener("keydown", (event) => {
-    const step = ({ ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] } as Record<string, [number, number]>)[event.key];
+    const step = arrowOf(event.key);
     if (!step) return;
     event.preventDefault();
     const from = cell ?? [Math.floor(rows / 2), Math.floor(columns / 2)];
-    choose(...stepOver(from, cell ? step : [0, 0], holes, rows, columns));
+    choose(...stepOver(from, cell ? step : [0, 0], (row, column) => !holes.has(`${row} ${column}`), { rows, columns }));
   });
   const cellAt = ({ latitude, longitude }: { latitude: number; longitude: number }): void => {
     const [south, north, west, east] = ["south", "north", "west", "east"].map((key) => numberOf(alphabet, key, 0)) as [number, number, number, number];
@@ -192,20 +193,9 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
   };
 }
 
-/** The next cell in a direction that is no hole; where there is none, the one before. */
-function stepOver(from: [number, number], step: [number, number], holes: Set<string>, rows: number, columns: number): [number, number] {
-  let [row, column] = from;
-  do {
-    row += step[0];
-    column += step[1];
-    if (row < 0 || row >= rows || column < 0 || column >= columns) return from;
-  } while (holes.has(`${row} ${column}`) && (step[0] || step[1]));
-  return [row, column];
-}
-
 function attributesField(alphabet: AlphabetTable, changed: () => void): Field {
   const parts = attributesOf(alphabet).map(({ name, alphabet: own }) => ({ name, field: fieldFor(own, name, changed) }));
-  const sections = parts.map(({ name, field }, index) => h("section", { class: "attribute" }, h("h3", {}, `${index + 1}. ${name}`), field.element));
+  const sections = parts.map(({ name, field }, index) => h("section", { class: "attribute" }, h("h3", {}, `${index + 1}. `, h("bdi", {}, name)), field.element));
   const isWhole = (): boolean => parts.every(({ field }) => field.raw() !== undefined);
   return {
     element: h("div", { class: "field" }, ...sections),

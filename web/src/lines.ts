@@ -1,6 +1,6 @@
 /** Shares over a line: steps, areas, bands, windows with the ends of their shares, and a brush. */
 import { lineBrush } from "./brush.js";
-import { image, of, type Drawing, type Held, type Series, type Spec } from "./charts.js";
+import { image, ofSeries, type Drawing, type Held, type Series, type Spec } from "./charts.js";
 import { s } from "./dom.js";
 import { at, largest, percent, percents, shorten, smallest, ticks, widthOf } from "./scales.js";
 
@@ -124,9 +124,9 @@ function drawSeries(frame: Frame, series: Series): SVGElement[] {
   const found: SVGElement[] = [];
   const form = formOf(series);
   const floor = within(frame, 0);
-  if (series.band) found.push(s("path", { class: `band ${of(series.colour)}`, d: `M${stairs(frame, series.band.high)}${back(frame, series.band.low)}Z` }));
-  if (form === "area") found.push(s("path", { class: `area ${of(series.colour)}`, d: `M${at(frame.x(frame.edges[0]!))} ${floor}L${stairs(frame, series.shares)}V${floor}Z` }));
-  if (form === "bars") found.push(s("path", { class: `bar ${of(series.colour)}`, d: bars(frame, series.shares, floor) }));
+  if (series.band) found.push(s("path", { class: `band ${ofSeries(series)}`, d: `M${stairs(frame, series.band.high)}${back(frame, series.band.low)}Z` }));
+  if (form === "area") found.push(s("path", { class: `area ${ofSeries(series)}`, d: `M${at(frame.x(frame.edges[0]!))} ${floor}L${stairs(frame, series.shares)}V${floor}Z` }));
+  if (form === "bars") found.push(s("path", { class: `bar ${ofSeries(series)}`, d: bars(frame, series.shares, floor) }));
   return found;
 }
 
@@ -145,7 +145,7 @@ function bars(frame: Frame, shares: number[], floor: string): string {
 function outline(frame: Frame, series: Series): SVGElement {
   const form = formOf(series);
   const middles = series.shares.map((share, index) => `${at((frame.x(frame.edges[index]!) + frame.x(frame.edges[index + 1]!)) / 2)} ${within(frame, share)}`);
-  return s("path", { class: `curve ${form === "area" ? "thin" : ""} ${of(series.colour)}`, d: `M${form === "line" ? middles.join("L") : stairs(frame, series.shares)}` });
+  return s("path", { class: `curve ${form === "area" ? "thin" : ""} ${ofSeries(series)}`, d: `M${form === "line" ? middles.join("L") : stairs(frame, series.shares)}` });
 }
 
 /** A box from the lower to the upper end of a window's share, spread evenly over its values. */

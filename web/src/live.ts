@@ -1,5 +1,10 @@
-/** Estimates that follow the reports: one look at a time, not too often, and at once when the person asks for something. */
-import { Trouble, work, type Look, type Progress } from "./api.js";
+/**
+ * Estimates that follow the reports, not too often, and at once when the person asks for something.
+ *
+ * Two looks may be under way: a short one, which has the picture and the answers, and beside it a long one, which has what
+ * takes seconds or on a map a minute: windows, groups, methods, the diagnosis. A question never waits for it, nor ends it.
+ */
+import { Trouble, work, type Look, type Progress, type Work } from "./api.js";
 import { fail } from "./shell.js";
 
 /** What a look is for. */
@@ -27,6 +32,9 @@ const TIMES = 2;
 /** Milliseconds that a look may still take when another one is wanted: one that is stopped begins from nothing. */
 const GRACE = 3000;
 
+/** What only the long look finds out. */
+const REST = ["fit", "windows", "band", "groups", "differences", "methods", "diagnosis"] as const;
+
 /** What a question may bring about; all else is no fault of its. */
 const BLAMED = new Set(["queries", "no-answer", "failed", "too-large", "malformed", "ended"]);
 
@@ -43,9 +51,14 @@ export class Live {
   #isHalted = false;
   #isOver = false;
   #isWanted = false;
-  /** Whether the survey has groups, once that is known, and what took longer of the look before. */
-  #hasGroups: boolean | null = null;
-  #rest: Partial<Pick<Look, "groups" | "differences" | "methods" | "diagnosis">> = {};
+  /** The long look: under way, of which version, for what, when the next may begin, and what the last one found. */
+  #behind: AbortController | null = null;
+  #thorough = "";
+  #known = -1;
+  #later = 0;
+  #longTimer = 0;
+  #first: Look | null = null;
+  #rest: Partial<Pick<Look, (typeof REST)[number]>> = {};
 
   constructor(survey: string, listener: Listener) {
     this.#survey = survey;
@@ -75,17 +88,45 @@ export class Live {
     this.#isWanted = true;
     this.#notBefore = 0;
     this.#isHalted = false;
-    const under = this.#under;
-    if (!under) return this.#run();
-    setTimeout(() => {
-      if (this.#under === under && this.#isWanted) under.abort();
-    }, GRACE);
+    this.#give(this.#under, () => this.#isWanted);
+    this.#give(this.#behind, () => this.#sought() !== this.#thorough);
+    this.#later = 0;
+    this.#run();
   }
 
   end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#longTimer);
     this.#under?.abort();
+    this.#behind?.abort();
+  }
+
+  /** Stop a look that is for something else than is wanted now, in a while. */
+  #give(look: AbortController | null, isOther: () => boolean): void {
+    if (look) setTimeout(() => (this.#under === look || this.#behind === look) && isOther() && look.abort(), GRACE);
+  }
+
+  /** What the long look is for: questions only where each group answers them. */
+  #sought(): string {
+    const { methods, band, diagnosis, queries } = this.#wanted;
+    return JSON.stringify([methods, band, diagnosis, this.#rest.groups?.length ? queries : []]);
+  }
+
+  /** Stopped by the person: both. */
+  readonly #stop = (): void => {
+    this.#isHalted = true;
+    this.#under?.abort();
+    this.#behind?.abort();
+    this.#listener.halted(() => this.again());
+  };
+
+  #tell = (progress: Progress): void => {
+    if (!this.#isOver && !this.#isHalted) this.#listener.busy(progress, this.#stop);
+  };
+
+  #rested(): void {
+    if (!this.#isOver && !this.#isHalted && !this.#under && !this.#behind) this.#listener.busy(null, this.#stop);
   }
 
   #run(): void {
@@ -96,46 +137,77 @@ export class Live {
     else void this.#look();
   }
 
+  /** The short look. */
   async #look(): Promise<void> {
     const own = (this.#under = new AbortController());
     const begun = Date.now();
-    const version = this.#version;
-    this.#looked = version;
+    this.#looked = this.#version;
     this.#isWanted = false;
-    const stop = (): void => {
-      this.#isHalted = true;
-      own.abort();
-    };
     try {
-      await this.#both(own.signal, (progress) => this.#listener.busy(progress, stop));
+      const found = await work<Look>(this.#asked(false), { signal: own.signal, tell: this.#tell });
+      if (!own.signal.aborted) this.#show(found);
     } catch (error) {
       if (own.signal.aborted) this.#looked = -1;
       if (!this.#isOver && !own.signal.aborted) this.#fail(error);
     }
     this.#under = null;
-    if (this.#isOver) return;
-    this.#listener.busy(null, stop);
     if (own.signal.aborted || this.#isWanted) this.#notBefore = 0;
     else this.#notBefore = Math.max(this.#notBefore, Date.now() + Math.max(LEAST, TIMES * (Date.now() - begun)));
-    if (this.#isHalted) this.#listener.halted(() => this.again());
-    else this.#run();
+    if (this.#later === Infinity) this.#later = 0;
+    void this.#lookOn();
+    this.#rested();
+    this.#run();
   }
 
-  /** First what everybody looks at, at once; then groups, methods and the diagnosis, which take several times as long. */
-  async #both(signal: AbortSignal, tell: (progress: Progress) => void): Promise<void> {
-    const { methods, diagnosis, queries, band } = this.#wanted;
-    const asked = { kind: "look", survey: this.#survey, band } as const;
-    const show = (found: Look): void => {
-      if (!signal.aborted && !this.#isOver) this.#listener.show(found);
+  /** The long look, of what the short one was of. */
+  async #lookOn(): Promise<void> {
+    clearTimeout(this.#longTimer);
+    const first = this.#first;
+    if (this.#isOver || this.#isHalted || this.#behind || !first || (this.#thorough === this.#sought() && this.#known === first.version)) return;
+    const wait = this.#later - Date.now();
+    if (wait > 0) {
+      this.#longTimer = window.setTimeout(() => void this.#lookOn(), wait);
+      return;
+    }
+    const own = (this.#behind = new AbortController());
+    const begun = Date.now();
+    this.#thorough = this.#sought();
+    this.#known = first.version;
+    const take = (found: Look): void => {
+      this.#rest = Object.fromEntries(REST.map((key) => [key, isPending(found[key]) ? (this.#rest[key] ?? found[key]) : found[key]]));
+      if (this.#first && !own.signal.aborted) this.#show(this.#first);
     };
-    const found = await work<Look>({ ...asked, queries, methods: [], groups: false, diagnosis: false }, { signal, tell });
-    show({ ...found, ...this.#rest });
-    const isMore = methods.length > 0 || diagnosis || this.#hasGroups !== false;
-    if (!isMore || this.#isWanted) return;
-    const all = await work<Look>({ ...asked, queries: this.#wanted.queries, methods, groups: true, diagnosis }, { signal, tell });
-    this.#hasGroups = all.groups.length > 0;
-    this.#rest = { groups: all.groups, differences: all.differences, methods: all.methods, diagnosis: all.diagnosis };
-    show(all);
+    let told = "";
+    const tell = (progress: Progress): void => {
+      this.#tell(progress);
+      // Each step that is told brings along what is known so far: it is drawn once.
+      if (!progress.partial || told === progress.words) return;
+      told = progress.words;
+      take(progress.partial as Look);
+    };
+    try {
+      take(await work<Look>(this.#asked(true), { signal: own.signal, tell }));
+      this.#later = Date.now() + Math.max(LEAST, TIMES * (Date.now() - begun));
+    } catch (error) {
+      this.#thorough = "";
+      this.#later = own.signal.aborted ? 0 : Infinity; // what failed waits for the next short look
+      if (!this.#isOver && !own.signal.aborted) this.#fail(error);
+    }
+    this.#behind = null;
+    this.#rested();
+    if (this.#later < Infinity) void this.#lookOn();
+  }
+
+  #asked(more: boolean): Work {
+    return { kind: "look", survey: this.#survey, ...this.#wanted, groups: true, more };
+  }
+
+  /** What takes long stays as it was at the long look before, until the next one: nothing goes and comes back. */
+  #show(found: Look): void {
+    this.#first = found;
+    if (this.#isOver) return;
+    const rest = Object.fromEntries(Object.entries(this.#rest).filter(([key]) => !["fit", "windows"].includes(key) || isPending(found[key as "fit"])));
+    this.#listener.show({ ...found, ...rest });
   }
 
   #fail(error: unknown): void {
@@ -145,7 +217,12 @@ export class Live {
     // Where the server was busy it is asked again by and by.
     if (error instanceof Trouble && (error.code === "busy" || error.code === "429")) {
       this.#looked = -1;
+      this.#later = Date.now() + 1000 * Math.max(2, error.retryAfter);
       this.#notBefore = Date.now() + 1000 * Math.max(2, error.retryAfter);
     }
   }
+}
+
+function isPending(part: unknown): boolean {
+  return typeof part === "object" && part !== null && "is_pending" in part && part.is_pending === true;
 }

@@ -1,48 +1,38 @@
 /** Shares on a plane: a map of cells for each series, the darker the larger, windows outlined, and a brush. */
 import type { Values } from "./api.js";
 import { planeBrush } from "./brush.js";
-import { image, of, type Drawing, type Held, type Series, type Spec } from "./charts.js";
+import { image, of, ofSeries, type Drawing, type Held, type Series, type Spec } from "./charts.js";
 import { s } from "./dom.js";
+import { cellSize, columnWords, corner, rowWords, scaleBar, UNDER, type Ground, type MapFrame } from "./ground.js";
 import { cellOf } from "./questions.js";
-import { at, cellRatio, edgeTicks, largest, percent, shorten, widthOf } from "./scales.js";
+import { at, largest, percent, shorten, widthOf } from "./scales.js";
 
 const GAP = 16;
 const HEAD = 24;
 const FOOT = 34;
-/** Below a map, for what its columns are called. */
-const UNDER = 18;
+// Letters of words beside a map.
+const LETTERS = 12;
 // Shades that the eye can tell apart; all cells of one shade are one path, so that ten thousand draw at once.
 const SHADES = 16;
-
-/** One map's place, and how cells lie in it. */
-export interface MapFrame {
-  left: number;
-  top: number;
-  cell: { width: number; height: number };
-  rows: number;
-  columns: number;
-}
 
 export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing {
   const plane = spec.values.plane!;
   // Many maps are compared at a glance, two beside each other on a phone; few are looked at.
   const least = spec.series.length > 2 ? 140 : 180;
   const beside = Math.max(1, Math.min(spec.series.length, Math.floor((width + GAP) / (least + GAP))));
+  const ground = groundOf(spec.values);
+  const atLeft = rowWords(ground, LETTERS);
   // Handles of a brush stand half outside.
-  const rowTicks = edgeTicks(plane.degrees, plane.rows, firstOf(spec.values)[0], 4, true);
-  const edge = Math.ceil(largest(rowTicks.map(({ label }) => widthOf(label)), 0)) + (spec.brush && held ? 12 : 8);
+  const edge = atLeft.width + (spec.brush && held ? 12 : 8);
   const room = Math.min((width - edge - 8 - GAP * (beside - 1)) / beside, 640);
-  const ratio = cellRatio(plane.degrees, plane.rows, plane.columns);
-  const tall = spec.height ?? (width > 860 && spec.series.length <= 2 ? 540 : 420);
-  const cellWidth = Math.min(room / plane.columns, tall / plane.rows / ratio);
-  const cell = { width: cellWidth, height: cellWidth * ratio };
-  const each = { width: cellWidth * plane.columns, height: cell.height * plane.rows + HEAD + UNDER };
+  const cell = cellSize(ground, { width: room, height: spec.height ?? (width > 860 && spec.series.length <= 2 ? 540 : 420) });
+  const each = { width: cell.width * plane.columns, height: cell.height * plane.rows + HEAD + UNDER };
   // Names of maps that are narrower than they are stand beside each other all the same.
   const step = Math.min(room, Math.max(each.width, 150)) + GAP;
   const frames = spec.series.map((_one, index) => ({ left: edge + (index % beside) * step, top: Math.floor(index / beside) * (each.height + GAP) + HEAD, cell, rows: plane.rows, columns: plane.columns }));
   const high = largest(shaded(spec).flatMap((one) => one.shares), 1e-9);
   const mapsHeight = Math.ceil(spec.series.length / beside) * (each.height + GAP);
-  const marks = spec.series.flatMap((one, index) => [...drawMap(spec, one, frames[index]!, high, step - GAP), ...named(spec, frames[index]!, index % beside === 0 ? rowTicks : [])]);
+  const marks = spec.series.flatMap((one, index) => [...drawMap(spec, one, frames[index]!, high, step - GAP), ...(index % beside === 0 ? atLeft.draw(frames[index]!) : []), ...columnWords(ground, frames[index]!, LETTERS)]);
   if (frames.length) marks.push(...districts(spec, frames.at(-1)!));
   const over = spec.brush && held ? [planeBrush(spec, frames, held)] : [];
   const places = placesOf(spec.values);
@@ -54,7 +44,10 @@ export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing
     }
     return null;
   };
-  return { width, height: mapsHeight + FOOT, image: image(spec, ...marks, ...scale(spec, mapsHeight, high)), over, remark: "", find };
+  const key = scale(spec, mapsHeight, high);
+  const bar = frames[0] ? scaleBar(ground, frames[0], key.right + 160 <= width ? { x: key.right + 28, y: mapsHeight + 18 } : { x: 1, y: mapsHeight + FOOT + 6 }) : [];
+  const foot = bar.length > 0 && key.right + 160 > width ? FOOT + 14 : FOOT;
+  return { width, height: mapsHeight + foot, image: image(spec, ...marks, ...key.marks, ...bar), over, remark: "", find };
 }
 
 /** Position of each cell among the values, by row * columns + column. */
@@ -69,21 +62,9 @@ function firstOf(values: Values): [number, number] {
   return [row - south, column - west];
 }
 
-/** Rows and columns by their names, or by degrees. */
-function named(spec: Spec, frame: MapFrame, rowTicks: { position: number; label: string }[]): SVGElement[] {
-  const { degrees, columns } = spec.values.plane!;
-  const [bottom, right] = [frame.top + frame.rows * frame.cell.height, frame.left + columns * frame.cell.width];
-  const found = rowTicks.map(({ position, label }) => s("text", { class: "tick", x: at(frame.left - 8), y: at(bottom - position * frame.cell.height), dy: "0.34em", "text-anchor": "end" }, label));
-  const most = Math.max(1, Math.floor((right - frame.left) / 110));
-  let end = -Infinity;
-  for (const { position, label } of edgeTicks(degrees, columns, firstOf(spec.values)[1], most, false)) {
-    const half = widthOf(label) / 2;
-    const middle = Math.min(Math.max(frame.left + position * frame.cell.width, frame.left + half), Math.max(right - half, frame.left + half));
-    if (middle - half < end + 8) continue;
-    end = middle + half;
-    found.push(s("text", { class: "tick", x: at(middle), y: at(bottom + 15), "text-anchor": "middle" }, label));
-  }
-  return found;
+function groundOf(values: Values): Ground {
+  const { rows, columns, degrees, spacing } = values.plane!;
+  return { rows, columns, first: firstOf(values), degrees, spacing: spacing ?? null, unit: values.unit };
 }
 
 /** The share of each window, where it has room for it. */
@@ -117,10 +98,6 @@ function widest(own: Set<number>, columns: number): { south: number; north: numb
   return best;
 }
 
-function corner(frame: MapFrame, row: number, column: number): [number, number] {
-  return [frame.left + column * frame.cell.width, frame.top + (frame.rows - 1 - row) * frame.cell.height];
-}
-
 /** Maps with one scale. Reports lie flatter than what is found from them: beside others they have a scale of their own. */
 function shaded(spec: Spec): Series[] {
   const others = spec.series.filter((one) => one.colour !== "reports");
@@ -141,9 +118,9 @@ function drawMap(spec: Spec, series: Series, frame: MapFrame, high: number, room
   });
   const ground = spec.values.plane!.cells.map(([row, column]) => `M${corner(frame, row, column).map(at).join(" ")}${size}`).join("");
   return [
-    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.name, room, 13, 650)),
+    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.isOld ? `${series.name}, at work…` : series.name, room, 13, 650)),
     s("path", { class: "ground", d: ground }),
-    ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `cell ${of(series.colour)}`, "fill-opacity": at(shade / SHADES), d: parts.join("") })),
+    ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `cell ${ofSeries(series)}`, "fill-opacity": at(shade / SHADES), d: parts.join("") })),
     ...outlines(spec, frame),
     ...markedCell(spec, frame),
   ];
@@ -177,15 +154,14 @@ function markedCell(spec: Spec, frame: MapFrame): SVGElement[] {
   return [s("rect", { class: "mark-cell", x: at(x), y: at(y), width: at(frame.cell.width), height: at(frame.cell.height) })];
 }
 
-/** What the shades say: from none to the largest share of a cell. */
-function scale(spec: Spec, top: number, high: number): SVGElement[] {
+/** What the shades say, from none to the largest share of a cell; and where that ends. */
+function scale(spec: Spec, top: number, high: number): { marks: SVGElement[]; right: number } {
   const colours = new Set(shaded(spec).map((one) => one.colour));
   // Maps in several colours have one scale: its key is in none of them.
   const colour = colours.size === 1 ? [...colours][0]! : "faint";
   const boxes = Array.from({ length: SHADES }, (_none, index) => s("rect", { class: `cell ${of(colour)}`, "fill-opacity": at((index + 1) / SHADES), x: at(28 + index * 8), y: at(top + 8), width: 8.2, height: 10 }));
-  return [
-    s("text", { class: "tick", x: 0, y: at(top + 17) }, "0%"),
-    ...boxes,
-    s("text", { class: "tick", x: at(28 + SHADES * 8 + 6), y: at(top + 17) }, `${percent(high)} of ${spec.measure?.includes("report") ? "reports" : "people"} in a cell`),
-  ];
+  const words = `${percent(high)} of ${spec.measure?.includes("report") ? "reports" : "people"} in a cell`;
+  const behind = 28 + SHADES * 8 + 6;
+  const marks = [s("text", { class: "tick", x: 0, y: at(top + 17) }, "0%"), ...boxes, s("text", { class: "tick", x: at(behind), y: at(top + 17) }, words)];
+  return { marks, right: behind + widthOf(words, LETTERS) };
 }

@@ -1,11 +1,16 @@
 /** What a draft would be, at a glance and whole: its promise in odds, one report of a true value, and the picture to expect. */
-import { Trouble, type Draft, type Expectation, type Preview } from "./api.js";
-import { Picture, type Series } from "./charts.js";
+import { Trouble, type Draft, type Expectation, type Preview, type Values } from "./api.js";
+import { Picture, valueWords, type Series } from "./charts.js";
 import type { Desk } from "./design.js";
 import { h, put } from "./dom.js";
+import { arrowOf, stepOver } from "./ground.js";
+import { placesOf } from "./maps.js";
 import { number, percent } from "./scales.js";
-import { fail } from "./shell.js";
+import { fail, say } from "./shell.js";
 import { errorWords } from "./steps.js";
+
+// Pixels that two maps of one report take beside each other.
+const TWO_MAPS = 520;
 
 /** The few numbers that a phone shows while the sliders are moved; all of them stand below too. */
 export class Glance {
@@ -41,10 +46,16 @@ export class Promised {
   show(preview: Preview): void {
     if (!this.#isMade) put(this.element, h("h2", {}, "What is promised"), h("p", {}, "Whoever sees one report, and thought two answers equally likely before, can then bet on the right one with at most these odds."), this.#cards, this.#sentences);
     this.#isMade = true;
-    put(this.#cards, ...preview.odds.slice(0, 3).map((one) => h("div", {}, h("dt", {}, `Is it ${one.from} or ${one.to}?`), h("dd", {}, oddsWords(one.odds)))));
+    put(this.#cards, ...preview.odds.slice(0, 3).map((one) => h("div", {}, h("dt", {}, ...pairWords(one)), h("dd", {}, oddsWords(one.odds)))));
     const summary = this.#sentences.firstElementChild!;
     put(this.#sentences, summary, h("ul", {}, ...preview.promise.map((words) => h("li", {}, words))));
   }
+}
+
+/** Two answers that are told apart, as a question; of places how far they lie apart. */
+function pairWords({ from, to, apart }: Preview["odds"][number]): (HTMLElement | string)[] {
+  if (apart) return [`Two places about ${apart} apart`];
+  return ["Is it ", h("bdi", {}, from), " or ", h("bdi", {}, to), "?"];
 }
 
 /** Odds as they are said: "51 to 49", and near the ends with as many digits as it takes not to say "100 to 0". */
@@ -59,12 +70,16 @@ export class OneReport {
   readonly #desk: Desk;
   readonly #words = h("p", {});
   readonly #choice = h("div", { class: "truth-choice" });
+  readonly #canvas: HTMLElement;
   #shown = "";
+  #preview: Preview | null = null;
 
   constructor(desk: Desk) {
     this.#desk = desk;
     this.element = h("section", { class: "one-report" }, h("h2", {}, "What leaves the phone"), this.#words, this.#picture.element);
     this.#picture.element.append(this.#choice);
+    this.#canvas = this.#picture.element.querySelector<HTMLElement>(".canvas")!;
+    this.#canvas.addEventListener("keydown", (event) => this.#move(event));
   }
 
   show(preview: Preview, draft: Draft): void {
@@ -76,30 +91,61 @@ export class OneReport {
     if (reports.probabilities.length === reports.values.size) series.push({ name: "probability", colour: "reports", form: curve(reports.values.size), shares: reports.probabilities });
     if (reports.values.size === 0 || reports.drawn.length === 0) series.length = 0;
     put(this.#words, reports.words);
+    const { plane } = reports.values;
     this.#picture.show({
       title: "What leaves the phone",
       isTitleShown: false,
       finding: reports.words,
       isFindingShown: false,
       values: reports.values,
-      series: reports.values.plane || !reports.values.positions ? series.slice(-1) : series,
+      // Two maps beside each other where they have room; of bars and categories one is enough.
+      series: plane ? series.slice(this.element.clientWidth < TWO_MAPS ? -1 : -2) : reports.values.positions ? series : series.slice(-1),
       name: "report",
       measure: "share of reports",
       mark: isSame ? { index: value.index, words: `true ${draft.survey.name}: ${value.label}` } : null,
-      height: reports.values.plane ? 280 : 230,
+      height: plane ? 360 : 230,
       file: `${draft.survey.name}-report`,
       ...(isSame ? { pick: (index: number) => this.#desk.looked(index) } : {}),
     });
-    this.#fillChoice(preview, draft);
+    this.#preview = preview;
+    if (preview.values.plane) this.#fillPlace(preview, draft, isSame);
+    else this.#fillChoice(preview, draft);
   }
 
   end(): void {
     this.#picture.end();
   }
 
-  /** The true value can be moved in the picture, and here by keyboard: along a line or over cells, or from a list. */
+  /** The true place is pressed in the map, or moved by the arrow keys: up is north. */
+  #fillPlace({ values, value }: Preview, draft: Draft, isSame: boolean): void {
+    this.#canvas.tabIndex = 0;
+    this.#canvas.setAttribute("role", "application");
+    this.#canvas.setAttribute("aria-label", `The true ${draft.survey.name} on the map: ${placeWords(values, value.index)}. The arrow keys move it.`);
+    this.#shown = "";
+    const how = isSame ? "Press a cell, or move it with the arrow keys." : "Move it with the arrow keys.";
+    put(this.#choice, h("p", { class: "true-place" }, h("strong", {}, `The true ${draft.survey.name}`), " ", h("output", { id: "true-place" }, placeWords(values, value.index))), h("p", { class: "note" }, how));
+  }
+
+  #move(event: KeyboardEvent): void {
+    const plane = this.#preview?.values.plane;
+    const step = arrowOf(event.key);
+    if (!plane || !step || event.target !== this.#canvas) return;
+    event.preventDefault();
+    const places = placesOf(this.#preview!.values);
+    const indexOf = (row: number, column: number): number | undefined => places.get(row * plane.columns + column);
+    // From where it is by now: the preview may be one behind.
+    const from = plane.cells[this.#desk.state.value ?? this.#preview!.value.index] ?? plane.cells[0]!;
+    const next = stepOver(from, step, (row, column) => indexOf(row, column) !== undefined, plane);
+    const found = indexOf(...next);
+    if (found === undefined) return;
+    this.#desk.looked(found);
+    say(placeWords(this.#preview!.values, found));
+  }
+
+  /** The true value can be moved in the picture, and here by keyboard: along a line, or from a list. */
   #fillChoice(preview: Preview, draft: Draft): void {
     const { values, value } = preview;
+    for (const name of ["tabindex", "role", "aria-label"]) this.#canvas.removeAttribute(name);
     const key = JSON.stringify([values.labels, draft.survey.name]);
     if (key !== this.#shown) {
       this.#shown = key;
@@ -121,6 +167,11 @@ export class OneReport {
     const list = h("select", { id: "true-value", onchange: () => this.#desk.looked(Number(list.value)) }, ...labels.map((label, index) => h("option", { value: index }, label)));
     return list;
   }
+}
+
+/** A place as people say it: degrees, or a row and a column; never a pair in brackets. */
+function placeWords(values: Values, index: number): string {
+  return valueWords({ values }, index).replace(/([\d.]+) ([NSEW])\b/g, "$1° $2");
 }
 
 /** Few values are steps, between which there is nothing. */

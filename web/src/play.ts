@@ -1,5 +1,5 @@
 /** Play: the paper's figures alive. A bundled truth is blurred, and methods recover it, at any epsilon and of any number of people. */
-import { latest, previewed, Trouble, work, type Draft, type MethodShown, type Playing, type Preview, type Start } from "./api.js";
+import { latest, previewed, Trouble, work, type Draft, type MethodShown, type Playing, type Preview, type Progress, type Start } from "./api.js";
 import { framed, Picture, type Series } from "./charts.js";
 import { h, put, s } from "./dom.js";
 import { METHODS, RAPPOR, type MethodChoice } from "./methods.js";
@@ -14,12 +14,16 @@ interface Setting {
   people: number;
   methods: string[];
   seed: number;
+  /** When it was asked for, for those who measure. */
+  at: number;
 }
 
 const PEOPLE = [100, 1_000_000] as const;
 const STEPS = 200;
 /** Milliseconds that an answer which nobody waits for any more may still take. */
 const GRACE = 2000;
+/** Milliseconds that the first picture may take in the server; methods for which that is too little follow by themselves. */
+const WITHIN = 40;
 const FIRST = ["stacked", "ibu", "mle", "inversion-normalize"];
 
 export function show(main: HTMLElement, _route: string[]): () => void {
@@ -51,13 +55,19 @@ class Play {
   #seed = 1;
   #isOver = false;
   #again = 0;
+  /** What is on the screen, each method's last estimate, and those that are of the setting itself. */
+  #drawn: Setting | null = null;
+  readonly #known = new Map<string, MethodShown>();
+  readonly #fresh = new Set<string>();
   readonly #draw: (setting: Setting) => void;
+  readonly #follow: (setting: Setting) => void;
   readonly #prepare: (dataset: Setting["dataset"]) => void;
 
   constructor() {
     const { datasets } = started();
     this.#dataset = h("select", { id: "play-dataset", onchange: () => this.begin() }, ...datasets.map((one, index) => h("option", { value: index }, one.title)));
-    this.#draw = latest((setting, signal) => this.#work(setting, signal), (found, setting) => this.#show(found, setting), (trouble) => this.#fail(trouble));
+    this.#draw = latest((setting, signal) => this.#work(setting, signal, WITHIN), (found, setting) => this.#begun(found, setting), (trouble) => this.#fail(trouble), true);
+    this.#follow = latest((setting, signal) => this.#work(setting, signal), (found, setting) => this.#add(found, setting), (trouble) => this.#fail(trouble));
     this.#prepare = latest((dataset) => previewed(draftOf(dataset), null), (found) => this.#ready(found), (trouble) => this.#fail(trouble));
     for (const slider of [this.#epsilon, this.#people]) slider.addEventListener("input", () => this.#changed());
     const again = h("button", { type: "button", onclick: () => (this.#seed++, this.#changed()) }, "Ask other people");
@@ -68,7 +78,7 @@ class Play {
         control("play-dataset", "Data", this.#dataset), control("play-mechanism", "Mechanism", this.#mechanism),
         control("play-epsilon", "Epsilon", this.#epsilon, this.#epsilonWords), control("play-people", "People", this.#people, this.#peopleWords),
         h("div", { class: "play-methods" }, this.#methods, again)),
-      this.#words, this.#picture.element, this.#table, this.#state);
+      this.#words, this.#picture.element, this.#table, explained(), this.#state);
   }
 
   end(): void {
@@ -119,38 +129,67 @@ class Play {
     this.#epsilon.setAttribute("aria-valuetext", this.#epsilonWords.textContent ?? "");
     this.#people.setAttribute("aria-valuetext", `${this.#peopleWords.textContent} people`);
     this.#offer(this.#mechanism.value);
-    this.#draw({ dataset, mechanism: this.#mechanism.value, epsilon, people, methods: this.#boxes.filter((box) => box.checked).map((box) => box.value), seed: this.#seed });
+    this.#draw({ dataset, mechanism: this.#mechanism.value, epsilon, people, methods: this.#boxes.filter((box) => box.checked).map((box) => box.value), seed: this.#seed, at: performance.now() });
   }
 
-  async #work({ dataset, ...rest }: Setting, signal: AbortSignal): Promise<Playing> {
+  async #work(setting: Setting, signal: AbortSignal, within?: number): Promise<Playing> {
+    const { dataset, at: _at, ...rest } = setting;
     const begun = Date.now();
-    // Only what takes long is told of: a line that flashes with every step of a slider tells nothing.
-    const tell = ({ words }: { words: string }): void => {
+    const tell = ({ words, partial }: Progress): void => {
+      // Only what takes long is told of: a line that flashes with every step of a slider tells nothing.
       if (Date.now() - begun > 600) put(this.#state, h("p", { class: "note" }, `${words || "Under way"}…`));
+      if (partial && within === undefined) this.#add(partial as Playing, setting);
     };
     // One that is stopped costs the server a process, which takes longer than most take to end.
     const own = new AbortController();
     signal.addEventListener("abort", () => setTimeout(() => own.abort(), GRACE));
-    return work<Playing>({ kind: "play", dataset: dataset.name, ...rest }, { signal: own.signal, tell });
+    return work<Playing>({ kind: "play", dataset: dataset.name, ...rest, ...(within === undefined ? {} : { within }) }, { signal: own.signal, tell });
   }
 
-  #show(found: Playing, { dataset }: Setting): void {
+  /** The first picture of a setting: what takes long is of the setting before, faded, until it comes. */
+  #begun(found: Playing, setting: Setting): void {
     if (this.#isOver) return;
-    put(this.#state);
-    put(this.#words, found.words);
-    const drawn = found.methods.filter((one) => one.distribution.length > 0);
+    if (this.#drawn?.dataset !== setting.dataset) this.#known.clear();
+    this.#fresh.clear();
+    this.#drawn = setting;
+    this.#add(found, setting);
+    performance.measure("play first", { start: setting.at, end: performance.now() });
+    if (found.left.length) this.#follow({ ...setting, methods: found.left });
+  }
+
+  #add(found: Playing, { at, seed, epsilon, people }: Setting): void {
+    const setting = this.#drawn;
+    // Of a setting that nobody looks at any more.
+    if (this.#isOver || !setting || setting.at !== at || setting.seed !== seed || setting.epsilon !== epsilon || setting.people !== people) return;
+    for (const one of found.methods) {
+      this.#known.set(one.key, one);
+      this.#fresh.add(one.key);
+    }
+    const isWhole = setting.methods.every((key) => this.#fresh.has(key));
+    if (isWhole) {
+      put(this.#state);
+      performance.measure("play last", { start: at, end: performance.now() });
+    }
+    this.#show(found, setting);
+  }
+
+  #show(found: Playing, { dataset, methods }: Setting): void {
+    const shown = methods.map((key): Played => ({ ...(this.#known.get(key) ?? nothing(key)), isOld: !this.#fresh.has(key) }));
+    const words = closest(found.made, shown);
+    put(this.#words, words);
     const reports: Series[] = found.reports.length ? [{ name: "reports (the noise)", colour: "reports", shares: found.reports, form: "line" }] : [];
+    const drawn = shown.filter((one) => one.distribution.length === found.values.size);
     this.#picture.show({
       title: dataset.title,
-      finding: found.words,
+      finding: words,
       isFindingShown: false,
       values: found.values,
-      name: "value",
-      series: [{ name: "truth", colour: "truth", shares: found.truth }, ...reports, ...drawn.map((one): Series => ({ name: one.name, colour: one.colour, shares: one.distribution, form: "steps" }))],
+      name: found.values.unit === "year" ? "age" : found.values.plane ? "cell" : (dataset.title.split(",")[0] ?? "value").toLowerCase(),
+      series: [{ name: "truth", colour: "truth", shares: found.truth }, ...reports, ...drawn.map((one): Series => ({ name: one.name, colour: one.colour, shares: one.distribution, form: "steps", isOld: one.isOld }))],
       level: 2,
       file: `play-${dataset.name}`,
     });
-    put(this.#table, distances(found), h("p", { class: "note" }, "Distance from the truth: how far people would have to be moved on average to make the picture true (the earth mover’s distance, EMD)."));
+    put(this.#table, distances(shown, found.truth), h("p", { class: "note" }, "Distance from the truth: how far people would have to be moved on average to make the picture true (the earth mover’s distance, EMD)."));
   }
 
   #fail(trouble: unknown): void {
@@ -165,21 +204,44 @@ class Play {
   }
 }
 
-/** How far each method is from the truth, nearest first, with bars. */
-function distances(found: Playing): HTMLElement {
-  const most = Math.max(...found.methods.map((one) => one.emd?.value ?? 0), 1e-9);
-  const sorted = [...found.methods].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
-  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "distance from the truth"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", { class: "roomy-cell" }, "people in the wrong place"));
-  return framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, found.truth, most)));
+/** What the short names mean: for those who have no pointer to rest on them, too. */
+function explained(): HTMLElement {
+  const rows = [...METHODS, ...RAPPOR].map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words)));
+  return h("details", { class: "explained" }, h("summary", {}, "What each method does"), h("dl", { class: "technical" }, ...rows));
 }
 
-function distanceRow(one: MethodShown, truth: number[], most: number): HTMLElement {
+/** What a method made of the reports; old where that was of the setting before. */
+type Played = MethodShown & { isOld: boolean };
+
+function nothing(key: string): MethodShown {
+  const { name, colour } = [...METHODS, ...RAPPOR].find((one) => one.key === key) ?? { name: key, colour: "faint" };
+  return { name, colour, distribution: [], emd: null, words: "" };
+}
+
+/** Which method comes closest, of those that are known. */
+function closest(made: string, shown: Played[]): string {
+  const known = shown.filter((one) => one.emd && !one.isOld).sort((a, b) => a.emd!.value - b.emd!.value);
+  const waited = shown.filter((one) => one.isOld).map((one) => one.name);
+  const best = known[0] ? `${made}: ${known[0].name} comes closest${waited.length ? " so far" : ""}, ${distance(known[0].emd!)} from the truth.` : `${made}.`;
+  return waited.length ? `${best} ${waited.join(" and ")}: at work…` : best;
+}
+
+/** How far each method is from the truth, nearest first, with bars. */
+function distances(shown: Played[], truth: number[]): HTMLElement {
+  const most = Math.max(...shown.map((one) => one.emd?.value ?? 0), 1e-9);
+  const sorted = [...shown].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
+  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "distance from the truth"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", { class: "roomy-cell" }, "people in the wrong place"));
+  return framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, truth, most)));
+}
+
+function distanceRow(one: Played, truth: number[], most: number): HTMLElement {
   const length = Math.max(2, (100 * (one.emd?.value ?? 0)) / most);
   const bar = s("svg", { class: `far of-${one.colour}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { width: length, height: 10 }));
   const known = [...METHODS, ...RAPPOR].find((each) => each.name === one.name);
   const name = h("td", { class: "words method-name", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name, known && h("small", {}, known.words));
-  if (!one.distribution.length) return h("tr", {}, name, h("td", { class: "words", colspan: 3 }, h("span", { class: "prose" }, one.words)));
-  return h("tr", {}, name, h("td", {}, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { class: "roomy-cell" }, percent(variation(one.distribution, truth))));
+  const row = one.isOld ? "old" : "";
+  if (!one.distribution.length) return h("tr", { class: row }, name, h("td", { class: "words", colspan: 3 }, h("span", { class: "prose" }, one.isOld ? "at work…" : one.words)));
+  return h("tr", { class: row }, name, h("td", {}, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { class: "roomy-cell" }, percent(variation(one.distribution, truth))));
 }
 
 function distance({ value, unit }: { value: number; unit: string | null }): string {

@@ -1,5 +1,6 @@
 /** What was brushed in a picture as the question that a person would type. */
 import type { Values } from "./api.js";
+import { degree } from "./ground.js";
 
 /** The question for these positions, or null where none can be written. */
 export function questionOf(values: Values, name: string, indices: number[]): string | null {
@@ -39,6 +40,18 @@ function boxOf(values: Values, indices: number[]): string {
   return `cell in (${Math.min(...rows)}, ${Math.min(...columns)})..(${Math.max(...rows)}, ${Math.max(...columns)})`;
 }
 
+/** What a box of cells is on the ground: "from 48.850° N, 2.330° E to 48.870° N, 2.360° E"; empty of any other question. */
+export function boxWords(values: Values, query: string): string {
+  const found = /^cell in \((-?\d+), (-?\d+)\)\.\.\((-?\d+), (-?\d+)\)$/.exec(query);
+  if (!found || !values.plane) return "";
+  const [south, west, north, east] = found.slice(1).map(Number) as [number, number, number, number];
+  const { degrees, rows, columns } = values.plane;
+  if (!degrees) return `rows ${south} to ${north}, columns ${west} to ${east}`;
+  const place = (row: number, column: number): string =>
+    `${degree(degrees.south + (row / rows) * (degrees.north - degrees.south), true, 3)}, ${degree(degrees.west + (column / columns) * (degrees.east - degrees.west), false, 3)}`;
+  return `the box from ${place(south, west)} to ${place(north + 1, east + 1)}`;
+}
+
 /** Row and column as the survey counts them, which need not begin at 0: its label says them. */
 export function cellOf(values: Values, index: number): [number, number] {
   const found = values.kind === "grid" ? /(-?\d+)\D+?(-?\d+)/.exec(values.labels[index] ?? "") : null;
@@ -46,7 +59,7 @@ export function cellOf(values: Values, index: number): [number, number] {
 }
 
 /** A circle around the middle of a map of the Earth, a quarter of its height: as people ask of places. */
-export function circleOf(values: Values, name: string): string | null {
+export function circleOf(values: Values): string | null {
   const degrees = values.plane?.degrees;
   if (!degrees) return null;
   const { south, north, west, east } = degrees;
@@ -54,6 +67,5 @@ export function circleOf(values: Values, name: string): string | null {
   const power = 10 ** Math.floor(Math.log10(far));
   const round = Math.max(1, Math.round(far / power)) * power;
   const digits = Math.max(0, Math.min(5, Math.ceil(-Math.log10((north - south) / 10))));
-  const called = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? `${name} ` : "";
-  return `${called}within ${Number(round.toPrecision(3))} km of ${((south + north) / 2).toFixed(digits)}, ${((west + east) / 2).toFixed(digits)}`;
+  return `within ${Number(round.toPrecision(3))} km of ${((south + north) / 2).toFixed(digits)}, ${((west + east) / 2).toFixed(digits)}`;
 }

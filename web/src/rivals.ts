@@ -12,6 +12,7 @@ export class Rivalry {
   #under: AbortController | null = null;
   #key = "";
   #preview: Preview | null = null;
+  #offered = 0;
 
   constructor(desk: Desk) {
     this.#desk = desk;
@@ -29,7 +30,8 @@ export class Rivalry {
   show(preview: Preview): void {
     this.#preview = preview;
     this.element.hidden = preview.mechanisms.length < 2;
-    if (!this.#key && !this.#under) this.#offer();
+    // A button that is there stays: a press on it may be under way.
+    if (!this.#key && !this.#under && (this.#offered !== preview.mechanisms.length || !this.#body.querySelector(".offer"))) this.#offer();
   }
 
   end(): void {
@@ -42,10 +44,11 @@ export class Rivalry {
   }
 
   #offer(): void {
-    const others = (this.#preview?.mechanisms.length ?? 1) - 1;
+    this.#offered = this.#preview?.mechanisms.length ?? 1;
+    const others = this.#offered - 1;
     put(
       this.#body,
-      h("p", {}, `${others === 1 ? "One other mechanism suits" : `${others} other mechanisms suit`} these values. Simulated surveys tell which comes closest to the truth.`),
+      h("p", { class: "offer" }, `${others === 1 ? "One other mechanism suits" : `${others} other mechanisms suit`} these values. Simulated surveys tell which comes closest to the truth.`),
       h("button", { type: "button", onclick: () => void this.#run() }, "Compare them"),
     );
   }

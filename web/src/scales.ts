@@ -73,39 +73,3 @@ export function smallest(list: Iterable<number>, most = Infinity): number {
 export function at(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
-
-export interface Degrees {
-  south: number;
-  north: number;
-  west: number;
-  east: number;
-}
-
-/** Round degrees between two, and how they are written: "40.75° N". */
-export function degreeTicks(low: number, high: number, most: number, isLatitude: boolean): { position: number; label: string }[] {
-  const found = ticks(low, high, most);
-  const step = found.length > 1 ? found[1]! - found[0]! : high - low;
-  let digits = 0;
-  while (digits < 5 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits++;
-  return found.map((position) => ({ position, label: degree(position, isLatitude, digits) }));
-}
-
-export function degree(angle: number, isLatitude: boolean, digits = 4): string {
-  return `${Math.abs(angle).toFixed(digits)}° ${isLatitude ? (angle < 0 ? "S" : "N") : angle < 0 ? "W" : "E"}`;
-}
-
-/** Height of a cell by its width: degrees of longitude are narrower in the north. */
-export function cellRatio(degrees: Degrees | null, rows: number, columns: number): number {
-  if (!degrees) return 1;
-  const { south, north, west, east } = degrees;
-  const narrow = Math.cos((((south + north) / 2) * Math.PI) / 180);
-  const ratio = (north - south) / rows / (((east - west) * narrow) / columns);
-  return Number.isFinite(ratio) && ratio > 0 ? Math.min(4, Math.max(0.25, ratio)) : 1;
-}
-
-/** Where rows or columns are named on the edge of a map: positions count cells from the south or the west. */
-export function edgeTicks(degrees: Degrees | null, count: number, first: number, most: number, isRow: boolean): { position: number; label: string }[] {
-  if (!degrees) return ticks(0, count - 1, most, true).map((index) => ({ position: index + 0.5, label: `${isRow ? "row" : "column"} ${index + first}` }));
-  const [low, high] = isRow ? [degrees.south, degrees.north] : [degrees.west, degrees.east];
-  return degreeTicks(low, high, most, isRow).map(({ position, label }) => ({ position: ((position - low) / (high - low)) * count, label }));
-}

@@ -1,10 +1,11 @@
 /** One survey on the screen: verdict first, answers and picture, questions, then what a specialist asks for. */
 import type { Answer, Look, Progress, SurveySummary } from "./api.js";
-import { framed, Picture, type Brushed, type Series, type Spec } from "./charts.js";
+import { framed, Picture, valueWords, type Brushed, type Series, type Spec } from "./charts.js";
 import { h, put } from "./dom.js";
 import type { Listener, Wanted } from "./live.js";
 import { METHODS } from "./methods.js";
-import { circleOf, questionOf } from "./questions.js";
+import { boxWords, circleOf, questionOf } from "./questions.js";
+import { largest, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { counted, invitation, marksOf, Along, whole } from "./takealong.js";
 
@@ -22,6 +23,8 @@ export class Shown implements Listener {
   readonly #summary: SurveySummary;
   readonly #asked: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
   #look: Look | null = null;
+  /** Whether the finding was read out: once, when all of it is known. */
+  #isSaid = false;
   /** The question that the brush stands for: one card, whatever is brushed. */
   #brush: string | null = null;
   #resting = 0;
@@ -50,6 +53,7 @@ export class Shown implements Listener {
   readonly #details = h("dl", { class: "technical" });
   readonly #found = h("div", { class: "found", hidden: true });
   readonly #empty = h("section", { class: "empty", hidden: true });
+  readonly #invited = h("div", {});
   readonly #along: Along;
 
   constructor(summary: SurveySummary) {
@@ -72,6 +76,8 @@ export class Shown implements Listener {
     put(this.#marks, ...marksOf({ ...this.#summary, is_closed }));
     this.#empty.toggleAttribute("hidden", accepted > 0);
     this.#along.closed(is_closed);
+    // Whoever opened it now would be refused, and made-up people too.
+    for (const one of [this.#invited, this.#empty]) one.toggleAttribute("hidden", one.hasAttribute("hidden") || is_closed);
   }
 
   busy(progress: Progress | null, stop: () => void): void {
@@ -101,11 +107,10 @@ export class Shown implements Listener {
   }
 
   show(found: Look): void {
-    const isFirst = this.#look === null;
     const look = (this.#look = this.#sound(found));
     this.#found.removeAttribute("hidden");
     put(this.#verdict, ...verdictOf(look));
-    put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].map((words) => h("li", {}, words)));
+    put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].filter(Boolean).map((words) => h("li", {}, words)));
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
     put(this.#help, exampleOf(look));
@@ -116,7 +121,8 @@ export class Shown implements Listener {
     put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
     put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
     this.#along.show(look, this.#spec(look));
-    if (isFirst) say(`${verdictWords(look)} ${foundWords(look)}`);
+    if (!this.#isSaid && !isPending(look)) say(`${verdictWords(look)} ${foundWords(look)}`);
+    this.#isSaid ||= !isPending(look);
   }
 
   #spec(look: Look): Spec {
@@ -128,7 +134,8 @@ export class Shown implements Listener {
       name: look.survey.name,
       // A map stands beside that of the reports; over a line they would lie on each other.
       series: look.values.plane && look.reports ? [{ name: "reports as they came", colour: "reports", shares: look.reports }, estimate] : [estimate],
-      windows: look.windows.windows,
+      // One window alone holds everybody, which nobody has to be told.
+      windows: look.windows.windows.length > 1 ? look.windows.windows : [],
       level: 2,
       file: fileName(look.survey.title),
       ...(look.values.kind === "attributes" ? {} : { brush: (range: Brushed | null) => this.#brushed(range) }),
@@ -213,7 +220,7 @@ export class Shown implements Listener {
       this.wanted({ ...this.#asked });
     };
     const cards = look.queries.filter((one) => this.#asked.queries.includes(one.query)).reverse();
-    put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query))));
+    put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query), boxWords(look.values, one.query))));
   }
 
   // Groups, side by side.
@@ -300,7 +307,8 @@ export class Shown implements Listener {
 
   #below(): HTMLElement {
     const mayAsk = started().may_administer;
-    return h("section", { class: "below" }, h("h2", {}, "Take part"), invitation(this.#summary, mayAsk), mayAsk && this.#along.closing);
+    put(this.#invited, h("h2", {}, "Take part"), invitation(this.#summary, mayAsk));
+    return h("section", { class: "below" }, this.#invited, mayAsk && this.#along.closing);
   }
 }
 
@@ -311,9 +319,13 @@ function exampleOf({ values, survey: { name } }: Look): string {
   const upper = Math.floor(size * 0.65);
   const inside = plane ? [0, Math.min(size - 1, plane.columns + 1)] : [upper];
   const tried = values.positions ? [Array.from({ length: size - upper }, (_none, index) => upper + index)] : [inside, ...values.labels.map((_label, index) => [index])];
-  const example = circleOf(values, name) ?? tried.map((indices) => questionOf(values, name, indices)).find((one) => one !== null);
+  const example = circleOf(values) ?? tried.map((indices) => questionOf(values, name, indices)).find((one) => one !== null);
   const picture = `${values.positions || plane ? "drag over" : "press rows of"} the picture`;
   return example ? `As text, such as ${example}; or ${picture}.` : `These values are asked for by hand: ${picture}.`;
+}
+
+function isPending({ fit, windows }: Look): boolean {
+  return Boolean(fit.is_pending || windows.is_pending);
 }
 
 export function fileName(title: string): string {
@@ -322,19 +334,29 @@ export function fileName(title: string): string {
 
 /** Whether the reports look as they should, as anybody would say it. */
 function verdictWords({ fit }: Look): string {
+  if (fit.is_pending) return "Whether the reports fit is being tested…";
   if (fit.is_good === true) return "The reports fit: nothing looks wrong.";
   if (fit.is_good === false) return fit.verdict === "fits poorly" ? "The reports fit poorly." : "The reports do not fit.";
   return /^Nothing speaks against/.test(fit.words) ? "Nothing looks wrong with the reports." : "Whether the reports fit cannot be tested here.";
 }
 
 /** What can be told apart, as anybody would say it; how that is meant stands in the statistics. */
-function foundWords({ windows: { windows, words }, values, uniformity }: Look): string {
+function foundWords(look: Look): string {
+  const { windows: { windows, words, is_pending }, values, uniformity } = look;
   if (!uniformity.is_told) return "So far the reports could be of people who are spread evenly: this picture may be chance.";
-  if (!windows.length) return words;
+  const fullest = values.plane ? ` ${fullestWords(look)}` : "";
+  if (is_pending) return `${values.plane ? "Districts" : "Windows"} that can be told apart are being looked for…${fullest}`;
+  if (!windows.length) return words + fullest;
   if (windows.length === 1) return "The reports do not tell any two values apart yet.";
   if (windows.length === values.size) return "The reports tell each single value.";
-  if (values.plane) return `The reports tell ${windows.length} districts apart; the share of each stands in it where there is room.`;
+  if (values.plane) return `The reports tell ${windows.length} districts apart; the share of each stands in it where there is room.${fullest}`;
   return `The reports tell ${windows.length} ${values.positions ? "windows" : "groups"} of values apart, each with its share.`;
+}
+
+/** Where most people are, as the estimate has it. */
+function fullestWords({ values, distribution, survey }: Look): string {
+  const share = largest(distribution);
+  return `The fullest cell is ${valueWords({ values, name: survey.name }, distribution.indexOf(share))}, with about ${percent(share)} of people.`;
 }
 
 function verdictOf(look: Look): HTMLElement[] {
@@ -342,14 +364,15 @@ function verdictOf(look: Look): HTMLElement[] {
   const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, verdictWords(look));
   const said = h("p", { class: "lead" }, badge);
   // Of a poor fit everything is told at once; else what was tested is folded below.
-  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, "These reports do not fit their mechanism"), said, h("p", { class: "note" }, words))] : [said];
+  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, look.fit.verdict === "fits poorly" ? "Look at these reports twice" : "These reports do not fit their mechanism"), said, h("p", { class: "note" }, words))] : [said];
 }
 
 const STATISTICS: Record<string, string> = { "quantile 0.25": "a quarter is at most", "quantile 0.75": "three quarters are at most" };
 
 /** An answer in large letters, its interval below; `forget` puts a button beside it. */
-function answerCard(one: Answer, forget?: () => void): HTMLElement {
+function answerCard(one: Answer, forget?: () => void, meant = ""): HTMLElement {
   const [estimate = "", ...rest] = one.words.split(", between ");
-  return h("div", {}, h("dt", {}, STATISTICS[one.query] ?? one.query, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
+  const name = meant ? h("span", { class: "meant" }, meant, h("code", {}, one.query)) : (STATISTICS[one.query] ?? one.query);
+  return h("div", {}, h("dt", {}, name, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
     h("dd", {}, estimate), rest.length > 0 && h("dd", { class: "ends" }, `between ${rest.join(", between ")}`));
 }

@@ -1,5 +1,6 @@
 /** What a survey's table of values says: how they are called, what `take` reads for each, and reports in words. */
 import type { AlphabetTable } from "./api.js";
+import { degree, digitsOf } from "./ground.js";
 
 export type Place = [x: number, y: number];
 
@@ -65,17 +66,15 @@ function isValue(alphabet: AlphabetTable, data: string): boolean {
 
 export function placeInWords(alphabet: AlphabetTable, row: number, column: number): string {
   const { latitude, longitude } = middleOf(alphabet, row, column);
-  return `around ${degrees(latitude, "N", "S")}, ${degrees(longitude, "E", "W")}`;
+  const [south, north] = [numberOf(alphabet, "south", 0), numberOf(alphabet, "north", 1)];
+  const digits = digitsOf((north - south) / boxOf(alphabet).rows);
+  return `around ${degree(latitude, true, digits)}, ${degree(longitude, false, digits)}`;
 }
 
 /** A map without a picture of the ground says where it lies. */
 export function cornersInWords(alphabet: AlphabetTable): string {
-  const corner = (latitude: string, longitude: string): string => `${degrees(numberOf(alphabet, latitude, 0), "N", "S")}, ${degrees(numberOf(alphabet, longitude, 0), "E", "W")}`;
+  const corner = (latitude: string, longitude: string): string => `${degree(numberOf(alphabet, latitude, 0), true, 3)}, ${degree(numberOf(alphabet, longitude, 0), false, 3)}`;
   return `North is up. From ${corner("south", "west")} at the lower left to ${corner("north", "east")} at the upper right.`;
-}
-
-function degrees(angle: number, ahead: string, behind: string): string {
-  return `${Math.abs(angle).toFixed(4)}° ${angle < 0 ? behind : ahead}`;
 }
 
 export function middleOf(alphabet: AlphabetTable, row: number, column: number): { latitude: number; longitude: number } {
@@ -162,8 +161,7 @@ function binsRow(alphabet: AlphabetTable): Row {
   const edges = binEdges(alphabet);
   const below = alphabet["below"] === true ? 1 : 0;
   const above = alphabet["above"] === true ? 1 : 0;
-  const unit = textOf(alphabet, "unit", "");
-  const end = unit ? ` ${unit}` : "";
+  const end = withUnit(alphabet, "2").slice(1); // as of several: "18 to 30 years"
   const edge = (index: number): number => edges[index] ?? NaN;
   const last = edges.length - 1;
   return {

@@ -96,7 +96,7 @@ export class Along {
       ["JSON", () => save(`${name()}.json`, JSON.stringify(this.#look, null, 1), "application/json")],
       ["PNG", async () => save(`${name()}.png`, await pngOf(this.#picture.svg()), "image/png")],
       ["SVG", () => save(`${name()}.svg`, this.#picture.svg(), "image/svg+xml")],
-      ["Page", () => this.#fetched(`/v1/surveys/${survey}/page`, `${name()}.html`, "Making the page; this takes a few seconds.")],
+      ["Page", () => this.#fetched(`/v1/surveys/${survey}/page`, `${name()}.html`, "Making the page: a few seconds, and on a map up to some minutes.")],
       ["Counts", () => this.#fetched(`/studio/v1/counts/${survey}`, "counts.parquet", "Fetching the counts.")],
       ["Survey", () => this.#fetched(`/v1/surveys/${survey}`, "survey.json", "Fetching the survey.")],
     ].map(([label, task]) => [label as string, task as () => void | Promise<void>]);

@@ -1,14 +1,21 @@
 /** What a design ends in: a survey that collects, its file, and the commands and the Python that do the same. */
-import { ask, type Draft, type Preview, type SurveySummary } from "./api.js";
+import { ask, work, type Draft, type Preview, type SurveySummary } from "./api.js";
 import { h, put } from "./dom.js";
 import { save } from "./exports.js";
-import { copyButton, fail, restart, say, started } from "./shell.js";
+import { copyButton, fail, progressBar, restart, say, started } from "./shell.js";
+import { counted } from "./takealong.js";
+
+/** Made-up people who answer at a time, at most. */
+const MADE_UP = 10_000;
 
 export class TakeAlong {
   readonly element = h("section", { class: "take-it" });
   readonly #begun = h("div", { class: "begun" });
   readonly #summary = h("p", {});
   readonly #texts = { file: h("pre", { tabindex: 0, "aria-label": "Survey file" }), commands: h("pre", { tabindex: 0, "aria-label": "Commands" }), python: h("pre", { tabindex: 0, "aria-label": "Python" }) };
+  // One button for good: leaving a field with a press on it must not put another in its place before the press has ended.
+  readonly #button = h("button", { type: "button", class: "main", onclick: () => void this.#press() }, "Start collecting");
+  readonly #note = h("p", { class: "note", id: "not-yet", role: "status" });
   #preview: Preview | null = null;
   #title = "";
   #isMade = false;
@@ -17,18 +24,34 @@ export class TakeAlong {
   #wanted = "";
   /** Why it cannot be started now, in words. */
   #reason = "";
+  #trouble = "";
+  /** The draft that was to be started when it was not shown yet. */
+  #pressed = "";
+  #mayWait = false;
+  #draft: Draft | null = null;
+  readonly #trial = h("div", { class: "trial", role: "group", "aria-label": "Made-up people" });
+  #tried = "";
+  #isStarting = false;
   #offered = "";
 
   /** Be told which draft the form holds, and what is wrong or under way; what is shown here may be another one still. */
   weigh(wanted: string, trouble: string, looking: string): void {
     this.#wanted = wanted;
+    this.#trouble = trouble;
+    // What looks for another epsilon would change what is started: a press does not wait for that.
+    this.#mayWait = !trouble && !looking;
+    if (!this.#mayWait || wanted !== this.#pressed) this.#pressed = "";
     this.#reason = trouble || (wanted === this.#shown ? looking : "What follows from the last change is not shown yet.");
-    if (this.#isMade) this.#offer();
+    if (!this.#isMade) return;
+    this.#offer();
+    if (this.#pressed && !this.#reason) void this.#press();
   }
 
   show(preview: Preview, draft: Draft): void {
     this.#preview = preview;
     this.#shown = JSON.stringify(draft);
+    this.#draft = draft;
+    if (this.#tried !== this.#shown) this.#offerTrial();
     this.#title = draft.survey.title;
     if (!this.#isMade) this.#make();
     const people = draft.people === 1 ? "1 person" : `${draft.people.toLocaleString("en")} people`;
@@ -47,27 +70,23 @@ export class TakeAlong {
       h("h2", {}, "Start, or take it along"),
       this.#summary,
       this.#begun,
+      this.#trial,
       h("div", { class: "folds" }, fold("The survey file", this.#texts.file), fold("The same in commands", this.#texts.commands), fold("The same in Python", this.#texts.python)),
     );
   }
 
   #offer(): void {
-    const offered = JSON.stringify([this.#preview?.survey.fingerprint, this.#title, this.#reason, started().surveys.length]);
+    this.element.classList.toggle("stale", this.#reason !== "");
+    if (this.#reason) this.#button.setAttribute("aria-disabled", "true");
+    else this.#button.removeAttribute("aria-disabled");
+    if (this.#note.textContent !== this.#reason) put(this.#note, this.#reason);
+    const known = this.#reason ? undefined : started().surveys.find((one) => one.survey === this.#preview?.survey.fingerprint);
+    const offered = known ? JSON.stringify([known.survey, known.title, this.#title]) : "start";
     if (offered === this.#offered) return;
     this.#offered = offered;
-    this.element.classList.toggle("stale", this.#reason !== "");
-    if (this.#reason) return this.#refuse();
-    const known = started().surveys.find((one) => one.survey === this.#preview?.survey.fingerprint);
-    if (known && (known.is_simulated || known.title !== this.#title)) return this.#isTaken(known);
-    if (known) return this.#collects();
-    const button = h("button", { type: "button", class: "main", onclick: () => void this.#start(button) }, "Start collecting");
-    put(this.#begun, h("p", { class: "beside" }, button, this.#download()));
-  }
-
-  /** Offer nothing that is not what the form says: a survey that was started stays as it is. */
-  #refuse(): void {
-    const button = h("button", { type: "button", class: "main", disabled: true, "aria-describedby": "not-yet" }, "Start collecting");
-    put(this.#begun, h("p", { class: "beside" }, button), h("p", { class: "note", id: "not-yet" }, this.#reason));
+    if (!known) put(this.#begun, h("p", { class: "beside" }, this.#button, this.#download()), this.#note);
+    else if (known.is_simulated || known.title !== this.#title) this.#isTaken(known);
+    else this.#collects();
   }
 
   #download(): HTMLElement {
@@ -76,18 +95,25 @@ export class TakeAlong {
 
   /** What a survey is called is no part of its reports: those of two with the same values and noise could not be parted. */
   #isTaken(known: SurveySummary): void {
-    const whose = known.is_simulated ? "and made-up people answer it" : `as “${known.title || known.name}”`;
+    const whose = known.is_simulated ? ["and made-up people answer it"] : ["as “", h("bdi", {}, known.title || known.name), "”"];
     put(
       this.#begun,
-      h("p", {}, `This collector has a survey with the same values and the same blurring already, ${whose}: `, h("a", { href: `#/look/${known.survey}` }, "look at it"), ". To collect apart from it, change what reports depend on, such as epsilon or the values."),
+      h("p", {}, "This collector has a survey with the same values and the same blurring already, ", ...whose, ": ", h("a", { href: `#/look/${known.survey}` }, "look at it"), ". To collect apart from it, change what reports depend on, such as epsilon or the values."),
       h("p", {}, this.#download()),
     );
   }
 
-  async #start(button: HTMLButtonElement): Promise<void> {
+  /** Start what the form says: now where that is shown, else as soon as it is; where something is wrong, go there. */
+  async #press(): Promise<void> {
     const preview = this.#preview;
-    if (!preview || this.#reason || this.#wanted !== this.#shown) return;
-    button.disabled = true;
+    if (this.#isStarting) return;
+    if (this.#trouble) return document.querySelector<HTMLElement>('.steps [aria-invalid="true"]')?.focus();
+    if (!preview || this.#reason) {
+      this.#pressed = this.#mayWait ? this.#wanted : "";
+      return;
+    }
+    this.#pressed = "";
+    this.#isStarting = true;
     try {
       await ask("/v1/surveys", preview.survey.json);
       await restart();
@@ -95,9 +121,40 @@ export class TakeAlong {
       this.#offer();
       say("The survey collects.");
     } catch (error) {
-      button.disabled = false;
       fail(error);
     }
+    this.#isStarting = false;
+  }
+
+  /** Made-up people answer a survey of their own, marked as such: theirs never stand among the reports of real people. */
+  #offerTrial(): void {
+    this.#tried = this.#shown;
+    const people = Math.min(this.#draft?.people ?? 0, MADE_UP);
+    const guess = this.#preview?.guesses.find((one) => one.name === this.#draft?.guess)?.title ?? this.#draft?.guess ?? "";
+    const button = h("button", { type: "button", onclick: () => void this.#try(people) }, "Try it with made-up people");
+    put(this.#trial, h("p", { class: "beside" }, button), h("p", { class: "note" }, `${counted(people, "person")} drawn from “${guess}” answer a survey of their own, marked as simulated. It can be started for real people all the same.`));
+  }
+
+  async #try(people: number): Promise<void> {
+    if (this.#reason || !this.#draft) return say(this.#reason);
+    const own = new AbortController();
+    const bar = progressBar("Made-up people answer", () => own.abort());
+    const key = this.#shown;
+    put(this.#trial, bar.element);
+    let result: (HTMLElement | string)[] = [];
+    try {
+      const { survey } = await ask<{ survey: string }>("/studio/v1/trials", { draft: this.#draft });
+      await restart();
+      const look = h("p", { class: "beside" }, h("a", { class: "button", href: `#/look/${survey}` }, "Look at what they said"));
+      put(this.#trial, bar.element, look);
+      await work({ kind: "simulate", survey, people }, { signal: own.signal, tell: bar.tell });
+      say(`${counted(people, "person")}, made up, have answered.`);
+      result = [h("p", {}, `${counted(people, "person")}, made up, have answered a simulated survey.`), look];
+    } catch (error) {
+      fail(error);
+    }
+    if (this.#shown === key && result.length > 0) put(this.#trial, ...result);
+    else this.#offerTrial();
   }
 
   /** It collects: the address that people open, and where to look. */

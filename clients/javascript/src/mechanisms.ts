@@ -172,11 +172,12 @@ function matrix({ table, alphabet }: Parts): Mechanism {
 
 /** The smallest epsilon that a matrix keeps. */
 function smallestEpsilon(rows: readonly (readonly number[])[]): number {
+  const sorted = (list: number[]): number[] => list.sort((one, other) => one - other); // as arguments they may be too many
   const ratios = rows[0].map((_, column) => {
-    const own = rows.map((row) => row[column]);
-    return Math.max(...own) / Math.min(...own) || 1; // 0 / 0: never reported
+    const own = sorted(rows.map((row) => row[column]));
+    return own.at(-1)! / own[0] || 1; // 0 / 0: never reported
   });
-  return logAbove(Math.max(...ratios));
+  return logAbove(sorted(ratios).at(-1)!);
 }
 
 // Noise on a line.

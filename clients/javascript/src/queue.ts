@@ -77,6 +77,8 @@ const VERSION = 1;
 /** Bytes of a message that a browser sends on even when its page is closed; it refuses more than 64 KiB. */
 const MOST_ALIVE = 60_000;
 const LONGEST_WAIT = 86400;
+/** Milliseconds after which a collector that says nothing is as good as none. */
+const PATIENCE = 60_000;
 
 export class Queue {
   readonly #survey: Survey;
@@ -100,7 +102,7 @@ export class Queue {
     }
     const beside = names.length ? { groups: own } : {};
     return this.#change((kept) => {
-      if (kept.queue.length >= this.#most) refuse("full", `${this.#most} reports wait.`);
+      if (!(kept.queue.length < this.#most)) refuse("full", `${this.#most} reports wait.`);
       this.#spend(kept, report.tag);
       kept.queue.push({ survey: fingerprint, batch: randomHex(16), day: null, reports: [report.data], ...beside });
     });
@@ -161,6 +163,7 @@ export class Queue {
         credentials: "omit",
         redirect: "error",
         referrerPolicy: "no-referrer",
+        signal: AbortSignal.timeout(PATIENCE), // also while an answer is on its way
       });
       status = response.status;
       seconds = Number(response.headers.get("retry-after"));
@@ -262,6 +265,6 @@ interface Answer {
 /** Whether an answer names a message, and accounts for its reports. */
 function isAbout(answer: Answer | null, { survey, batch, reports }: Batch): boolean {
   const { accepted, rejected } = answer ?? {};
-  const isWhole = isCount(accepted) && accepted! + rejected?.length! === reports.length;
+  const isWhole = isCount(accepted) && Array.isArray(rejected) && accepted! + rejected.length === reports.length;
   return isWhole && answer!.survey === survey && answer!.batch === batch;
 }

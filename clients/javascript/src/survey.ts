@@ -1,7 +1,7 @@
 /** A survey: the contract between a person's device and the curator, read with suspicion. */
 import { alphabetIn, indexOf, type Alphabet, type Line, type Value } from "./alphabets.js";
 import { device, permanentBits, randomHex, type Bits } from "./bits.js";
-import { isNumber, isTable, isText, refuse, shown } from "./errors.js";
+import { isCount, isNumber, isTable, isText, refuse, shown } from "./errors.js";
 import { listOf } from "./exact.js";
 import { canonical, HALVES, readJson, tableOf, type Json, type Table } from "./json.js";
 import { mechanismIn, type Guarantee, type Mechanism } from "./mechanisms.js";
@@ -109,6 +109,7 @@ export class Survey {
     this.isPermanent = !!noise || this.lasting !== null;
     this.groups = groupsIn(document.optional("groups"));
     document.get("shape"); // the curator's, not the device's
+    document.get("simulated"); // likewise: of a survey that made-up people answer
     document.finish();
     this.pin = pin;
     if (bits === device && pinned === null) this.#checkPin(pin as Bound | null, weights);
@@ -139,7 +140,7 @@ export class Survey {
       bits = permanentBits(secret, name, bits);
       tag = short(hmac(secret, utf8(`confide ledger 1${name}`)));
     }
-    const data = this.#mechanism.report(value, bits);
+    const data = Object.freeze(this.#mechanism.report(value, bits)) as Json; // a list too: what was shown is what is sent
     const report: Report = Object.freeze({ survey: fingerprint, data, tag });
     if (this.#bits === device) made.add(report); // none that was simulated
     return report;
@@ -207,7 +208,7 @@ export function newSecret(): string {
 export function loadSurvey(json: unknown, pin?: Pin): Survey {
   const { fingerprint, epsilon, per, spacing, reports, ...others } = Object(pin);
   const isWhole = isText(fingerprint) && (epsilon ?? per ?? spacing ?? reports) === undefined;
-  const isBound = isNumber(epsilon) && isText(per ?? "") && Number.isInteger(reports ?? 0) && fingerprint === undefined;
+  const isBound = isNumber(epsilon) && isText(per ?? "") && isCount(reports === undefined ? 0 : reports) && fingerprint === undefined;
   if (pin !== undefined && (Object.keys(others).length || !(isWhole || isBound))) {
     refuse("pin", `A pin has a fingerprint, or an epsilon; got ${shown(pin)}.`);
   }

@@ -5,7 +5,7 @@ import { lstat, mkdtemp, readdir, readFile, readlink, symlink, writeFile } from 
 import { createServer } from "node:http";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { loadSurvey, newSecret, Queue, simulatedSurvey } from "../../../src/confide/client/confide.js";
 import { fileStorage } from "./storage.mjs";
@@ -17,7 +17,17 @@ const fresh = () => fileStorage(join(folder, `kept-${number++}.json`));
 const survey = loadSurvey(await signed(AGES));
 const limited = async (limits, more = {}) => loadSurvey(await signed({ ...AGES, ...more, limits }));
 
-/** A collector in few words: counts each batch once, and behaves as a script says. */
+const open = []; // collectors of a test; one left open keeps Node from ending, also where the test failed
+afterEach(() => open.splice(0).forEach((server) => server.closeAllConnections() ?? server.close()));
+
+/** Moves the clock so many seconds ahead while something runs. */
+async function later(seconds, run) {
+  const now = Date.now;
+  Date.now = () => now() + 1000 * seconds;
+  return run().finally(() => (Date.now = now));
+}
+
+/** A collector in few words, until the test ends: counts each batch once, and behaves as a script says. */
 async function collector(script = () => null) {
   const counted = new Map();
   const seen = [];
@@ -39,8 +49,9 @@ async function collector(script = () => null) {
       say(200);
     });
   });
+  open.push(server);
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return { url: `http://127.0.0.1:${server.address().port}`, counted, seen, close: () => server.closeAllConnections() ?? server.close() };
+  return { url: `http://127.0.0.1:${server.address().port}`, counted, seen };
 }
 
 async function filled(count, own = survey, storage = fresh()) {
@@ -60,7 +71,6 @@ test("a message has a survey, a batch, a day and a report, and nothing else is s
   assert.match(message.day, /^\d{4}-\d\d-\d\d$/);
   assert.deepEqual([message.survey, message.reports, path, method], [survey.fingerprint, [report], "/v1/reports", "POST"]);
   assert.deepEqual([headers.authorization, headers["confide-invitation"], headers.cookie, headers.referer], ["Bearer t", "i", undefined, undefined]);
-  server.close();
 });
 
 test("answers that are dropped, broken off or late: every report is counted once", async () => {
@@ -83,7 +93,6 @@ test("answers that are dropped, broken off or late: every report is counted once
   }
   assert.equal(server.counted.size, 12);
   for (const { message } of server.seen) assert.equal(JSON.stringify(message), server.counted.get(message.batch)); // the same message each time
-  server.close();
 });
 
 test("without a network reports stay, also over a restart", async () => {
@@ -93,7 +102,6 @@ test("without a network reports stay, also over a restart", async () => {
   assert.deepEqual({ sent, left, reason }, { sent: 0, left: 3, reason: "offline" });
   const server = await collector();
   assert.deepEqual(await new Queue(survey, { storage }).send(server.url), { sent: 3, refused: [], left: 0 });
-  server.close();
 });
 
 test("Retry-After is obeyed, also by the next process", async () => {
@@ -103,9 +111,7 @@ test("Retry-After is obeyed, also by the next process", async () => {
   assert.deepEqual(await queue.send(server.url), { sent: 0, refused: [], left: 2, reason: "busy", retryAfter: 2 });
   const again = await new Queue(survey, { storage }).send(server.url);
   assert.ok(again.retryAfter <= 2 && again.left === 2 && server.seen.length === 1);
-  await new Promise((done) => setTimeout(done, 2050));
-  assert.equal((await queue.send(server.url)).sent, 2);
-  server.close();
+  await later(2.05, async () => assert.equal((await queue.send(server.url)).sent, 2));
 });
 
 test("conflicts, refusals, rejections and closed surveys are told and dropped; what can be mended is kept", async () => {
@@ -124,6 +130,8 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
     [200, { accepted: 1, rejected: [] }, [], 2],
     [200, (message) => ({ survey: message.survey, batch: "0".repeat(32), accepted: 1, rejected: [] }), [], 2],
     [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: [] }), [], 2],
+    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: { length: 1 } }), [], 2],
+    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: "x" }), [], 2],
     [503, "busy", [], 2],
     [301, {}, [], 2],
   ]) {
@@ -133,7 +141,6 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
     assert.deepEqual([result.sent, result.refused, result.left], [0, told, left], `status ${status} ${content}`);
     assert.equal((await queue.status()).waiting, left);
     assert.equal(result.reason === undefined, left === 0);
-    server.close();
   }
 });
 
@@ -149,6 +156,34 @@ test("a queue holds no more than it may, and nothing but reports", async () => {
   assert.deepEqual(await queue.status(), { waiting: 2, reports: 2, epsilon: 2 });
 });
 
+test("a queue of no known length holds nothing", async () => {
+  for (const most of ["x", NaN, -1, {}]) await assert.rejects(new Queue(survey, { storage: fresh(), most }).add(survey.blur(1)), { code: "full" }, String(most));
+});
+
+test("a collector that says nothing, or stops in the middle, is not waited for without end", { timeout: 20_000 }, async () => {
+  const own = AbortSignal.timeout;
+  const waits = [];
+  AbortSignal.timeout = (wait) => (waits.push(wait), own(100));
+  try {
+    for (const begin of [() => undefined, (response) => (response.writeHead(200), response.write('{"acc'))]) {
+      const server = await collector(({ response }) => void begin(response));
+      const { sent, left, reason } = await (await filled(1)).send(server.url);
+      assert.deepEqual([sent, left, reason], [0, 1, "offline"]);
+    }
+  } finally {
+    AbortSignal.timeout = own;
+  }
+  assert.deepEqual(waits, [60_000, 60_000]);
+});
+
+test("what was made is what is sent: no report can be changed", async () => {
+  const plane = loadSurvey(await signed({ alphabet: { kind: "grid", rows: 9, columns: 9 }, mechanism: { kind: "taxicab", epsilon: 1 } }));
+  const report = plane.blur([4, 4]);
+  assert.ok(Array.isArray(report.data));
+  assert.throws(() => (report.data[0] = 7), TypeError);
+  assert.throws(() => (report.data = [7, 7]), TypeError);
+});
+
 test("groups are those of the survey, all of them and no others", async () => {
   const server = await collector();
   const towns = loadSurvey(await signed({ ...AGES, groups: { town: ["Oslo", "Bern"], sex: ["f", "m"] } }));
@@ -160,7 +195,6 @@ test("groups are those of the survey, all of them and no others", async () => {
   assert.equal((await queue.send(server.url)).sent, 1);
   assert.deepEqual(server.seen[0].message.groups, { sex: "f", town: "Bern" });
   assert.deepEqual((await queue.status()).reports, 1); // what was refused costs nothing
-  server.close();
 });
 
 test("the ledger enforces limits, and is not reset by sending or a restart", async () => {
@@ -175,7 +209,6 @@ test("the ledger enforces limits, and is not reset by sending or a restart", asy
   const other = await filled(30, total, storage);
   await assert.rejects(other.add(total.blur(1)), { code: "limit" });
   assert.equal((await other.status()).epsilon, 1.5);
-  server.close();
 });
 
 test("permanent noise of one value costs once; surveys under one pin share its page", async () => {
@@ -269,29 +302,20 @@ test("reports of one value never tell more than the ledger counted", async () =>
 test("a clock that is set back does not hold reports for a year", async () => {
   const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
   const queue = await filled(1);
-  const now = Date.now;
-  Date.now = () => now() + 365 * 86_400_000;
-  await queue.send(server.url).finally(() => (Date.now = now));
+  await later(365 * 86_400, () => queue.send(server.url));
   assert.equal((await queue.send(server.url)).retryAfter, 1);
-  await new Promise((done) => setTimeout(done, 1050));
-  assert.equal((await queue.send(server.url)).sent, 1);
-  server.close();
+  await later(1.05, async () => assert.equal((await queue.send(server.url)).sent, 1));
 });
 
 test("a clock that stands before 1970 leaves a ledger that can be read", async () => {
   const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
   const queue = await filled(1);
-  const now = Date.now;
-  Date.now = () => now() - 80 * 365 * 86_400_000;
-  try {
+  await later(-80 * 365 * 86_400, async () => {
     assert.equal((await queue.send(server.url)).retryAfter, 1);
     assert.equal((await queue.send(server.url)).retryAfter, 1);
-  } finally {
-    Date.now = now;
-  }
+  });
   assert.equal((await queue.status()).waiting, 1);
   assert.equal((await queue.send(server.url)).sent, 1);
-  server.close();
 });
 
 test("what could not be read again is not written", async () => {

@@ -251,6 +251,7 @@ export const CHECKS = {
     refused(confide, "pin", () => load({ fingerprint: fingerprint.replace(/^./, (digit) => (digit === "0" ? "1" : "0")) }));
     assert(refused(confide, "pin", () => load({ epsilon: 0.99, per: "year" })).includes("1 per year"), "the reason names what was asked");
     const strange = ["", fingerprint, null, 0, [], { fingerprint, reports: 3 }, { epsilon: 1, per: "year", reports: NaN }, { epsilon: "1", per: "year" }, { epsilon: 1, per: "year", report: 3 }];
+    strange.push(...[null, -3, 0.5, "3"].map((reports) => ({ epsilon: 1, per: "year", reports })));
     for (const pin of [...strange, { epsilon: 1 }, { epsilon: 1, per: "month" }, { epsilon: NaN, per: "year" }, {}]) refused(confide, "pin", () => load(pin));
     // The server changes the survey: by itself, and with a fingerprint that fits.
     const stronger = { ...AGES, mechanism: { ...AGES.mechanism, epsilon: 2 } };
@@ -431,6 +432,17 @@ export const CHECKS = {
       const text = await signed({ alphabet, mechanism });
       refused(confide, "survey", () => confide.loadSurvey(text));
     }
+  },
+
+  async "a matrix of more columns than a function takes arguments"(confide) {
+    const values = ["x", "y"];
+    const row = Array(200_000).fill(1 / 200_000);
+    const survey = confide.loadSurvey(await signed({ alphabet: { kind: "categories", values }, mechanism: { kind: "matrix", matrix: [row, row] } }));
+    assert(survey.guarantee.epsilon < 1e-9, `rows that are alike tell nothing; got ${survey.guarantee.epsilon}`);
+    // The largest ratio is that of the middle column.
+    const three = [[0.25, 0.5, 0.25], [0.375, 0.25, 0.375]];
+    const told = confide.loadSurvey(await signed({ alphabet: { kind: "categories", values }, mechanism: { kind: "matrix", matrix: three } })).guarantee.epsilon;
+    assert(Math.abs(told - Math.log(2)) < 1e-9, `the smallest epsilon is log 2; got ${told}`);
   },
 
   async "permanent noise"(confide) {

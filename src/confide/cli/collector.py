@@ -203,7 +203,7 @@ def send(  # noqa: PLR0913 - one argument an option
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where reports wait until they are sent. [default: VALUES.outbox]",
+            help="Where reports wait until they are sent; go on with the same one. [default: VALUES.outbox]",
             show_default=False,
         ),
     ] = None,
@@ -237,9 +237,14 @@ def send(  # noqa: PLR0913 - one argument an option
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
     _require_secrets(contract, secret_column)
-    place = outbox or values.with_name(values.name + ".outbox")
+    usual = values.with_name(values.name + ".outbox")
+    place = outbox or usual
     check_outputs([place, rejects], [survey, values])
-    with Outbox.held(place), _reaching(to, token_file) as client:
+    with contextlib.ExitStack() as held:
+        # The values too, whichever outbox was named: sent from two at once, everybody would be counted twice.
+        for one in {usual.resolve(), place.resolve()}:
+            held.enter_context(Outbox.held(one))
+        client = held.enter_context(_reaching(to, token_file))
         _require_admission(client.admission(contract.fingerprint), codes)  # refused before anything is blurred
         waiting = Outbox.open(place, contract, to)
         if waiting is not None:

@@ -234,6 +234,7 @@ class Store(ABC):
         """Add a survey, or return the one that has this fingerprint already."""
         if admission == "invited":
             self.require_invitable()
+        is_simulated = is_simulated or bool(survey.simulated)
         document, mark = survey.to_json(), survey.fingerprint
         with self.writing() as connection:
             self.run(

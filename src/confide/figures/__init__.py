@@ -4,13 +4,12 @@ One look for all: the colours, fonts and lines of :mod:`confide.figures.style`. 
 its own (a line, a map, bars) and joins by standing in :func:`confide.figures.distributions.choose_scene`.
 """
 
-from confide.figures.certainty import draw_residuals, draw_windows
+from confide.figures.certainty import draw_ranges, draw_residuals, draw_windows
 from confide.figures.distributions import PanelSheet, draw_distributions, draw_sheet
 from confide.figures.maps import draw_classes
-from confide.figures.output import darken, to_pdf, to_png, to_svg
+from confide.figures.output import to_pdf, to_png, to_svg, to_svg_file
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
-from confide.figures.shares import draw_ranges
 from confide.figures.simplex import draw_simplex
 from confide.figures.tradeoffs import draw_tradeoff
 
@@ -18,7 +17,6 @@ __all__ = [
     "Panel",
     "PanelSheet",
     "Role",
-    "darken",
     "draw_classes",
     "draw_distributions",
     "draw_path",
@@ -31,4 +29,5 @@ __all__ = [
     "to_pdf",
     "to_png",
     "to_svg",
+    "to_svg_file",
 ]

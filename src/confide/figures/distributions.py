@@ -81,10 +81,10 @@ def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = 
     """
     with style.styled():
         scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
-        rows = -(-len(panels) // scene.columns)
+        rows = -(-len(panels) // style.columns_within(scene.columns, scene.size[0]))
         columns = -(-len(panels) // rows)  # even rows: seven panels go into four and three
         width, height = scene.size
-        figure = style.new_figure(columns * width, rows * (height + 0.5))
+        figure = style.new_figure(min(columns * width, style.ROOM.get()), rows * (height + 0.5))
         axes = [figure.add_subplot(rows, columns, place) for place in range(1, len(panels) + 1)]
         for place, panel, color in zip(axes, panels, choose_colors(panels), strict=True):
             scene.draw(place, panel, color)

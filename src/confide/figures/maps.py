@@ -30,7 +30,7 @@ HEADROOM = 1.5
 EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
 # Inches, high and broad, that the share of a district takes with its error below it, and beside it.
-TWO_LINES, ONE_LINE = (0.28, 0.3), (0.15, 0.48)
+TWO_LINES, ONE_LINE = (0.33, 0.4), (0.14, 0.62)
 
 CLASS_COLORS = palette.CLASSES[0]
 # Cells up to which each carries the number of its class, for colours come round; cells on a side with lines between.
@@ -69,8 +69,11 @@ class MapScene:
         if panel.windows is not None:
             self._outline(axes, panel.windows)
 
-    def draw_doubt(self, figure: Figure, axes: Axes, windows: Windows) -> None:
-        """Draw how far the share of each district may be off, in proportion, and write it into those with room."""
+    def draw_doubt(self, figure: Figure, axes: Axes, windows: Windows, scale: float = 1.0) -> None:
+        """Draw how far the share of each district may be off, in proportion, and write it into those with room.
+
+        The scale is how much smaller the map is than usual, for letters are not.
+        """
         doubt = windows.proportions
         axes.set_facecolor(style.HOLE)
         picture = self.alphabet.picture(doubt[windows.window_of])
@@ -79,28 +82,33 @@ class MapScene:
         self._frame(axes, has_scale=False)  # the map beside it has one, and words stand here
         self._draw_background(axes)
         self._outline(axes, windows)
-        self._write_shares(axes, windows)
+        self._write_shares(axes, windows, scale)
         extend = "max" if doubt.max() > windows.error else "neither"
         bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
         style.show_percent(bar.ax.yaxis)
         bar.outline.set_linewidth(0.5)
         bar.set_label("part of the share, or of an even one")
 
-    def _write_shares(self, axes: Axes, windows: Windows) -> None:
+    def _write_shares(self, axes: Axes, windows: Windows, scale: float) -> None:
         """Write the share of each district into it, and by how many points it may be off, where there is room."""
         west, east, south, north = self._extent()
         rows, columns = self.alphabet.shape
         district = self.alphabet.picture(windows.window_of)
         # Inches of a cell, high and broad.
         tall, wide = (LONGER_SIDE * side / max(self._sides) for side in self._sides)
-        tall, wide = tall / rows, wide / columns
+        tall, wide = scale * tall / rows, scale * wide / columns
         for number, answer in enumerate(windows.answers):
-            share, error = f"{100 * answer.estimate:.0f}%", f"\N{PLUS-MINUS SIGN}{100 * error_of(answer):.0f}"
+            share, error = f"{_rounded(answer.estimate)}%", f"\N{PLUS-MINUS SIGN}{_rounded(error_of(answer))}"
             for words, (height, breadth) in ((f"{share}\n{error}", TWO_LINES), (f"{share} {error}", ONE_LINE)):
                 place = _room(district == number, height / tall, breadth / wide)
                 if place is not None:
                     x, y = west + place[1] * (east - west) / columns, south + place[0] * (north - south) / rows
-                    settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "linespacing": 1.1}
+                    settings: dict[str, Any] = {
+                        "ha": "center",
+                        "va": "center",
+                        "fontsize": style.SMALL,
+                        "linespacing": 1.1,
+                    }
                     axes.text(x, y, words, color=style.INK, **settings)
                     break
 
@@ -141,7 +149,7 @@ class MapScene:
 
     def draw_key(self) -> Figure:
         """Return the colour bar as a figure of its own."""
-        figure = style.new_figure(3.8, 0.66)
+        figure = style.new_figure(style.NARROW, 0.7)
         self._bar(figure, figure.add_subplot(), orientation="horizontal", into=True)
         return figure
 
@@ -284,7 +292,13 @@ class EarthScene(MapScene):
             axes.plot(x, y, linewidth=1.4, solid_capstyle="butt", **bar)
         # A halo would turn letters into outlines, which nobody can search or copy.
         ground = {"facecolor": style.CARD, "alpha": 0.7, "linewidth": 0, "pad": 0.8}
-        letters: dict[str, Any] = {"ha": "center", "fontsize": 8, "color": style.INK, "bbox": ground, "zorder": 5}
+        letters: dict[str, Any] = {
+            "ha": "center",
+            "fontsize": style.SMALL,
+            "color": style.INK,
+            "bbox": ground,
+            "zorder": 5,
+        }
         axes.text((start + end) / 2, level + 0.025, words, va="bottom", transform=axes.transAxes, **letters)
         arrow = {"arrowstyle": "-|>", "color": style.INK, "linewidth": 1.2, "path_effects": halo}
         axes.annotate("", (0.94, 0.97), (0.94, 0.87), "axes fraction", arrowprops=arrow, zorder=5)
@@ -297,6 +311,15 @@ class EarthScene(MapScene):
         pieces = [piece for line in self.panels[0].background for piece in _within(line, (west, east, south, north))]
         for color, width in ((style.CARD, 1.8), (style.FAINT, 0.7)):
             axes.add_collection(LineCollection(pieces, colors=color, linewidths=width), autolim=False)
+
+
+def _rounded(share: float) -> str:
+    """Return a share in percent without decimals, but for what would be none.
+
+    >>> _rounded(0.378), _rounded(0.004), _rounded(0.0)
+    ('38', '0.4', '0')
+    """
+    return f"{100 * share:.1f}" if 0.0005 <= share < 0.00995 else f"{100 * share:.0f}"
 
 
 def _within(line: FloatArray, extent: tuple[float, float, float, float]) -> list[FloatArray]:
@@ -360,7 +383,7 @@ def _draw_classes(grid: Grid, shown: Indices) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     rows, columns = grid.shape
-    figure = style.new_figure(0.9 + 4.2 * min(1.0, columns / rows), 0.8 + 4.2 * min(1.0, rows / columns))
+    figure = style.new_figure(0.8 + 2.9 * min(1.0, columns / rows), 0.7 + 2.9 * min(1.0, rows / columns))
     axes = figure.add_subplot()
     axes.set_facecolor(style.HOLE)
     hues = np.where(shown > 0, 1 + (shown - 1) % len(CLASS_COLORS), 0)
@@ -380,5 +403,13 @@ def _draw_classes(grid: Grid, shown: Indices) -> Figure:
         axis.set_label_text(label)
     if grid.size <= MOST_NUMBERS:
         for (row, column), number in zip(grid.decode(np.arange(grid.size)).tolist(), shown.tolist(), strict=True):
-            axes.text(column, row, str(number) if number else "", ha="center", va="center", fontsize=8, color=style.INK)
+            axes.text(
+                column,
+                row,
+                str(number) if number else "",
+                ha="center",
+                va="center",
+                fontsize=style.SMALL,
+                color=style.INK,
+            )
     return figure

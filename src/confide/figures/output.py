@@ -7,12 +7,12 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,6 +65,21 @@ def to_svg(figure: Figure, description: str = "") -> str:
     return drawing.replace("<svg ", opening, 1).rstrip()
 
 
+def to_svg_file(figure: Figure, path: str | Path, description: str = "") -> None:
+    """Write the figure as an SVG file of its own, dark where its reader's screen is, light on paper."""
+    lights, darks = (
+        "".join(f"--{name}:{colors[mode].lower()};" for name, colors in palette.COLORS.items()) for mode in (0, 1)
+    )
+    look = (
+        f"<style>svg{{{lights}background:var(--card)}}@media screen and (prefers-color-scheme:dark){{svg{{{darks}}}"
+        'svg .shade{fill:var(--dark)!important}svg .shade[style*="stroke: #"]{stroke:var(--dark)!important}'
+        "svg image{display:none}svg image.on-dark{display:inline}}</style>"
+    )
+    drawing = to_svg(figure, description)
+    end = drawing.index(">") + 1
+    Path(path).write_text(f"{drawing[:end]}{look}{drawing[end:]}\n", encoding="utf-8")
+
+
 def to_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
     """Write the figure as a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -73,39 +88,6 @@ def to_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
         FigureCanvasAgg(figure)
         figure.savefig(path, format="png", dpi=dpi, metadata={"Software": None})
     _settle(figure)
-
-
-def darken(figure: Figure) -> None:
-    """Give a figure that was drawn the colours of a dark page, for good."""
-    from matplotlib.cm import ScalarMappable
-
-    with _quietly_styled():
-        # All are read before any is set: some share a colour, and would turn twice.
-        turned: list[tuple[Callable[[Any], None], Any]] = []
-        for artist in figure.findobj():
-            if isinstance(artist, ScalarMappable) and artist.get_cmap().name.removesuffix("_r") in palette.SCALES:
-                turned.append((artist.set_cmap, style.dark_scale(artist.get_cmap().name)))
-                continue
-            turned += [
-                (getattr(artist, f"set_{kind}"), _turned(getattr(artist, f"get_{kind}")()))
-                for kind in COLORED
-                if hasattr(artist, f"get_{kind}")
-            ]
-        for set_it, color in turned:
-            set_it(color)
-
-
-COLORED = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
-
-
-def _turned(color: Any) -> Any:
-    """Return a colour, or some, in any form that matplotlib has, as on a dark page; what is not there stays so."""
-    from matplotlib.colors import to_rgba_array
-
-    shades = to_rgba_array(color)
-    turned = shades.copy()
-    turned[:, :3] = palette.on_dark(np.rint(255 * shades[:, :3]).astype(np.uint8)) / 255
-    return turned[0].tolist() if len(turned) == 1 else turned
 
 
 def to_pdf(figure: Figure, path: str | Path) -> None:

@@ -107,6 +107,18 @@ def colors_of(names: Sequence[str]) -> list[str]:
     return [light(one) for one in own]
 
 
+def ordered(count: int) -> list[str]:
+    """Return colours of settings that are numbers, from the least to the most: shades of a scale, none of a method.
+
+    >>> ordered(2)
+    ['#2F8FA9', '#14174D']
+    """
+    scale = _spread(SCALES["heat"][0])
+    # The paler two fifths would not stand out from a card.
+    chosen = scale[np.rint(np.linspace(0.6, 1.0, max(count, 2))[:count] * (STEPS - 1)).astype(int)]
+    return ["#" + "".join(f"{int(part):02X}" for part in shade) for shade in chosen]
+
+
 def on_dark(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return what colours of a light picture are on a dark page: those of the nearest shade of a scale, row by row.
 

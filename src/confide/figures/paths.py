@@ -26,6 +26,7 @@ def draw_path(
     *,
     ceiling: float | None = None,
     colors: Mapping[str, str] | None = None,
+    width: float = style.MIDDLE,
 ) -> Figure:
     """Draw how far each method was from the highest log-likelihood, iteration by iteration.
 
@@ -38,6 +39,8 @@ def draw_path(
         the maximum lies somewhere between the highest that was reached and the ceiling.
     colors
         The colour of each method, where other figures have given it one.
+    width
+        Inches across.
 
     >>> draw_path({"IBU": [-30.0, -20.0, -19.0]}).axes[0].get_xlabel()
     'iteration'
@@ -48,15 +51,16 @@ def draw_path(
     reached = max(float(path.max()) for path in climbed.values())
     chosen = colors or dict(zip(climbed, colors_of(list(climbed)), strict=True))
     with style.styled():
-        figure = style.new_figure(5.4, 2.8)
+        named = len(climbed) * (1 if ceiling is None else 2) if len(climbed) > 1 or ceiling is not None else 0
+        figure = style.new_figure(width, 2.5 + 0.22 * named)
         axes = figure.add_subplot(xscale="log", yscale="log", xlabel="iteration")
         axes.set_ylabel("log-likelihood below\n" + ("the highest reached" if ceiling is None else "the maximum"))
         for name, path in climbed.items():
             _add_path(axes, path, reached, ceiling, (name, chosen[name]))
         mark_decades(axes.xaxis, *axes.get_xlim())
         mark_decades(axes.yaxis, *axes.get_ylim())
-        if len(climbed) > 1 or ceiling is not None:
-            axes.legend(loc="lower left")
+        if named:  # above: names may be longer than the axes
+            figure.legend(loc="outside upper left", fontsize=style.SMALL)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Distributions on axes: steps over whole numbers, bars over categories, and the range of each share."""
+"""Distributions on axes: steps over whole numbers, and bars over categories."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers
-from confide.errors import InvalidDistributionError
+from confide.alphabets import Alphabet, Integers
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
-from confide.intervals import Interval, Windows
+from confide.intervals import Windows
 from confide.wording import plural, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More steps than this cannot be told apart in a panel of 3.8 inches; neighbours are averaged instead.
+# More steps than this cannot be told apart in a panel of 3.6 inches; neighbours are averaged instead.
 MOST_STEPS = 600
 # More bars than this make a panel taller than a screen; only the largest are shown, and the rest as one.
 MOST_BARS = 20
@@ -28,10 +27,6 @@ LONGEST_LABEL = 22
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
-# Part of the axis that the label of a window takes, and by which it may stand above its box, or past the end.
-LABEL_HEIGHT, FAR, EDGE = 0.17, 0.12, 0.04
-# Points that a letter of the two lines of a label takes, about, and the air beside it; part of a figure that is axes.
-BOLD, PLAIN, AIR, AXIS_PART = 6.4, 4.5, 5.0, 0.82
 # Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
 MOST_TICKS, LETTERS_AN_INCH = 10, 9
 
@@ -62,7 +57,7 @@ class LineScene(AxesScene):
 
     alphabet: Integers
 
-    size = (3.8, 2.5)
+    size = (style.PANEL, 2.4)
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:
         """Draw one panel into empty axes."""
@@ -223,65 +218,6 @@ def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.b
     return np.asarray(says & (beside[:-2] | beside[2:]))
 
 
-def label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
-    """Write the share of each window above it, and its interval where there is room; the fullest go first.
-
-    A label stands above its box and above the curve; where that would be far from the box only the fullest has one.
-    """
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    inches = axes.figure.get_size_inches()[0] * AXIS_PART  # type: ignore[union-attr]
-    first = int(windows.alphabet.decode(0))
-    taken: list[tuple[float, float, float, float]] = []
-    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
-    for place in order:
-        answer, members = windows.answers[place], windows.members[place]
-        middle, above = (int(members[0]) + int(members[-1])) / 2, answer.high / members.size
-        for lines in (2, 1):
-            half = _breadth(answer, has_ends=lines == 2) / inches * (right - left) / 2
-            near = curve[max(0, int(middle - half)) : int(middle + half) + 2]  # the curve passes below the label
-            low = min(max(above, float(near.max(initial=0.0))), top)
-            box = (first + middle - half, first + middle + half, low, low + lines / 2 * LABEL_HEIGHT * top)
-            is_inside = left - EDGE * (right - left) <= box[0] and box[1] <= right + EDGE * (right - left)
-            is_near = low <= above + FAR * top or place == order[0]
-            if is_inside and is_near and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                _write_share(axes, answer, (first + middle, low), has_ends=lines == 2)
-                break
-    axes.set_ylim(bottom, max([top, *(one[3] for one in taken)]))
-
-
-def _breadth(answer: Interval, *, has_ends: bool) -> float:
-    """Return how broad the label of a window is, in inches, with some air."""
-    letters = len(_rough(answer.estimate)) + 1
-    points = max(BOLD * letters, PLAIN * len(_ends(answer)) if has_ends else 0.0)
-    return (points + AIR) / 72
-
-
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
-
-
-def _write_share(axes: Axes, answer: Interval, place: tuple[float, float], *, has_ends: bool) -> None:
-    settings: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
-    if has_ends:
-        axes.annotate(_ends(answer), place, (0, 3), fontsize=8, color=style.FAINT, **settings)
-    shown, up = f"{_rough(answer.estimate)}%", 13 if has_ends else 3
-    axes.annotate(shown, place, (0, up), fontsize=9.5, fontweight="bold", color=style.INK, **settings)
-
-
-def _ends(answer: Interval) -> str:
-    return f"{_rough(answer.low)} to {_rough(answer.high)}%"
-
-
-def _rough(share: float) -> str:
-    """Return a share in percent with two digits at most.
-
-    >>> _rough(0.36279), _rough(0.0883), _rough(0.0002), _rough(1.0)
-    ('36', '8.8', '0', '100')
-    """
-    return f"{100 * share:.0f}" if share >= 0.0995 or share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0")
-
-
 def _layers(panel: Panel) -> list[tuple[FloatArray, bool]]:
     """Return what is drawn from back to front, and whether it is the truth."""
     reference = [] if panel.reference is None else [(panel.reference, True)]
@@ -318,7 +254,7 @@ def _label_peak(axes: Axes, edges: FloatArray, text: str, *, is_left: bool) -> N
         textcoords="offset points",
         ha=place[1],
         va="top",
-        fontsize=9,
+        fontsize=style.SMALL,
         color=style.INK,
         bbox={"facecolor": style.CARD, "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
@@ -335,7 +271,7 @@ class BarScene(AxesScene):
     @cached_property
     def size(self) -> tuple[float, float]:
         """Inches of one panel: as tall as its bars need."""
-        return 3.8, 0.85 + 0.27 * max(3, len(self._labels))
+        return style.PANEL, 0.85 + 0.27 * max(3, len(self._labels))
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:
         """Draw one panel into empty axes."""
@@ -401,66 +337,3 @@ class BarScene(AxesScene):
 def _shorten(label: str) -> str:
     text = " ".join(label.split())
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
-
-
-def draw_ranges(alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str = "value") -> Figure:
-    """Draw a bar from the lowest to the highest share of each value; of very many values, the widest bars.
-
-    >>> draw_ranges(Integers(1, 3), np.zeros(3), np.array([0.3, 0.7, 0.3])).axes[0].get_xlabel()
-    'value'
-    """
-    for bounds in (lowest, highest):
-        if np.shape(bounds) != (alphabet.size,):
-            raise InvalidDistributionError(
-                f"Give one share for each of {alphabet.size} values; got {np.shape(bounds)}."
-            )
-    with style.styled():
-        if isinstance(alphabet, Integers):
-            figure = style.new_figure(7.2, 2.9)
-            _draw_line(figure.add_subplot(), alphabet, lowest, highest, name)
-            return figure
-        shown = _widest(lowest, highest)
-        figure = style.new_figure(6.4, 0.9 + 0.3 * shown.size)
-        _draw_bars(figure.add_subplot(), alphabet, (lowest[shown], highest[shown]), shown)
-    return figure
-
-
-def _draw_line(axes: Axes, alphabet: Integers, lowest: FloatArray, highest: FloatArray, name: str) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    places = alphabet.coordinates[:, 0]
-    air = 0.008 * float(highest.max())  # a share that is known is a hair, not nothing
-    axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.MLE, linewidth=0)
-    axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
-    axes.set_ylim(0, 1.06 * max(float(highest.max()), 1e-9))
-    axes.grid(visible=False, axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
-    style.show_percent(axes.yaxis)
-    axes.set_xlabel(name)
-    axes.set_ylabel("share of people")
-
-
-def _draw_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatArray], shown: Indices) -> None:
-    low, high = bounds
-    places = np.arange(low.size)
-    axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.MLE, linewidth=0)
-    for place, left, right in zip(places, low, high, strict=True):
-        axes.annotate(_words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=9)
-    axes.set_yticks(places, alphabet.labels(shown))
-    axes.set_ylim(low.size - 0.4, -0.6)
-    axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
-    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-    axes.grid(visible=False, axis="y")
-    style.show_percent(axes.xaxis)
-    axes.set_xlabel("share of people")
-
-
-def _words(low: float, high: float) -> str:
-    ends = style.percent(round(low, 4)), style.percent(round(high, 4))
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def _widest(lowest: FloatArray, highest: FloatArray) -> Indices:
-    """Return the numbers of all values in order, or of the widest bars where there are too many."""
-    order = np.argsort(lowest - highest, kind="stable")
-    return np.asarray(np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS], dtype=np.int64)

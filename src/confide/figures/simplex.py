@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 # Corners of the triangle, one a value.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 # Steps along each side at which the likelihood is computed; fewer from the side, where every facet is drawn.
-FINENESS, SIDE_FINENESS = 90, 36
+FINENESS, SIDE_FINENESS = 90, 24
+# Inches of a side: two stand beside each other on a tablet.
+SIDE = 3.6
 # Contours, each half as far below the maximum as the last.
 LEVELS = 9
 
@@ -52,7 +54,7 @@ def draw_simplex(labels: Sequence[str], likelihood: Likelihood, best: FloatArray
     points = simplex_points(FINENESS)
     below = _below_maximum(likelihood, points, best)
     with style.styled():
-        figure = style.new_figure(4.6, 4.3)
+        figure = style.new_figure(SIDE, SIDE)
         axes = figure.add_subplot()
         _add_contours(figure, axes, points @ CORNERS, below)
         _add_frame(axes, labels)
@@ -66,7 +68,7 @@ def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, be
     points = _fan(SIDE_FINENESS)
     below = _below_maximum(likelihood, points.reshape(-1, 3), best).reshape(points.shape[:2])
     with style.styled():
-        figure = style.new_figure(4.6, 4.3)
+        figure = style.new_figure(SIDE, SIDE)
         axes = figure.add_subplot(projection="3d", computed_zorder=False)
         counts = dict.fromkeys(("rcount", "ccount"), SIDE_FINENESS + 1)
         surface = axes.plot_surface(points[..., 0], points[..., 2], -below, cmap=style.heat(), linewidth=0.3, **counts)
@@ -75,6 +77,7 @@ def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, be
         for look in OUTLINED:
             axes.plot(best[order, 0], best[order, 2], np.zeros(order.size), **look)
         axes.view_init(elev=28, azim=-128)
+        axes.set_box_aspect(None, zoom=0.8)  # words at its axes stay inside
         axes.set_xlabel(f"share of {labels[0]}")
         axes.set_ylabel(f"share of {labels[2]}")
         for axis in (axes.xaxis, axes.yaxis):

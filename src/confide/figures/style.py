@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from confide.errors import MissingExtraError
@@ -19,6 +20,13 @@ TRUTH, TRUTH_EDGE = palette.light("truth-fill"), palette.light("truth")
 NOISY, NEGATIVE, HOLE = (palette.light(name) for name in ("reports", "negative", "hole"))
 STACKED, IBU, MLE = (palette.light(name) for name in ("stacked", "ibu", "mle"))
 
+# Inches of a picture across a page, of the same where a page is narrower, and on a telephone. Letters of ten points are
+# 12 CSS pixels where a drawing is shrunk to nine tenths, which a page never exceeds: `make screenshots` measures it.
+WIDE, MIDDLE, NARROW = 9.6, 6.2, 3.7
+SMALL = 10
+# Inches of a panel on its card, of which two fit beside each other on a tablet and three on a screen.
+PANEL = 3.6
+
 # Share of its estimate's colour that a band has.
 BAND_ALPHA = 0.22
 
@@ -29,7 +37,7 @@ SETTINGS: dict[str, Any] = {
     "axes.facecolor": "none",
     "axes.grid": True,
     "axes.labelcolor": INK,
-    "axes.labelsize": 10,
+    "axes.labelsize": 10.5,
     "axes.linewidth": 0.8,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -52,9 +60,35 @@ SETTINGS: dict[str, Any] = {
     "text.parse_math": False,
     "xtick.color": FAINT,
     "ytick.color": FAINT,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
 }
+
+
+# Inches that a figure of several panels may have across.
+ROOM: ContextVar[float] = ContextVar("room", default=float("inf"))
+
+
+@contextmanager
+def within(width: float) -> Iterator[None]:
+    """Draw figures of several panels no wider than so many inches: fewer stand beside each other."""
+    before = ROOM.set(width)
+    try:
+        yield
+    finally:
+        ROOM.reset(before)
+
+
+def columns_within(columns: int, width: float) -> int:
+    """Return how many panels of a width stand beside each other, at most so many.
+
+    >>> with within(8.0):
+    ...     columns_within(3, 3.6), columns_within(3, 9.0)
+    (2, 1)
+    >>> columns_within(3, 9.0)
+    3
+    """
+    return columns if ROOM.get() == float("inf") else max(1, min(columns, int(ROOM.get() / width)))
 
 
 def load_matplotlib() -> None:
@@ -99,17 +133,10 @@ def residuals() -> Colormap:
     return _scale("residuals")
 
 
-def dark_scale(name: str) -> Colormap:
-    """Return the same colours on a dark page, by the name that matplotlib has for them."""
-    scale = _scale(name.removesuffix("_r"), palette.SCALES[name.removesuffix("_r")][1])
-    scale = scale.with_extremes(under=palette.COLORS["negative"][1]) if name.startswith("heat") else scale
-    return scale.reversed() if name.endswith("_r") else scale
-
-
-def _scale(name: str, stops: Sequence[str] = ()) -> Colormap:
+def _scale(name: str) -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(name, stops or palette.SCALES[name][0])
+    return LinearSegmentedColormap.from_list(name, palette.SCALES[name][0])
 
 
 def show_percent(axis: Axis) -> None:

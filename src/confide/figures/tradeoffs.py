@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
+# Places of a curve that all have a label on a telephone; of more, every other one.
+MOST_TICKS = 4
 
-def draw_tradeoff(plan: Plan, *, is_narrow: bool = False) -> Figure:
+
+def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
     """Draw the expected error over people and over epsilon, on logarithmic axes, with the plan's own 95 % margins.
 
     Without a guess the range over all shapes is a band, each of them a faint line, and the worst one stands out. In a
-    narrow figure, for a telephone, all stands below each other.
+    figure of the width of a telephone all stands below each other.
 
     >>> from confide import Integers, TruncatedGeometric, plan
     >>> mechanism = TruncatedGeometric(Integers(0, 3), epsilon=1.0)
@@ -40,15 +43,16 @@ def draw_tradeoff(plan: Plan, *, is_narrow: bool = False) -> Figure:
     rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction and one.prediction.mean > 0}
     with style.styled():
         height = 0.75 + 0.3 * (len(rivals) + 1) if rivals else 0.0
+        is_narrow = width <= style.NARROW
         across, down = (1, len(curves)) if is_narrow else (len(curves), 1)
         tall = 3.0 if is_narrow else 3.4
-        figure = style.new_figure(4.1 if is_narrow else 4.6 * across, down * tall + height)
+        figure = style.new_figure(width if across == 1 else min(width, 4.6 * across), down * tall + height)
         rows = figure.add_gridspec(
             down + bool(rivals), across, height_ratios=[*[tall] * down, *([height] if rivals else [])]
         )
         first = _draw_curves(figure, rows, plan, curves, is_narrow=is_narrow)
         first.set_ylabel(_error_label(plan))
-        first.legend(loc="lower left" if plan.outlooks else "upper right", fontsize=9)
+        first.legend(loc="lower left", fontsize=style.SMALL)  # errors fall, so nothing is there
         if rivals:
             _draw_rivals(figure.add_subplot(rows[down, :]), plan, rivals, is_narrow=is_narrow)
     return figure
@@ -67,7 +71,8 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
         mark_decades(axes.xaxis, *axes.get_xlim())
         mark_decades(axes.yaxis, *axes.get_ylim())
         # Where it was simulated: round numbers in between would collide.
-        axes.set_xticks(curve.places, [f"{place:,.6g}" for place in curve.places])
+        places = curve.places[:: 2 if is_narrow and len(curve.places) > MOST_TICKS else 1]
+        axes.set_xticks(places, [f"{place:,.6g}" for place in places])
         axes.minorticks_off()
     return figure.axes[0]
 

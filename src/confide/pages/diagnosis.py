@@ -46,7 +46,7 @@ from confide.pages.markup import (
     warn_wrong_shape,
     wide_figure,
 )
-from confide.pages.pictures import arrange, picture_windows, show_key
+from confide.pages.pictures import arrange, at_widths, picture_windows, show_key
 from confide.pages.story import describe_ends, summarise_reports
 from confide.surveys import Survey
 from confide.theory.fit import FitVerdict
@@ -175,9 +175,12 @@ def _residuals(diagnosis: Diagnosis) -> str:
         return ""
     is_ones = diagnosis.mechanism.facts.bits is not None
     name = "number of bits that are set" if is_ones else "report"
-    drawing = to_svg(draw_residuals(outputs, residuals, name), tell_residuals(outputs, residuals, name))
-    narrow = "max-width:34rem" if isinstance(outputs, Grid) else ""
-    return section("How the reports fit", wide_figure(drawing, RESIDUAL_CAPTION, kind="wide whole", style=narrow))
+    told = tell_residuals(outputs, residuals, name)
+    if isinstance(outputs, Grid):
+        drawing = to_svg(draw_residuals(outputs, residuals, name), told)
+        return section("How the reports fit", wide_figure(drawing, caption=RESIDUAL_CAPTION, style="max-width:34rem"))
+    drawn = at_widths(lambda width: draw_residuals(outputs, residuals, name, width=width), told)
+    return section("How the reports fit", wide_figure(*drawn, caption=RESIDUAL_CAPTION))
 
 
 def _one_value(survey: Survey) -> str:
@@ -249,7 +252,9 @@ def _surface(diagnosis: Diagnosis) -> str:
             to_svg(draw_simplex_from_the_side(labels, likelihood, best), f"{told} The same as a surface."),
         ),
     ]
-    return section("How likely every distribution is", paragraph(caption), cards(drawn, f"--columns:{len(drawn)}"))
+    return section(
+        "How likely every distribution is", paragraph(caption), cards(drawn, f"--panel:345px;--columns:{len(drawn)}")
+    )
 
 
 def _place_of(labels: Sequence[str], best: FloatArray) -> str:
@@ -285,11 +290,11 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
     )
     if isinstance(diagnosis.alphabet, Grid):
         return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))
-    drawing = to_svg(
-        draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name),
-        tell_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name),
+    told = tell_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name)
+    drawn = at_widths(
+        lambda width: draw_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name, width=width), told
     )
-    return section("The share of each value among all best explanations", lead, wide_figure(drawing, kind="wide whole"))
+    return section("The share of each value among all best explanations", lead, wide_figure(*drawn))
 
 
 def _maps(survey: Survey, diagnosis: Diagnosis) -> str:
@@ -321,7 +326,7 @@ def _classes(diagnosis: Diagnosis) -> str:
         f"{len(_class_rows(diagnosis)):,} groups of cells cannot be told apart; the table lists them.",
     )
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
-    figure = wide_figure(drawing, caption, kind="wide whole")
+    figure = wide_figure(drawing, caption=caption)
     return section("Cells that cannot be told apart", figure, listed)
 
 

@@ -16,12 +16,13 @@ from confide.diagnosis import why_undivided
 from confide.estimates import Estimate
 from confide.explanations import CERTIFICATE_MEANING, explain_choices
 from confide.figures.panels import FloatArray
-from confide.intervals import Band, CrossTable, Interval, Windows
+from confide.intervals import Band, CrossTable, Interval, Windows, percent
 from confide.pages.markup import (
     NONE,
     answer_list,
     bullets,
     document,
+    ends_beside,
     fact_list,
     fold,
     mark_simulated,
@@ -63,6 +64,8 @@ from confide.wording import listed, plural
 MOST_ROWS = 2_000
 # The level of intervals if none is asked for.
 USUAL_LEVEL = 0.95
+# Values without an order that a page begins with: those that most people have.
+MOST_FULLEST = 3
 QUARTILES = {0.25: "quantile 0.25", 0.5: "median", 0.75: "quantile 0.75"}
 
 LOG_LIKELIHOOD = "Log\N{NON-BREAKING HYPHEN}likelihood"
@@ -143,7 +146,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         warn_wrong_shape(story.outcomes[0].estimate.shape_fit),
         warn_not_identified(known),
         mark_simulated(counts.origin),
-        answer_list([_in_short(one) for one in _leading(story)]),
+        answer_list([*map(_in_short, _leading(story)), *_fullest(story)]),
         windows_shown or show_distributions(story),
         *(show_marginal(name, *one) for name, one in (marginals or {}).items()),
         *(show_cross(table) for table in crosses),
@@ -205,6 +208,29 @@ def _in_short(answer: Interval) -> tuple[str, str, str]:
     question = answer.question if answer.is_share else answer.question.capitalize()
     remark = f"; {answer.remark}" if answer.remark else ""
     return f"{question}, at {answer.shown_level}", now, f"{low} to {high}{remark}"
+
+
+def _with_ends(answer: Interval, *, has_level: bool) -> str:
+    """Return a cell of a table: the answer, and beside it between what it lies."""
+    now, low, high = describe_ends(answer)
+    return f"{text(now)} {ends_beside(f'{low} to {high}' + f', at {answer.shown_level}' * has_level)}"
+
+
+def _fullest(story: Story) -> list[tuple[str, str, str]]:
+    """Return what a page of values without an order begins with: where most people are."""
+    windows = story.windows
+    if windows is None or isinstance(story.alphabet, Integers):
+        return []
+    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)[:MOST_FULLEST]
+    return [
+        (f"{windows.labels[place]}, at {percent(windows.level)}", *_shares_of(windows.answers[place]))
+        for place in order
+    ]
+
+
+def _shares_of(answer: Interval) -> tuple[str, str]:
+    now, low, high = answer.texts(1)
+    return now, f"{low} to {high}"
 
 
 def _find_windows(story: Story, answers: Sequence[Interval]) -> Windows | None:
@@ -272,10 +298,9 @@ def _show_methods(story: Story) -> str:
 
 def _show_certainty(story: Story) -> str:
     """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
-    headings = ["Asked", "Answer", "From", "To", "Level"]
-    rows = [
-        [text(describe_question(one)), *map(text, describe_ends(one)), text(one.shown_level)] for one in story.answers
-    ]
+    levels = list(dict.fromkeys(one.shown_level for one in story.answers))
+    headings = ["Asked", f"Answer, and its ends at {', '.join(levels)}"]
+    rows = [[text(describe_question(one)), _with_ends(one, has_level=len(levels) > 1)] for one in story.answers]
     shown = table(headings, rows) if rows else ""
     prospects = [f"The interval of {describe_question(one)} is {one.prospect}" for one in story.answers if one.prospect]
     prospects += [f"{one.question[0].upper()}{one.question[1:]}: {one.remark}." for one in story.answers if one.remark]

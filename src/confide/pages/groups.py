@@ -14,13 +14,16 @@ from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, l
 from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.pages.markup import (
+    answer_list,
     bullets,
     callout,
     document,
+    ends_beside,
     fact_list,
     introduce_reports,
     mark_simulated,
     note,
+    pair,
     paragraph,
     provenance,
     remark_open,
@@ -32,12 +35,12 @@ from confide.pages.markup import (
     warn_not_identified,
 )
 from confide.pages.pictures import arrange
-from confide.wording import counted
+from confide.wording import counted, listed
 
 # Groups that have a picture, and that stand in the table: the largest ones.
 MOST_PANELS, MOST_ROWS = 24, 1000
 # Groups that are named where they differ, and the width of a drawn interval.
-MOST_NAMED, WIDTH = 10, 120
+MOST_NAMED, MOST_LEADING, WIDTH = 10, 3, 120
 HOW_DIFFERENT = (
     "Each group's reports were compared with those of all others, which needs no estimate: where people are alike, "
     "their reports can be swapped. Of the groups named as different at most 5 in 100 are not, on average "
@@ -62,14 +65,16 @@ def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> st
         _untold(groups),
         _poor_fit(groups),
         _not_identified(groups),
-        _differences(groups),
+        answer_list(_leading(groups, answers)),
         _numbers(groups, answers),
         _pictures(groups, answers),
-        state_promise(survey, groups.origin, groups.files),
+        pair(
+            section("In words", paragraph(_summary(groups))) + _differences(groups),
+            state_promise(survey, groups.origin, groups.files),
+        ),
     )
     return document(
         title=text(f"{survey.title}, by {' and '.join(groups.by)}"),
-        summary=text(_summary(groups)),
         facts=_facts(groups),
         body="\n".join(parts),
         footer=_provenance(groups),
@@ -118,6 +123,27 @@ def _facts(groups: SurveyGroups) -> str:
         "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
     }
     return fact_list(facts)
+
+
+def _leading(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, str, str]]:
+    """Return what the page begins with: how many groups differ, and the ends of what is asked."""
+    if len(groups) < 2:
+        return []
+    different = [label_group(key) for key in groups.differences.different]
+    named = "no difference was seen"
+    if different:
+        some = f"{different[0]} and {counted(len(different) - 1, 'other')}"
+        named = listed(different) if len(different) <= MOST_LEADING else some
+    leading = [("Groups that differ from the others", f"{len(different):,} of {len(groups):,}", named)]
+    if answers.main is None:
+        return leading
+    told = {key: one for key, one in answers.questions[answers.main].items() if key not in set(groups.seen.too_small)}
+    for words, choose in (("Highest", max), ("Lowest", min)) if told else ():
+        key = choose(told, key=lambda one: told[one].estimate)
+        now, low, high = told[key].texts(1)
+        asked = f"{words} {answers.main}, at {percent(told[key].level)}"
+        leading.append((asked, now, f"{label_group(key)}, {low} to {high}"))
+    return leading
 
 
 def _reports(number: float) -> str:
@@ -177,24 +203,29 @@ def _numbers(groups: SurveyGroups, answers: GroupAnswers) -> str:
     order = [*groups.differences.different]
     order += [key for key in groups.largest if not groups.differences[key].is_different]
     first, *others = _question_names(answers)
-    names = [*groups.by, "Reports", *first, "Against the others", *(name for pair in others for name in pair), "Fit"]
+    names = [*groups.by, "Reports", first, "Against the others", *others, "Fit"]
     forest = _Forest.over(groups, answers)
     rows = [_row(groups, answers, forest, key) for key in order[:MOST_ROWS]]
-    words = (*range(len(groups.by)), len(groups.by) + 3, len(names) - 1)
-    remarks = [paragraph(_scale_words(answers, forest)), note(_level_words(answers))] if forest else []
+    words = (*range(len(groups.by)), len(groups.by) + 2, len(names) - 1)
+    remarks = [paragraph(_scale_words(answers, forest))] if forest else []
     if len(groups) > MOST_ROWS:
         remarks.append(note(f"{MOST_ROWS:,} of {len(groups):,} groups: those that differ, then the largest."))
     remarks.append(remark_open(groups.identification))
     return section(
-        "The groups in numbers", *remarks, table(names, rows, words=words), _download(groups, answers, order)
+        "The groups side by side",
+        *remarks,
+        table(names, rows, words=words, kind="stacked"),
+        note(_level_words(answers)) if forest else "",
+        _download(groups, answers, order),
+        kind="hero",
     )
 
 
-def _question_names(answers: GroupAnswers) -> list[tuple[str, str]]:
-    """Return the headings of two columns for each question, the main one first."""
+def _question_names(answers: GroupAnswers) -> list[str]:
+    """Return the heading of each question's column, the main one first."""
     if answers.main is None:
-        return [("Most likely", "Its share")]
-    return [(question[:1].upper() + question[1:], "Interval") for question in answers.ordered]
+        return ["Most likely, and its share"]
+    return [question[:1].upper() + question[1:] for question in answers.ordered]
 
 
 def _row(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[str]:
@@ -205,29 +236,26 @@ def _row(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, ke
     return [
         *(text(part or "(none)") for part in key),
         text(f"{groups.reports[key]:,.10g}"),
-        *first,
+        first,
         f"<strong>{text(differs)}</strong>" if is_different else text(differs),
-        *(cell for pair in others for cell in pair),
+        *others,
         f"<strong>{text(fit.verdict)}</strong>" if fit.is_bad else text(fit.verdict),
     ]
 
 
-def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[tuple[str, str]]:
-    """Return an answer and its interval for each question; without questions, the likeliest value and its share."""
+def _cells(groups: SurveyGroups, answers: GroupAnswers, forest: _Forest | None, key: Key) -> list[str]:
+    """Return an answer with its interval for each question; without questions, the likeliest value and its share."""
     if answers.main is None:
         one = groups[key]
         place = int(one.distribution.argmax())
         label = one.alphabet.labels([place])[0]
-        return [(text(label), text(f"{one.distribution[place]:.1%}"))]
+        return [f"{text(label)} {ends_beside(f'{one.distribution[place]:.1%}')}"]
     cells = []
     for question in answers.ordered:
         found = answers.questions[question][key]
         drawn = forest.draw(found) if forest is not None and question == answers.main else ""
         now, low, high = found.texts(1)
-        ends = text(f"{low} to {high}")
-        # Ranges of one width, so that the bars beside them stand on one scale.
-        shown = f'{drawn}<span class="range">{ends}</span>' if drawn else ends
-        cells.append((text(now), shown))
+        cells.append(f"{drawn}{text(now)} {ends_beside(f'{low} to {high}')}")
     return cells
 
 

@@ -27,6 +27,8 @@ from confide.theory.words import remark_on
 
 # Cell of a table where there is nothing to say.
 NONE = "\N{EN DASH}"
+# Names that the style sheet has for rooms that a drawing is made for, by how many there are of it.
+ROOMS = {1: ("",), 2: ("broad", "tight"), 3: ("roomy", "middle", "tight")}
 # Entries of a list that the survey is shown with; the survey file itself has the rest.
 MOST_ENTRIES = 40
 
@@ -127,16 +129,24 @@ def answer_list(answers: Sequence[tuple[str, str, str]]) -> str:
     return f'<dl class="answers">{inner}</dl>' if answers else ""
 
 
+def ends_beside(words: str) -> str:
+    """Return between what an answer lies, in small letters beside it in a table."""
+    return f'<small class="between">{text(words)}</small>'
+
+
 def cards(figures: Iterable[str], measures: str) -> str:
     """Return cards side by side; the measures are the style sheet's."""
     return f'<div class="panels" style="{measures}">\n' + "\n".join(figures) + "\n</div>"
 
 
-def wide_figure(drawing: str, caption: str = "", *, kind: str = "wide", style: str = "", narrow: str = "") -> str:
-    """Return one drawing across the page, with its caption; on a telephone another one of the same, where given."""
+def wide_figure(*drawings: str, caption: str = "", kind: str = "wide", style: str = "") -> str:
+    """Return a drawing across the page, with its caption; or the same for a screen, a tablet and a telephone."""
     below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
     measures = f' style="{style}"' if style else ""
-    drawn = f'<div class="roomy">{drawing}</div><div class="tight">{narrow}</div>' if narrow else drawing
+    drawn = "".join(
+        f'<div class="{room}">{drawing}</div>' if len(drawings) > 1 else drawing
+        for room, drawing in zip(ROOMS[len(drawings)], drawings, strict=True)
+    )
     return f'<figure class="{kind}"{measures}>{drawn}{below}</figure>'
 
 
@@ -204,9 +214,9 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> str:
     )
     return section(
         "What each person was promised" if origin.is_secure else "What this survey promises",
-        paragraph(f"{words[:1].upper()}{words[1:]}."),
-        "" if origin.is_secure else paragraph(f"That holds for reports with secure noise{doubt}."),
         bullets(explain_guarantee(survey)),
+        paragraph(f"{words[:1].upper()}{words[1:]}.".replace(" x ", " \N{MULTIPLICATION SIGN} ")),
+        "" if origin.is_secure else paragraph(f"That holds for reports with secure noise{doubt}."),
         note(FACTOR_MEANING) if is_bounded else "",
         note(" ".join(survey.mechanism.fine_print)) if survey.mechanism.fine_print else "",
         note(f"Repetition: {describe_repetition(survey, files).removesuffix('.')}.") if is_bounded else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -94,31 +95,25 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
 ) -> str:
     """Return windows in a picture, for a screen and for a telephone, and in numbers, folded away."""
     described = tell_windows(windows, name)
-    is_drawn_twice = isinstance(windows.alphabet, Integers | Grid)  # bars can be read at any size
-    roomy, *tight = (
-        to_svg(
-            draw_windows(
-                windows,
-                curve,
-                name=name,
-                truth=truth,
-                noisy=noisy,
-                background=background,
-                is_narrow=is_narrow,
-                color=color,
-            ),
-            described,
+
+    def draw(width: float) -> Figure:
+        return draw_windows(
+            windows, curve, name=name, truth=truth, noisy=noisy, background=background, width=width, color=color
         )
-        for is_narrow in ((False, True) if is_drawn_twice else (True,))
-    )
+
     rows = [
         [text(label), *(text(f"{share:.2%}") for share in (one.estimate, one.low, one.high))]
         for label, one in zip(windows.labels, windows.answers, strict=True)
     ]
     numbers = table([name, "Share", "From", "To"], rows)
     caption = _window_words(windows, has_truth=truth is not None, has_reports=noisy is not None)
-    drawn = wide_figure(roomy, caption, kind="wide whole" if is_drawn_twice else "wide", narrow="".join(tight))
+    drawn = wide_figure(*at_widths(draw, described), caption=caption)
     return f"{drawn}\n<details><summary>The same in numbers</summary>\n{numbers}\n</details>"
+
+
+def at_widths(draw: Callable[[float], Figure], described: str) -> list[str]:
+    """Return a drawing for a screen, for a tablet and for a telephone: shrunk, its letters could not be read."""
+    return [to_svg(draw(width), described) for width in (style.WIDE, style.MIDDLE, style.NARROW)]
 
 
 def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> str:
@@ -174,14 +169,17 @@ def show_path(story: Story) -> str:
     if not paths:
         return ""
     colors = dict(zip(story.names, choose_colors(_estimate_panels(story)), strict=True))
-    figure = draw_path(paths, ceiling=_ceiling(story), colors=colors)
-    drawing = to_svg(figure, tell_paths(paths, _ceiling(story)))
+    told = tell_paths(paths, _ceiling(story))
+    drawn = [
+        to_svg(draw_path(paths, ceiling=_ceiling(story), colors=colors, width=width), told)
+        for width in (style.MIDDLE, style.NARROW)
+    ]
     caption = (
         "How far the log-likelihood was below its maximum after each iteration. The maximum itself is not known "
         "exactly, so the distance lies in the shaded band: at least that to the best answer reached, at most that "
         "to the ceiling that the certificate proves. Both axes are logarithmic."
     )
-    return wide_figure(drawing, caption)
+    return wide_figure(*drawn, caption=caption)
 
 
 def _estimate_panels(story: Story) -> list[Panel]:
@@ -259,7 +257,8 @@ def _measures(sheet: PanelSheet) -> str:
     most = 4 if sheet.width < 320 else 3
     count = len(sheet.figures)
     columns = -(-count // -(-count // most))
-    return f"--panel:{round(0.82 * sheet.width)}px;--widest:{round(1.35 * sheet.width)}px;--columns:{columns}"
+    # No narrower than nine tenths of what it was drawn for, and its card has edges.
+    return f"--panel:{round(0.9 * sheet.width) + 34}px;--widest:{round(1.35 * sheet.width)}px;--columns:{columns}"
 
 
 def show_key(sheet: PanelSheet) -> str:

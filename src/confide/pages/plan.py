@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import confide
 from confide.explanations import describe_mechanism
-from confide.figures import draw_tradeoff, to_svg
+from confide.figures import draw_tradeoff
 from confide.pages.findings import tell_tradeoff
 from confide.pages.markup import (
     NONE,
+    answer_list,
     bullets,
     document,
     fact_list,
@@ -21,6 +22,7 @@ from confide.pages.markup import (
     text,
     wide_figure,
 )
+from confide.pages.pictures import at_widths
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
@@ -36,7 +38,7 @@ from confide.plans.records import (
 )
 from confide.plans.rivals import promise, with_epsilon
 from confide.surveys import Survey
-from confide.wording import with_unit
+from confide.wording import plural, with_unit
 
 
 def plan_page(survey: Survey, plan: Plan) -> str:
@@ -52,16 +54,28 @@ def plan_page(survey: Survey, plan: Plan) -> str:
         title=text(f"What to expect: {survey.title}"),
         summary=text(headline(plan)),
         facts=_facts(plan),
-        body="\n".join([_picture(plan), _notes(plan), _shapes(plan), _mechanisms(plan), _tradeoff(plan)]),
+        body="\n".join(
+            [_leading(plan), _picture(plan), _notes(plan), _shapes(plan), _mechanisms(plan), _tradeoff(plan)]
+        ),
         footer=_provenance(survey, plan),
+    )
+
+
+def _leading(plan: Plan) -> str:
+    """Return what to expect, in large letters, and what of."""
+    now, _, margin = expected(plan.measure, plan.prediction).partition(" ± ")
+    unit = f" {plural(plan.measure.unit)}" if margin and plan.measure.unit else ""
+    return answer_list(
+        [
+            (f"Expected {plan.measure.name}, at 95%", now + unit, f"± {margin}" if margin else ""),
+            ("People", f"{plan.people:,}", ""),
+            ("Promise", promise(plan.mechanism), kind_of_promise(plan)),
+        ]
     )
 
 
 def _facts(plan: Plan) -> str:
     facts = {
-        "People": f"{plan.people:,}",
-        "Promise": promise(plan.mechanism),
-        f"Expected {plan.measure.name}": expected(plan.measure, plan.prediction),
         "Guess": f"none; {plan.guess.name} is the worst shape" if plan.outlooks else plan.guess.name,
     }
     if plan.guess.account is not None:
@@ -74,14 +88,14 @@ def _picture(plan: Plan) -> str:
     if any(one.mean <= 0 for curve in [plan.by_people, *shapes] for one in curve.predictions):
         return ""  # a logarithmic axis has no place for it
     described = tell_tradeoff(plan)
-    drawing, narrow = (to_svg(draw_tradeoff(plan, is_narrow=is_narrow), described) for is_narrow in (False, True))
     caption = (
-        "Each point is the mean over simulated surveys; bars are the plan's own error, 95 %. A ring marks the plan. "
+        "Each point is the mean over simulated surveys; bars are the plan's own error, at 95%. A ring marks the plan. "
         "The axes of the two curves are logarithmic."
     )
     if plan.outlooks:
         caption = f"The band holds all shapes, each a faint line; the strong one is {plan.guess.name}. {caption}"
-    return section("The trade-off", wide_figure(drawing, caption, kind="wide whole", narrow=narrow), kind="hero")
+    drawn = at_widths(lambda width: draw_tradeoff(plan, width=width), described)
+    return section("The trade-off", wide_figure(*drawn, caption=caption), kind="hero")
 
 
 def _notes(plan: Plan) -> str:
@@ -146,12 +160,17 @@ def _cells(plan: Plan, one: Prediction) -> list[str]:
 def _mechanisms(plan: Plan) -> str:
     if not plan.rivals:
         return ""
-    own = [_marked(plan.mechanism.kind, is_plan=True), text(promise(plan.mechanism))]
+    own = [_marked(plan.mechanism.kind, is_plan=True), promise(plan.mechanism)]
     rows = [[*own, text(expected(plan.measure, plan.prediction)), ""]]
     for one in plan.rivals:
         error = NONE if one.prediction is None else text(expected(plan.measure, one.prediction))
         rows.append([text(one.mechanism.kind), text(promise(one.mechanism)), error, text(trouble_of(one))])
-    listed = table(["Mechanism", "Promise", "Expected error", ""], rows, words=(0, 1, 3))
+    # A column that says the same in every row, or nothing in any, only makes a telephone's table too wide.
+    shown = [column for column in range(4) if column in (0, 2) or len({row[column] for row in rows}) > 1]
+    heads = ("Mechanism", "Promise", "Expected error", "Trouble")
+    kept = [[row[column] for column in shown] for row in rows]
+    words = [place for place, column in enumerate(shown) if column != 2]
+    listed = table([heads[column] for column in shown], kept, words=words, kind="stacked" if len(shown) > 2 else "")
     shape = f" Simulated with the worst shape, {plan.guess.name}." if plan.outlooks else ""
     lead = paragraph(f"All of these promise the same, {kind_of_promise(plan)}, to as many people.{shape}")
     return section("Mechanisms at the same promise", lead, listed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from confide import datasets
-from confide.alphabets import Alphabet, Bins, Circle, Grid, LineAlphabet, Places
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, LineAlphabet, Places
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.files.records import alphabet_record
 from confide.limits import MOST_PEOPLE
@@ -132,10 +132,21 @@ def values_record(alphabet: Alphabet) -> dict[str, Any]:
         "kind": known["kind"],
         "size": alphabet.size,
         "unit": alphabet.unit or None,
-        "labels": alphabet.labels(),
+        "labels": labels_of(alphabet),
         "positions": _positions(alphabet),
         "plane": _plane(alphabet),
     }
+
+
+def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[str]:
+    """Return what values are called; of several attributes without the brackets that mark them as one value.
+
+    >>> from confide import Categories
+    >>> labels_of(Attributes(sex=Categories(["f", "m"]), old=Categories(["yes", "no"])), [1])
+    ['f, no']
+    """
+    found = alphabet.labels(places)
+    return [one[1:-1] for one in found] if isinstance(alphabet, Attributes) else list(found)
 
 
 def _positions(alphabet: Alphabet) -> list[float] | None:
@@ -161,6 +172,7 @@ def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
         "columns": alphabet.columns,
         "cells": cells.astype(int).tolist(),
         "degrees": degrees,
+        "spacing": float(alphabet.spacing),
     }
 
 

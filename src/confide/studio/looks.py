@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from confide.alphabets import Integers
@@ -73,6 +74,10 @@ class Reading:
             self._found[what] = make()
         return self._found[what]
 
+    def has(self, what: str) -> bool:
+        """Return whether it is known already."""
+        return what in self._found
+
     @property
     def estimate(self) -> Estimate:
         """The estimate of the default method."""
@@ -95,10 +100,35 @@ class Reading:
         return found
 
     @property
+    def known(self) -> dict[str, Any]:
+        """What takes long, where it is known already."""
+        found = {"fit": self.fit} if self.has("fit") else {}
+        return found | ({"windows": self.division} if self.has("windows") else {})
+
+    @property
+    def division(self) -> dict[str, Any]:
+        """The windows as a page draws them, or why there are none."""
+        windows = self.windows
+        if windows is None:
+            return {"words": f"Windows are not looked for: {self.why_not}.", "windows": []}
+        return {"words": windows.headline, "windows": window_records(windows)}
+
+    @property
+    def fit(self) -> dict[str, Any]:
+        """Whether the reports fit, in words."""
+
+        def made() -> dict[str, Any]:
+            fit = self.estimate.fit
+            return {"verdict": str(fit.verdict), "words": str(fit), "is_good": _is_good(fit.verdict)}
+
+        found: dict[str, Any] = self.find("fit", made)
+        return found
+
+    @property
     def statistics(self) -> list[Interval]:
         """Median, mean and quartiles, where values are numbers."""
         alphabet = self.estimate.alphabet
-        if self.why_not or not isinstance(alphabet, Integers):
+        if not isinstance(alphabet, Integers) or self.why_not:  # the second tests the fit: seconds on a map
             return []
 
         def made() -> list[Interval]:
@@ -124,31 +154,58 @@ class Reading:
 READINGS = Kept()
 
 
+class Steps:
+    """Progress of a look in words, with what is known so far: a page draws it at once."""
+
+    def __init__(self, tell: Tell, count: int) -> None:
+        self._tell, self._count, self._done = tell, count, 0
+
+    def next(self, words: str, known: dict[str, Any] | None = None) -> None:
+        """Tell what comes next."""
+        self._tell(self._done, self._count, words, known)
+        self._done += 1
+
+
 def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return what is known of a survey from the reports that came so far."""
+    """Return what is known of a survey from the reports that came so far.
+
+    Estimate and answers come first, and alone where nothing more is asked for; the windows last: on a map they may
+    take a minute.
+    """
     survey, version = Survey.from_json(work["document"]), int(work["version"])
-    wanted = {key: work.get(key) for key in ("band", "groups", "diagnosis")}
     queries, methods = chosen_queries(work.get("queries")), chosen_methods(work.get("methods"))
-    steps = 3 + len(queries) + len(methods) + sum(bool(one) for one in wanted.values())
-    done = iter(range(steps))
+    more = sum(bool(work.get(key)) for key in ("band", "groups", "diagnosis"))
     reading: Reading = READINGS.get((survey.fingerprint, version), lambda: Reading(survey, json.loads(work["record"])))
-    tell(next(done), steps, "Estimating")
-    estimate = reading.estimate
-    tell(next(done), steps, "Testing whether the reports fit")
-    fit, verdict = str(estimate.fit), estimate.fit.verdict
-    tell(next(done), steps, "Looking for windows that can be told, mean and median")
-    windows, statistics = reading.windows, reading.statistics
+    steps = Steps(tell, 3 + len(queries) + len(methods) + more)
+    steps.next("Estimating")
+    answers = _ask_all(reading, queries, steps)
+    sound = [one["query"] for one in answers if "error" not in one]
+    found = _known(reading, version) | {"queries": answers, "code": look_code(survey, sound, methods)}
+    if not work.get("more", True):
+        return found | reading.known
+    steps.next("Testing whether the reports fit", None if reading.has("fit") else found)
+    found["fit"] = reading.fit
+    found |= reading.known | _more(reading, work, sound, methods, steps)
+    steps.next(f"Looking for {_parts(reading)} that can be told apart", None if reading.has("windows") else found)
+    return found | {"windows": reading.division}
+
+
+def _ask_all(reading: Reading, queries: list[str], steps: Steps) -> list[dict[str, Any]]:
     answers = []
     for query in queries:
-        tell(next(done), steps, query)
+        steps.next(f"Answering {query}")
         answers.append(reading.ask(query))
-    sound = [query for query, answer in zip(queries, answers, strict=True) if "error" not in answer]
-    shown = []
-    for method in methods:
-        tell(next(done), steps, METHODS[method].name)
-        shown.append(reading.find(f"method {method}", lambda: method_shown(survey, reading.counts, method)))  # noqa: B023
-    record = reading.record
-    found: dict[str, Any] = {
+    return answers
+
+
+def _parts(reading: Reading) -> str:
+    return "districts" if values_record(reading.estimate.alphabet)["plane"] else "windows"
+
+
+def _known(reading: Reading, version: int) -> dict[str, Any]:
+    """Return what is known as soon as there is an estimate."""
+    survey, record, estimate = reading.survey, reading.record, reading.estimate
+    return {
         "version": version,
         "survey": {
             "fingerprint": survey.fingerprint,
@@ -162,28 +219,37 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "rejected": record["rejected"],
         "promise": promise_of(survey),
         "reports": report_shares(survey, reading.counts, estimate),
-        "fit": {"verdict": str(verdict), "words": fit, "is_good": _is_good(verdict)},
         "uniformity": _uniformity(estimate),
         "distribution": estimate.distribution.tolist(),
-        "windows": {
-            "words": f"Windows are not looked for: {reading.why_not}." if windows is None else windows.headline,
-            "windows": [] if windows is None else window_records(windows),
-        },
-        "statistics": [answer_record(one) for one in statistics],
-        "queries": answers,
-        "methods": shown,
+        "statistics": [answer_record(one) for one in reading.statistics],
         "details": _details(reading),
-        "code": look_code(survey, sound, methods),
+        "fit": {"verdict": "", "words": "", "is_good": None, "is_pending": True},
+        "windows": {"words": "", "windows": [], "is_pending": True},
+        "methods": [],
+        "band": None,
+        "groups": [],
+        "differences": [],
+        "diagnosis": None,
     }
-    found["band"] = _banded(reading, tell, (done, steps)) if wanted["band"] else None
-    found["groups"], found["differences"] = [], []
-    if wanted["groups"] and survey.groups:
-        tell(next(done), steps, "Groups side by side")
-        key = f"groups {sound}"
-        found["groups"], found["differences"] = reading.find(key, lambda: _groups(reading, sound))
-    found["diagnosis"] = None
-    if wanted["diagnosis"]:
-        tell(next(done), steps, "Diagnosis")
+
+
+def _more(
+    reading: Reading, work: dict[str, Any], queries: list[str], methods: list[str], steps: Steps
+) -> dict[str, Any]:
+    """Return what only some ask for."""
+    found: dict[str, Any] = {"methods": []}
+    for method in methods:
+        steps.next(f"Trying {METHODS[method].name}")
+        made = partial(method_shown, reading.survey, reading.counts, method)
+        found["methods"].append(reading.find(f"method {method}", made))
+    if work.get("band"):
+        steps.next("Finding an interval for every value")
+        found["band"] = _banded(reading)
+    if work.get("groups") and reading.survey.groups:
+        steps.next("Comparing the groups")
+        found["groups"], found["differences"] = reading.find(f"groups {queries}", lambda: _groups(reading, queries))
+    if work.get("diagnosis"):
+        steps.next("Making the diagnosis")
         found["diagnosis"] = reading.find("diagnosis", lambda: {"words": _diagnosis(reading)})
     return found
 
@@ -198,8 +264,7 @@ def _uniformity(estimate: Estimate) -> dict[str, Any]:
     return {"words": words, "is_told": estimate.is_told}
 
 
-def _banded(reading: Reading, tell: Tell, place: tuple[Any, int]) -> dict[str, Any] | None:
-    tell(next(place[0]), place[1], "An interval for every value")
+def _banded(reading: Reading) -> dict[str, Any] | None:
     if reading.why_not or reading.estimate.alphabet.size > MOST_BANDED:
         return None
     band = reading.find("band", lambda: reading.estimate.interval(LEVEL))

@@ -12,7 +12,7 @@ from confide.plans.measures import Measure, Prediction, choose_measure, ignoranc
 from confide.plans.planning import refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
 from confide.plans.rivals import choose_rivals, epsilon_of, with_epsilon
-from confide.plans.searches import Question, solve
+from confide.plans.searches import Question
 from confide.studio.answers import require_drawable
 from confide.studio.drafts import Draft, read_draft
 from confide.studio.workers import Tell
@@ -20,6 +20,9 @@ from confide.surveys import Survey
 
 REPEATS = 12
 """Simulated surveys a setting: half of those of `confide plan`, for somebody waits; the margin says how sure it is."""
+
+FEW = 3
+"""Simulated surveys a setting for a first answer, which is told at once; the search goes on from there."""
 
 SOLVED = ("epsilon", "people", "error")
 
@@ -30,23 +33,39 @@ def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     if unknown not in SOLVED:
         raise InvalidParameterError(f"solve must be one of {', '.join(SOLVED)}; got {unknown!r:.60}.")
     target, query = _target(work.get("target"), is_needed=unknown != "error")
-    simulation = _simulation(draft, choose_measure(draft.alphabet, query, draft.survey.name), tell)
+    measure = choose_measure(draft.alphabet, query, draft.survey.name)
+    require_drawable(draft.survey.mechanism, draft.people)
+    if target is None or unknown == "error":
+        return _record(_simulation(draft, measure, tell), draft.survey.mechanism, draft.people, None)
+    refuse_idle_target(target, measure, [draft.truth])
+    asked = Question(draft.survey.mechanism, None if unknown == "people" else draft.people, target)
+    first = _answered(_simulation(draft, measure, tell, FEW), draft, asked, asked.start)
+    if not first["is_reached"]:  # more repeats take minutes to say the same
+        return first
+    tell(0, REPEATS, f"A first answer after {FEW} made-up surveys a setting; making sure of it", first)
+    start = float(first["people"] if unknown == "people" else first["epsilon"])
+    return _answered(_simulation(draft, measure, tell), draft, asked, start)
+
+
+def _answered(simulation: Simulation, draft: Draft, asked: Question, start: float) -> dict[str, Any]:
+    """Return what a target takes, searched for from a start on."""
     mechanism, people = draft.survey.mechanism, draft.people
-    require_drawable(mechanism, people)
-    answer = None
-    if target is not None and unknown != "error":
-        refuse_idle_target(target, simulation.measure, [draft.truth])
-        asked = Question(mechanism, None if unknown == "people" else people, target)
-        try:
-            answer = next(iter(solve([simulation], asked).values()))
-        except UnreachableTargetError as error:
-            return _planned(str(error), mechanism, people, _expected(simulation.measure, error.floor), is_reached=False)
-        people = int(answer.value) if unknown == "people" else people
-        mechanism = with_epsilon(mechanism, answer.value) if unknown == "epsilon" else mechanism
+    try:
+        answer = asked.search(simulation, start)
+    except UnreachableTargetError as error:
+        expected = _expected(simulation.measure, error.floor)
+        return _planned(str(error), mechanism, people, expected, simulation.repeats, is_reached=False)
+    people = int(answer.value) if asked.people is None else people
+    mechanism = mechanism if asked.people is None else with_epsilon(mechanism, answer.value)
+    return _record(simulation, mechanism, people, answer)
+
+
+def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: Answer | None) -> dict[str, Any]:
     prediction = simulation.predict(mechanism, people)
     found = _as_plan(simulation, mechanism, people, prediction, answer)
     expected = _expected(simulation.measure, prediction.mean, prediction.margin)
-    record = _planned(f"{answer_in_words(found)}.", mechanism, people, expected, is_reached=True)
+    words = f"{answer_in_words(found)}."
+    record = _planned(words, mechanism, people, expected, simulation.repeats, is_reached=True)
     return record | {"remarks": remarks(found)}
 
 
@@ -87,11 +106,21 @@ def _target(target: object, *, is_needed: bool) -> tuple[float | None, str | Non
     return float(amount), query  # type: ignore[arg-type]  # a number, as was asked
 
 
-def _simulation(draft: Draft, measure: Measure, tell: Tell) -> Simulation:
+def _simulation(draft: Draft, measure: Measure, tell: Tell, repeats: int = REPEATS) -> Simulation:
     def follow(label: str, repeat: int, repeats: int) -> None:
-        tell(repeat - 1, repeats, label)
+        tell(repeat - 1, repeats, in_progress(label, repeat, repeats))
 
-    return Simulation(draft.truth, measure, METHOD, REPEATS, 0, None, follow, shape=draft.survey.shape)
+    return Simulation(draft.truth, measure, METHOD, repeats, 0, None, follow, shape=draft.survey.shape)
+
+
+def in_progress(label: str, repeat: int, repeats: int) -> str:
+    """Return what is being simulated as a person says it.
+
+    >>> in_progress("adult_ages: truncated-geometric, 10,000 people, 0.05 per year", 3, 12)
+    'Trying truncated geometric on 10,000 people, 0.05 per year: made-up survey 3 of 12'
+    """
+    kind, _, setting = label.partition(": ")[2].partition(", ")
+    return f"Trying {kind.replace('-', ' ')} on {setting}: made-up survey {repeat} of {repeats}"
 
 
 def _expected(measure: Measure, value: float, margin: float = 0.0) -> dict[str, Any]:
@@ -99,10 +128,10 @@ def _expected(measure: Measure, value: float, margin: float = 0.0) -> dict[str, 
 
 
 def _planned(
-    words: str, mechanism: Mechanism, people: int, expected: dict[str, Any], *, is_reached: bool
+    words: str, mechanism: Mechanism, people: int, expected: dict[str, Any], repeats: int, *, is_reached: bool
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"words": words, "remarks": [], "epsilon": epsilon_of(mechanism), "people": people}
-    return record | {"expected": expected, "is_reached": is_reached}
+    return record | {"expected": expected, "is_reached": is_reached, "repeats": repeats}
 
 
 def _as_plan(

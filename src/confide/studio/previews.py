@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, BitVectors
+from confide.alphabets import Alphabet, BitVectors, Grid
 from confide.counts import tally
 from confide.declarations import toml_value
 from confide.errors import InvalidParameterError
@@ -20,10 +21,10 @@ from confide.mechanisms import Mechanism
 from confide.mechanisms.base import truncated
 from confide.pages.story import summarise_reports
 from confide.plans.rivals import epsilon_bounds, suiting
-from confide.studio.drafts import Draft, guesses_of, python_text, read_draft, values_record
+from confide.studio.drafts import Draft, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys import Survey
 from confide.theory.consistency import largest_bound
-from confide.wording import counted
+from confide.wording import counted, with_unit
 
 DRAWN = 1000
 """Reports of one value that are drawn."""
@@ -33,6 +34,9 @@ FEW_PEOPLE = 1000
 
 THIN = 5
 """People a value below which single values cannot be told, whatever the noise."""
+
+HALF = 0.5 - 1e-9
+"""Half of the reports, whatever their sum is rounded to."""
 
 ALL_BUT_TOLD = math.log(99)
 """Log-ratio at which even odds become 99 to 1."""
@@ -60,6 +64,12 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
     }
 
 
+def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
+    """Return a draft as a survey that people made up from its guess answer: another one than that of real people."""
+    draft = read_draft(work.get("draft"))
+    return {"document": replace(draft.survey, simulated=draft.guess).to_json()}
+
+
 def _named(kind: str, name: str) -> dict[str, str]:
     return {"kind": kind, "name": name, "remark": ABOUT[kind]}
 
@@ -84,10 +94,22 @@ def _odds(survey: Survey) -> list[dict[str, Any]]:
     for (left, right), words in zip(telling_pairs(survey), sentences, strict=False):
         values = [_value(alphabet, place) for place in (left, right)]
         bound = survey.mechanism.guarantee.bound(*values)
-        named = alphabet.labels([left, right])
+        named = labels_of(alphabet, [left, right])
         likelier = 100 / (1 + math.exp(-bound))
-        found.append({"words": words, "from": named[0], "to": named[1], "odds": round(likelier, 2)})
+        apart = _length(alphabet.distance(*values), alphabet.unit) if isinstance(alphabet, Grid) else ""
+        found.append({"words": words, "from": named[0], "to": named[1], "odds": round(likelier, 2), "apart": apart})
     return found
+
+
+def _length(amount: float, unit: str) -> str:
+    """Return how far two places lie apart, as people say it.
+
+    >>> _length(0.4996, "km"), _length(3.02, "km"), _length(2, "")
+    ('500 m', '3 km', '2 cells')
+    """
+    if unit == "km" and amount < 0.995:
+        return f"{float(f'{1000 * amount:.2g}'):g} m"
+    return with_unit(float(f"{amount:.2g}"), unit or "cell")
 
 
 def _value(alphabet: Alphabet, place: int) -> Any:
@@ -136,7 +158,7 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
         raise InvalidParameterError(f"value must be a whole number from 0 to {alphabet.size - 1:,}; got {value!r:.60}.")
     people = alphabet.decode(np.full(DRAWN, place))
     drawn = summarise_reports(survey, tally(survey.privatize(people, rng=0, taken=True)))
-    label = alphabet.labels([place])[0]
+    label = labels_of(alphabet, [place])[0]
     found: dict[str, Any] = {"value": {"index": place, "label": label}}
     if drawn is None:
         words = "These reports are too unlike values to be drawn."
@@ -176,11 +198,26 @@ def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, labe
             f"A report has one bit for each value, each flipped at random: the bit of {label} is set in "
             f"{chances[place]:.0%} of reports, each other bit in {float(np.delete(chances, place).mean()):.0%}."
         )
+    if isinstance(survey.alphabet, Grid):
+        return _place_words(survey, chances, place)
     own = f"The true {survey.name} itself, {label}, is reported by {_share(chances[place])} of such people"
-    if outputs.is_listable:
-        likely = int(np.sum(np.cumsum(np.sort(chances)[::-1]) < 0.5)) + 1
-        return f"{own}; half of their reports are spread over {counted(likely, 'value')}."
-    return f"{own}; reports may lie beyond all values, and are drawn at the nearest one."
+    if not outputs.is_listable:
+        return f"{own}; reports may lie beyond all values, and are drawn at the nearest one."
+    likely = int(np.sum(np.cumsum(np.sort(chances)[::-1]) < HALF)) + 1  # the truth itself, where that is half of them
+    return f"{own}." if likely == 1 else f"{own}; half of their reports are spread over {counted(likely, 'value')}."
+
+
+def _place_words(survey: Survey, chances: NDArray[np.float64], place: int) -> str:
+    """Return how near to a true place its reports lie: a cell has no name that people know."""
+    alphabet = survey.alphabet
+    spots = np.asarray(alphabet.coordinates, dtype=np.float64) * float(getattr(alphabet, "spacing", 1.0))
+    far = np.hypot(*(spots - spots[place]).T)
+    order = np.argsort(far, kind="stable")
+    half = float(far[order][np.searchsorted(np.cumsum(chances[order]), HALF)])
+    own = f"The cell of the true {survey.name} itself is reported by {_share(chances[place])} of such people"
+    near = f"; half of their reports lie within {_length(half, alphabet.unit)} of it" if half > 0 else ""
+    is_held = survey.mechanism.report_alphabet.is_listable
+    return f"{own}{near}." if is_held else f"{own}{near}. Reports may lie beyond the map, and are drawn at its edge."
 
 
 def _share(share: float) -> str:

@@ -69,8 +69,8 @@ SIMULATION_PAUSE = 0.03
 
 FINGERPRINT = re.compile("[0-9a-f]{32}").fullmatch
 
-CREWS = {"preview": 1, "quick": 2, "look": 1, "long": 1}
-"""Processes of each sort. One alone looks, so that it remembers the estimate that the next question is asked of."""
+CREWS = {"preview": 1, "quick": 2, "look": 2, "long": 1}
+"""Processes of each sort. Two look, each with its memory: one answers questions while the other is at the windows."""
 
 LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "long"}
 """Which processes do which work: what a slider waits for never waits behind what takes long."""
@@ -153,8 +153,9 @@ class Studio:
             case ["start"]:
                 require_method(request.method, "GET")
                 return await asyncio.to_thread(self._start, request)
-            case ["preview"]:
-                return await self._preview(await self._read(request))
+            case ["preview" | "trials" as what]:
+                message = await self._read(request)
+                return await (self._preview(message) if what == "preview" else self._try(message))
             case ["jobs"]:
                 return await self._begin(await self._read(request, role="read"), request)
             case ["jobs", number]:
@@ -237,6 +238,12 @@ class Studio:
             raise Refusal(422, "slow", said) from None
         finally:
             self._previews -= 1
+
+    async def _try(self, message: Mapping[str, Any]) -> Reply:
+        """Add a draft as a survey that made-up people answer, or find that it is there."""
+        made = orjson.loads(await self.crews["quick"].do("trial", dict(message)))
+        fingerprint = await asyncio.to_thread(self.collector.add, made["document"])
+        return 201, orjson.dumps({"survey": fingerprint}), JSON
 
     async def _begin(self, message: dict[str, Any], request: Call) -> Reply:
         kind = message.get("kind")

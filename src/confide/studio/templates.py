@@ -28,6 +28,18 @@ TEMPLATES = [
         "adult_ages",
     ),
     _template(
+        "ranges",
+        "A number in ranges that need not be even, as forms have them",
+        {
+            "name": "age",
+            "title": "How old are you?",
+            "alphabet": {"kind": "bins", "edges": [0, 18, 30, 45, 65, 90], "unit": "year"},
+        },
+        0.05,
+        20_000,
+        "peaked",
+    ),
+    _template(
         "scale",
         "A mark from 0 to 10",
         {
@@ -50,6 +62,25 @@ TEMPLATES = [
         2.0,
         10_000,
         "falling",
+    ),
+    _template(
+        "several questions",
+        "Two questions or more, each with answers of its own",
+        {
+            "name": "answer",
+            "title": "How old are you, and where do you live?",
+            "alphabet": {
+                "kind": "attributes",
+                "names": ["age", "region"],
+                "alphabets": [
+                    {"kind": "bins", "edges": [0, 18, 30, 45, 65, 90], "unit": "year"},
+                    {"kind": "categories", "values": ["north", "east", "south", "west"]},
+                ],
+            },
+        },
+        3.0,
+        20_000,
+        "peaked",
     ),
     _template(
         "places",

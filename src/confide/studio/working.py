@@ -17,11 +17,12 @@ from confide.errors import ConfideError
 from confide.studio.answers import counts_file, expect, play, simulate
 from confide.studio.looks import look
 from confide.studio.outlooks import plan, rivals
-from confide.studio.previews import preview
+from confide.studio.previews import preview, trial
 from confide.studio.workers import Tell
 
 KINDS: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
     "preview": preview,
+    "trial": trial,
     "expect": expect,
     "look": look,
     "play": play,
