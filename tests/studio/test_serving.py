@@ -189,7 +189,8 @@ def test_other_types_and_methods_are_refused(studio: RunningStudio) -> None:
     assert studio.ask("/studio/v1/preview").code == "method"
     assert studio.ask("/studio/v1/start", {}).code == "method"
     assert studio.ask("/studio", {}).code == "method"
-    for kind in ("reboot", ["look"], {}, None):
+    kinds: list[object] = ["reboot", ["look"], {}, None]
+    for kind in kinds:
         assert studio.ask("/studio/v1/jobs", {"kind": kind}).code == "malformed"
     assert studio.ask("/studio/v1/jobs/" + 32 * "0").code == "no-job"
     assert studio.ask("/studio/v1/nothing").code == "not-found"
