@@ -41,7 +41,7 @@ def simulated(studio: RunningStudio) -> str:
 def test_start_lists_templates_datasets_and_the_simulated_survey(studio: RunningStudio) -> None:
     start = studio.ask("/studio/v1/start").json
     assert start["may_administer"]
-    assert any(one["is_simulated"] and one["title"] == "Ages of simulated people" for one in start["surveys"])
+    assert any(one["is_simulated"] and one["title"] == "How old are you?" for one in start["surveys"])
     assert {"ages", "scale", "categories", "places", "lab procedures"} <= {one["name"] for one in start["templates"]}
     assert {one["name"]: one["people"] for one in start["datasets"]}["adult_ages"] == 48_842
 

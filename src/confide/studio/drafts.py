@@ -20,6 +20,7 @@ from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.rivals import usual_mechanism
 from confide.surveys import Survey, build_survey, refuse_files
+from confide.wording import with_unit
 
 MOST_VALUES = 10_000
 """Values of a draft: more bars or cells than a screen has room for."""
@@ -180,6 +181,15 @@ def python_text(text: str) -> str:
     """
     is_plain = text.isprintable() or all(line.isprintable() for line in text.split("\n"))
     return f"'''\n{text.strip()}\n'''" if is_plain and "\\" not in text and "'''" not in text else repr(text)
+
+
+def distance_words(amount: float, unit: str) -> str:
+    """Return a distance as people say it: in metres below a kilometre.
+
+    >>> distance_words(0.1012, "km"), distance_words(3.02, "km"), distance_words(0.364, "year")
+    ('101 m', '3.02 km', '0.364 years')
+    """
+    return with_unit(1000 * amount, "m") if unit == "km" and amount < 0.9995 else with_unit(amount, unit)
 
 
 def _shown(value: object) -> str:
