@@ -21,12 +21,12 @@ export function save(name: string, content: string | Blob, type: string): void {
 /** The shares as CSV, unrounded. Cells that a spreadsheet would run as formulas begin with an apostrophe. */
 export function csvOf(spec: Spec): string {
   const rows = [[spec.name ?? "value", ...spec.series.map((one) => one.name)], ...spec.values.labels.map((label, index) => [label, ...spec.series.map((one) => String(one.shares[index] ?? ""))])];
-  return rows.map((row) => row.map((cell, column) => quoted(cell, column)).join(",")).join("\r\n") + "\r\n";
+  return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
-function quoted(cell: string, column: number): string {
+function quoted(cell: string): string {
   const isNumber = cell.trim() !== "" && Number.isFinite(Number(cell));
-  const safe = column === 0 && !isNumber && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const safe = !isNumber && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

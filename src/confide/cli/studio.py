@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import os
+import re
 import tempfile
 import webbrowser
 from collections.abc import Iterator
@@ -37,8 +38,8 @@ TRIED = 20
 PEOPLE = 10_000
 """Made-up people who answer the survey of a store that is new."""
 
-TOKENS = "studio-"
-"""What the names of the studio's own tokens begin with."""
+TOKENS = re.compile(r"studio-\d+-[0-9a-f]{12}").fullmatch
+"""The names of the studio's own tokens, which nobody else gives by chance: the process, and random digits."""
 
 
 def studio(
@@ -129,9 +130,9 @@ def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
     from confide.collector.tokens import make_token
 
     for one in opened.tokens() if is_alone else ():
-        if one.name.startswith(TOKENS):
+        if TOKENS(one.name):
             opened.revoke(one.name)
-    return make_token(opened, "administer", f"{TOKENS}{os.getpid()}-{os.urandom(3).hex()}")
+    return make_token(opened, "administer", f"studio-{os.getpid()}-{os.urandom(6).hex()}")
 
 
 def _revoke(url: str, name: str) -> None:

@@ -159,7 +159,13 @@ class Server(uvicorn.Server):
             timeout_graceful_shutdown=30,
         )
         super().__init__(config)
-        self._on_ready = on_ready
+        self._on_ready, self._guest = on_ready, application.guest
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End: what the guest is at is given up first, so that nobody waits for it."""
+        if self._guest is not None:
+            self._guest.close()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""

@@ -20,7 +20,7 @@ from confide.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms import Mechanism
 from confide.mechanisms.base import truncated
 from confide.pages.story import summarise_reports
-from confide.plans.rivals import epsilon_bounds, suiting
+from confide.plans.rivals import epsilon_bounds, most_people, suiting
 from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys import Survey
 from confide.theory.consistency import largest_bound
@@ -67,7 +67,8 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
     """Return a draft as a survey that people made up from its guess answer: another one than that of real people."""
     draft = read_draft(work.get("draft"))
-    return {"document": replace(draft.survey, simulated=draft.guess).to_json()}
+    document = replace(draft.survey, simulated=draft.guess).to_json()
+    return {"document": document, "most": most_people(draft.survey.mechanism)}
 
 
 def _named(kind: str, name: str) -> dict[str, str]:
