@@ -111,7 +111,8 @@ function drawMap(spec: Spec, series: Series, frame: MapFrame, high: number, room
   const size = `h${at(frame.cell.width + 0.2)}v${at(frame.cell.height + 0.2)}h${at(-frame.cell.width - 0.2)}Z`;
   spec.values.plane!.cells.forEach(([row, column], index) => {
     const share = series.shares[index] ?? 0;
-    const shade = share <= 0 ? 0 : Math.max(1, Math.min(SHADES, Math.round((share / most) * SHADES)));
+    // Next to nobody is the colour of nobody, as in figures.
+    const shade = Math.max(0, Math.min(SHADES, Math.round((share / most) * SHADES)));
     const [x, y] = corner(frame, row, column);
     if (!paths.has(shade)) paths.set(shade, []);
     paths.get(shade)!.push(`M${at(x)} ${at(y)}${size}`);
@@ -119,7 +120,7 @@ function drawMap(spec: Spec, series: Series, frame: MapFrame, high: number, room
   const ground = spec.values.plane!.cells.map(([row, column]) => `M${corner(frame, row, column).map(at).join(" ")}${size}`).join("");
   const whole = { x: at(frame.left), y: at(frame.top), width: at(frame.cell.width * frame.columns), height: at(frame.cell.height * frame.rows) };
   return [
-    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.isOld ? `${series.name}, at work…` : series.name, room, 13, 650)),
+    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, to ${percent(most)}` : series.isOld ? `${series.name}, at work…` : series.name, room, 13, 650)),
     // Nobody is the card's colour; what is no cell at all is not.
     s("rect", { class: "hole", ...whole }),
     s("path", { class: "ground", d: ground }),

@@ -86,7 +86,7 @@ export class Along {
     if (isClosed === this.#isClosed) return;
     this.#isClosed = isClosed;
     if (isClosed) put(this.closing, h("h3", {}, "Close"), h("p", { class: "note" }, "This survey is closed: it takes no more reports."));
-    else put(this.closing, h("h3", {}, "Close"), h("p", { class: "note" }, "No report is taken any more; that cannot be undone."), h("button", { type: "button", class: "final", onclick: () => this.#confirm() }, "Close this survey…"));
+    else put(this.closing, h("h3", {}, "Close"), h("p", { class: "note" }, "Once it is closed it takes no more reports; that cannot be undone."), h("button", { type: "button", class: "final", onclick: () => this.#confirm() }, "Close this survey…"));
   }
 
   #buttons(): HTMLElement[] {

@@ -166,7 +166,7 @@ def _why_slow(answer: Estimate) -> str:
     cells = answer.alphabet.size
     if not isinstance(answer.alphabet, Grid) or cells <= MOST_CELLS_UNBIDDEN:
         return ""
-    seconds = round(14 * (min(cells, MOST_CELLS) / 280) ** 2.5, -1)  # beyond those, blocks of cells
+    seconds = max(10, round(14 * (min(cells, MOST_CELLS) / 280) ** 2.5, -1))  # beyond those, blocks of cells
     return f"{cells:,} cells take about {seconds:.0f} s; confide estimate --windows looks for them"
 
 

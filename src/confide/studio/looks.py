@@ -44,6 +44,10 @@ MOST_BANDED = 1000
 """Values up to which each gets an interval: a bootstrap of a hundred takes three seconds."""
 
 
+LONGEST_VERDICT, LONGEST_ALONE = 110, 60
+"""Letters of a verdict that is set apart from what follows it, or from nothing: longer ones are a paragraph."""
+
+
 class Kept:
     """Estimates that were made last, by survey and version of the counts."""
 
@@ -309,8 +313,10 @@ def headed(words: str) -> dict[str, str]:
     {'head': 'These reports fit (p = 0.35).', 'words': ' Bots at 0 would not show; least known is age 40 to 49.'}
     """
     plain = _in_plain_words(words)
-    found = re.match(r".*?(?::|[a-z)]\.)(?= |$)", plain)
-    end = found.end() if found else len(plain)
+    found = re.match(r".*?(?::|[a-z)%]\.)(?= |$)", plain)
+    end = found.end() if found else 0
+    if end > (LONGEST_VERDICT if plain[end:] else LONGEST_ALONE):
+        end = 0
     return {"head": plain[:end], "words": plain[end:]}
 
 
