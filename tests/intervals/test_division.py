@@ -9,8 +9,10 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.intervals import Windows
-from confide.intervals.windows import MOST_SINGLE
+from confide.intervals import Likelihood, Windows
+from confide.intervals.division import _Growth
+from confide.intervals.windows import MOST_SINGLE, windows_over
+from confide.recovery import recover
 
 LINE = cf.Integers(0, 39, unit="year")
 HUMP = np.exp(-(((np.arange(40) - 14) / 5) ** 2))
@@ -54,6 +56,18 @@ def test_every_share_is_told_or_said_not_to_be() -> None:
     assert f"{len(FOUND)} windows, each share known within half of it at 95%" in FOUND.headline
     empty = [one.low <= 1e-4 for one in FOUND.answers]
     assert not any(one and other for one, other in pairwise(empty))  # no two are told apart
+
+
+def test_how_far_forecasts_are_off_all_intervals_say_not_the_last_few() -> None:
+    """8,000 points of a plane were one district: the last one was forecast far too well, and all were joined."""
+    mechanism = cf.TruncatedGeometric(LINE, 0.3)
+    inference = recover([(mechanism.simulate_counts(np.rint(20_000 * TRUTH), rng=1), mechanism)], cf.MLE())._inference
+    growth = _Growth(inference, 0.5, 0.95, Likelihood(), windows_over(LINE))
+    growth.asked_level = 0.95
+    growth._ask([growth._patch(np.arange(start, start + 10), (), 0.01) for start in (0, 10, 20, 30)])
+    before = growth.scale
+    growth._ask([growth._patch(np.arange(12, 14), (), 1e-6)])
+    assert 0 < before == growth.scale < 100
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def test_uneven_ranges_are_designed_and_answered(context: BrowserContext, studio
     page.wait_for_function("() => !document.querySelector('.take-it pre')?.textContent.includes('above')", polling=40)
     person = context.new_page()
     person.goto(address)
-    person.get_by_label("30.5 to 70 year").check()
+    person.get_by_label("30.5 to 70 years", exact=True).check()
     assert send(person)["reports"]
 
 
@@ -94,7 +94,7 @@ def test_several_questions_are_designed_and_answered(context: BrowserContext, st
     assert survey.alphabet == cf.Attributes(age=ages, town=cf.Categories(["Oslo", "Bern"]), cats=cf.Integers(0, 2))
     person = context.new_page()
     person.goto(address)
-    person.get_by_label("18 to 30 year").check()
+    person.get_by_label("18 to 30 years", exact=True).check()
     person.get_by_label("Bern").check()
     person.get_by_role("button", name="Blur my answer").click()
     wait_for_words(person, ".trouble", "Choose your answer first")  # one of three is missing

@@ -160,7 +160,7 @@ test("a queue of no known length holds nothing", async () => {
   for (const most of ["x", NaN, -1, {}]) await assert.rejects(new Queue(survey, { storage: fresh(), most }).add(survey.blur(1)), { code: "full" }, String(most));
 });
 
-test("a collector that says nothing, or stops in the middle, is not waited for without end", async () => {
+test("a collector that says nothing, or stops in the middle, is not waited for without end", { timeout: 20_000 }, async () => {
   const own = AbortSignal.timeout;
   const waits = [];
   AbortSignal.timeout = (wait) => (waits.push(wait), own(100));

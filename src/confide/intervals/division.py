@@ -171,7 +171,7 @@ class _Patch:
 
 @dataclass(eq=False)
 class _Growth:
-    """The making of windows from pieces; `scale` is the error of intervals over the spread of replicates."""
+    """Windows in the making; `scale` is the error of intervals over the spread of replicates, as far as `known`."""
 
     inference: Inference
     error: float
@@ -181,6 +181,7 @@ class _Growth:
     patches: dict[int, _Patch] = field(default_factory=dict, init=False)
     scale: float = field(default=FIRST_SCALE, init=False)
     asked_level: float = field(default=0.0, init=False)
+    known: list[tuple[float, float]] = field(default_factory=list, init=False)
 
     def run(self) -> Windows:
         is_line = self.kind.is_line
@@ -252,10 +253,13 @@ class _Growth:
         searches = [self.inference.seek_query(query, self.asked_level, None, self.basis) for query in queries]
         for one, window, answer in zip(asked, windows, finish_all(searches), strict=True):
             one.answer = replace(answer, question=window.question)
-        known = [(error_of(one.answer) / one.forecast, one.share) for one in asked if one.answer and one.forecast > 0]
-        if known and sum(share for _, share in known) > 0:
-            # The median over people: empty windows, of which there may be many, are forecast badly.
-            ratios, shares = np.array(sorted(known)).T
+        self.known += [
+            (error_of(one.answer) / one.forecast, one.share) for one in asked if one.answer and one.forecast > 0
+        ]
+        if sum(share for _, share in self.known) > 0:
+            # The median over people: empty windows, of which there may be many, are forecast badly. Of all that were
+            # asked for: the last are those in place of some that were not told, and by these alone nothing is.
+            ratios, shares = np.array(sorted(self.known)).T
             self.scale = float(ratios[np.searchsorted(np.cumsum(shares), shares.sum() / 2)])
 
     def _cut(self, rows: Indices, columns: Indices) -> None:

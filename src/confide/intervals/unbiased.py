@@ -10,19 +10,21 @@ r . theta <= c . theta, so r . x less z standard errors is a lower end, whatever
 smaller r_z has less noise and loses theta_z (c_z - r_z), nothing where nobody has z. With a guess m of theta the best
 are r_z = min(c_z, p + m_z s / (z v_z)), s the standard error and p the mean of r.
 
-**The guess** is the shrunk share of each value: its posterior mean, where all shares come from one distribution G that
-is itself found from those of other values (Robbins' empirical Bayes, with the G of greatest likelihood), or once in as
-many values from anywhere. It knows x_z, and so the coefficients know the chance that they are applied to; by Stein's
-identity E[r_z (x_z - theta_z)] = v_z E[r_z'], which is subtracted, and adds v_z^2 r_z'^2 to the variance.
+**The guess** is the shrunk share of each value: its posterior mean, where all shares come from few sizes that are
+themselves found from the other values, and neighbours may be alike (:mod:`confide.intervals.shrinking`). It knows x_z,
+and so the coefficients know the chance that they are applied to; by Stein's identity
+E[r_z (x_z - theta_z)] = v_z E[r_z'], which is subtracted, and adds v_z^2 r_z'^2 to the variance.
 
 **Unequal tails.** An answer v stays where neither end rejects it, the lower at alpha w(v) and the upper at
 alpha (1 - w(v)). Both together reject the truth no more often than alpha, for every w that knows nothing of the chance
 in the ends. For v below what the guess says, w spends more on the lower end: intervals are shortest where the guess is
-right (Pratt 1961; Yu and Hoff, Biometrika 105, 2018). The guess moves with the ends by a slope kappa. What is left,
-were they linear, has the mean mu = (c . m - kappa t) / (1 - kappa) and the variance s^2 kappa / (1 - kappa); the best
-w has g(w) = 2 s (mu - v) / variance, g(w) = Phi^-1(alpha w) - Phi^-1(alpha (1 - w)). How far to trust it the same
-question tells, asked of all values shifted along: where the guess is farther from the unbiased answers than it should
-be, its variance is larger by as much. On a line, for instance, it knows nothing of how values lie beside each other.
+right (Pratt 1961; Yu and Hoff, Biometrika 105, 2018). The guess c . m knows that chance, for it moves with the shares
+that both ends are made of. How fast is seen by moving all shares along with each end, as chance does (x + V r / s, a
+standard error), and guessing anew, sizes and all: by kappa_l and kappa_u. So (c . m - kappa_l l - kappa_u u) / (1 -
+kappa_l - kappa_u) has nothing of it, l and u the two sums, and is the guess that w is taken from. With s the standard
+error and kappa both together, a posterior mean that moves so has a prior of the variance s^2 kappa / (1 - kappa), of
+which :data:`DOUBT` times are taken; the best w has g(w) = 2 s (mu - v) / variance, g(w) = Phi^-1(alpha w) -
+Phi^-1(alpha (1 - w)).
 
 **Coherent.** On a line the ends of tails are those next to the ones above that fall as tails get smaller (isotonic
 regression). Where a wider tail has the lower end, both get the mean of the two. A wider one has no fewer people, so the
@@ -33,8 +35,6 @@ values there is always a set in which chance is far below nothing.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
+from confide.intervals.shrinking import Shrunk, in_blocks
 
 FEWEST = 5.0
 """Reports that each output must expect, so that sums of them are as good as Gaussian; else the likelihood is asked."""
@@ -49,34 +50,26 @@ FEWEST = 5.0
 FEW_VALUES = 10
 """Values below which others say nothing of one: ends are those of plain inversion."""
 
-FOLDS = 10
-"""Parts of the values, each shrunk by a G from the others, so that no G knows the chance that a coefficient is to meet.
-
-With a G from all values Stein's correction would be too small by a third to a half.
-"""
-
-STEPS = 100
-"""Steps of EM towards G; ten times as many made no interval narrower."""
-
-MOST_ATOMS = 200
-"""Shares that G may be made of."""
-
 ROUNDS = 40
 """Rounds of coordinate ascent, a concave problem: afterwards the bound moves by less than a thousandth of its error."""
 
 LEAST_SHARE = 0.01
 """The least part of alpha that one end gets, so that a wrong guess costs no more than one of 3.3 standard errors."""
 
-LEAST_SLOPE, MOST_SLOPE = 1e-3, 0.999
+LEAST_SLOPE, MOST_SLOPE, MOST_TAKEN = 1e-3, 0.999, 0.95
+"""Least and greatest kappa, and the greatest that is taken off: a guess that only follows says nothing."""
 
-CHANCE = 0.85
-"""Part of Stein's correction that is made, by measurement: all of it makes intervals wider by two in a hundred.
+ALIKE = 0.05
+"""Part of the greater variance of two sums, along their axes, below which the lesser is not looked along."""
 
-What coefficients lose at values with few people is not counted, and keeps ends honest without the rest.
-"""
+DOUBT = 4.0
+"""Variance of a guess over what it takes itself for: with 1 intervals are as wide, and hold less often."""
 
 TAILS = 4_000_000
 """Entries of the matrix of all tails; where there are more, tails begin at so many places only as fit."""
+
+MOST_TAILS = 128
+"""Tails that it is looked at how guesses move with, and blocks of values that are guessed for them."""
 
 FAINT = 1e-300
 
@@ -156,7 +149,7 @@ class Unbiased:
 
     def _bound(self, queries: FloatArray) -> _LowerBound:
         """Return what bounds each answer from below, with its error."""
-        guess, slope = self._guess
+        guess, slope = self._guesses.apart
         keep, other = self._alike
         variances = (other + (keep - other) * guess) / self._scale
         bend, aim = guess / variances, (self._quantile(0.5) + self._quantile(1.0)) / 2
@@ -167,46 +160,45 @@ class Unbiased:
             sizes = np.sqrt(_spread(chosen, variances))
         steepness = slope * other / (self._scale * variances**2)
         slopes = np.where(chosen < queries, steepness * (sizes / aim)[:, None], 0.0)
-        value = chosen @ self._shares - CHANCE * (slopes @ self._variances)
+        value = chosen @ self._shares - slopes @ self._variances
         error = np.sqrt(_spread(chosen, self._variances) + slopes**2 @ self._variances**2)
         return _LowerBound(chosen, value, error)
 
     def _lean(self, queries: FloatArray, low: _LowerBound, high: _LowerBound) -> tuple[FloatArray, FloatArray]:
         """Return what the guess says of each answer without the chance in its ends, and how far it may be off."""
-        guess, slope = self._guess
-        between = (low.coefficients + 1 - high.coefficients) / 2
-        middles = between @ self._variances / self._variances.sum()
-        spread, said = np.maximum(_spread(between, self._variances), FAINT), queries @ guess
-        moved = ((queries - said[:, None]) * (between - middles[:, None])) @ (slope * self._variances)
-        kappa = np.clip(moved / spread, LEAST_SLOPE, MOST_SLOPE)
-        mean = (said - kappa * (low.value + 1 - high.value) / 2) / (1 - kappa)
-        variance = spread * kappa / (1 - kappa)
-        return mean, np.maximum(variance, self._record(queries) * (spread + variance) - spread)
+        said, follows = self._follow(queries, np.stack([low.coefficients, 1 - high.coefficients], axis=1))
+        total = follows.sum(axis=1)
+        kappa, taken = np.clip(total, LEAST_SLOPE, MOST_SLOPE), np.clip(total, 0.0, MOST_TAKEN)
+        follows = follows * (taken / np.where(total > 0, total, 1.0))[:, None]
+        mean = (said - follows[:, 0] * low.value - follows[:, 1] * (1 - high.value)) / (1 - taken)
+        return mean, DOUBT * ((low.error + high.error) / 2) ** 2 * kappa / (1 - kappa)
 
-    def _record(self, queries: FloatArray) -> FloatArray:
-        """Return how far guesses are from unbiased answers, as a multiple of the variance that they should have.
+    def _follow(self, queries: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what the guess says of each query, and how fast that moves with each of two sums of shares."""
+        if self._block == 1 or len(queries) == 1:
+            return self._guesses.say(queries), self._speeds(self._guesses, queries, sums)
+        # Tails of a long line: blocks of neighbours say the same of them, and tails between two move as these do.
+        blocks = in_blocks(queries, self._block) / in_blocks(np.ones_like(self._shares), self._block)
+        every = np.arange(len(queries))
+        some = np.unique(np.linspace(0, every[-1], min(every.size, MOST_TAILS)).astype(np.int64))
+        speeds = self._speeds(self._block_guesses, blocks[some], sums[some], self._block)
+        between = [np.interp(every, some, one) for one in speeds.T]
+        return self._block_guesses.say(blocks), np.stack(between, axis=1)
 
-        The mean over all shifts of a query, each weighed by how little its error has to do with that of the query.
+    def _speeds(self, guesses: Shrunk, queries: FloatArray, sums: FloatArray, block: int = 1) -> FloatArray:
+        """Return how fast a guess moves with each of two sums of shares, in blocks or as they are.
+
+        Sums of nearly the same shares are one: only along axes that they vary much along does the guess move with them.
         """
-        guess, slope = self._guess
-        shares, variances = self._shares, self._variances
-        total, turned = float(variances.sum()), np.conj(np.fft.rfft(queries))
-        squared = np.conj(np.fft.rfft(queries**2))
-
-        def shifted(spectra: FloatArray, values: FloatArray) -> FloatArray:
-            found: FloatArray = np.fft.irfft(spectra * np.fft.rfft(values), n=queries.shape[1])
-            return found
-
-        middles, said = shifted(turned, variances) / total, shifted(turned, guess)
-        spread = np.maximum(shifted(squared, variances) - middles**2 * total, FAINT)
-        moving = slope * variances
-        moved = shifted(squared, moving) - (middles + said) * shifted(turned, moving) + middles * said * moving.sum()
-        kappa = np.clip(moved / spread, LEAST_SLOPE, MOST_SLOPE)
-        off = (shifted(turned, shares) - said) ** 2 / ((1 - kappa) * spread)
-        common = shifted(turned, queries * variances) - middles * middles[:, :1] * total
-        weights = np.clip(1 - common**2 / (spread * spread[:, :1]), 0.0, 1.0)
-        record: FloatArray = (weights * off).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
-        return record
+        sums = sums - (sums @ self._variances / self._variances.sum())[..., None]
+        sizes, axes = np.linalg.eigh(np.matmul(sums * self._variances, sums.transpose(0, 2, 1)))
+        roots = np.sqrt(np.maximum(sizes, FAINT))
+        row, axis = np.nonzero(sizes > ALIKE * sizes[:, 1:])
+        moves = np.matmul(axes.transpose(0, 2, 1), sums)[row, axis] * self._variances / roots[row, axis, None]
+        follows = np.zeros_like(sizes)
+        follows[row, axis] = guesses.follow(queries[row], in_blocks(moves, block)) / roots[row, axis]
+        speeds: FloatArray = np.matmul(axes, follows[..., None])[..., 0]
+        return speeds
 
     def _end(self, statistic: _LowerBound, mean: FloatArray, width: FloatArray) -> FloatArray:
         """Return the lowest answer that its test does not reject.
@@ -256,20 +248,18 @@ class Unbiased:
         return self.evidence.frequencies / self._scale
 
     @cached_property
-    def _guess(self) -> tuple[FloatArray, FloatArray]:
-        """The guess of each share, and how fast it moves with the unbiased one."""
+    def _guesses(self) -> Shrunk:
         keep, other = self._alike
+        return Shrunk(self._shares, other / self._scale, (keep - other) / self._scale)
 
-        def variance(shares: FloatArray) -> FloatArray:
-            return (other + (keep - other) * shares) / self._scale
+    @cached_property
+    def _block_guesses(self) -> Shrunk:
+        """Guesses of blocks of neighbours."""
+        return Shrunk(in_blocks(self._shares, self._block), self._guesses.least * self._block, self._guesses.growth)
 
-        folds = np.random.default_rng(0).permutation(self._shares.size) % FOLDS  # as good as any
-        guess, slope = np.empty_like(self._shares), np.empty_like(self._shares)
-        for fold in range(FOLDS):
-            some = folds == fold
-            guess[some], slope[some] = shrink(self._shares[some], self._shares[~some], variance)
-        guess = np.maximum(guess, 0.0)
-        return guess / guess.sum(), np.maximum(slope, 0.0)
+    @property
+    def _block(self) -> int:
+        return -(-self._shares.size // MOST_TAILS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,52 +269,6 @@ class _LowerBound:
     coefficients: FloatArray
     value: FloatArray
     error: FloatArray
-
-
-def shrink(
-    shares: FloatArray, others: FloatArray, variance: Callable[[FloatArray], FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the posterior mean of each share and its derivative, by empirical Bayes from others.
-
-    Parameters
-    ----------
-    shares, others
-        Unbiased shares, and those of other values, which say what shares there are.
-    variance
-        Takes true shares to the variances of their unbiased estimates.
-
-    >>> means, slopes = shrink(np.array([0.0, 3.0]), np.linspace(-0.2, 0.2, 31), lambda share: 0 * share + 0.01)
-    >>> means.round(1), slopes.round()  # one is like the others, one is not
-    (array([0., 3.]), array([0., 1.]))
-    """
-    from scipy.special import ndtr
-
-    seen, numbers = np.unique(others, return_counts=True)
-    atoms = np.unique(np.concatenate([[0.0, 1 / (others.size + shares.size)], np.maximum(seen, 0.0)]))
-    atoms = atoms[np.unique(np.linspace(0, atoms.size - 1, min(atoms.size, MOST_ATOMS)).astype(np.int64))]
-    spreads = variance(atoms)
-
-    def density(given: FloatArray) -> FloatArray:
-        found: FloatArray = np.exp(-((given[:, None] - atoms) ** 2) / (2 * spreads)) / np.sqrt(2 * np.pi * spreads)
-        return found + FAINT
-
-    of_seen, weights = density(seen), np.full(atoms.size, 1 / atoms.size)
-    for _ in range(STEPS):
-        weights = weights * ((numbers / (of_seen @ weights)) @ of_seen) / others.size
-    posterior = density(shares) * weights
-    alike = posterior.sum(axis=1)
-    posterior /= alike[:, None]
-    score = (atoms - shares[:, None]) / spreads
-    mean, pull = posterior @ atoms, (posterior * score).sum(axis=1)
-    slope = (posterior * atoms * score).sum(axis=1) - mean * pull
-    # One in as many values is unlike all others, anywhere from nothing on: a Gaussian that is cut off there.
-    error, rare = np.sqrt(variance(np.maximum(shares, 0.0))), 1 / others.size
-    height = np.maximum(ndtr(shares / error), FAINT)
-    mills = np.exp(-((shares / error) ** 2) / 2) / math.sqrt(2 * math.pi) / height
-    alone, alone_slope = shares + error * mills, np.clip(1 - mills * (mills + shares / error), 0.0, 1.0)
-    unlike = rare * height / (rare * height + (1 - rare) * alike)
-    bent = (alone - mean) * unlike * (1 - unlike) * (mills / error - pull)
-    return (1 - unlike) * mean + unlike * alone, (1 - unlike) * slope + unlike * alone_slope + bent
 
 
 def _spread(coefficients: FloatArray, variances: FloatArray) -> FloatArray:

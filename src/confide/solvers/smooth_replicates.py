@@ -90,10 +90,14 @@ class _Stand:
 
     def only(self, chosen: NDArray[np.bool_]) -> _Stand:
         """Return some of the rows."""
+        if chosen.all():  # as at most steps: nothing is copied
+            return self
         return _Stand(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def taking(self, better: NDArray[np.bool_], other: _Stand) -> _Stand:
         """Return the rows of the other where those are better, and the own ones where not."""
+        if better.all():
+            return other
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
         return _Stand(*(np.where(better if own.ndim == 1 else better[:, None], new, own) for own, new in pairs))
 
