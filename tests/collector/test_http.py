@@ -361,6 +361,11 @@ def test_health_metrics_home_and_description(served: Served) -> None:
     assert served.survey.fingerprint not in metrics
     home = served.ask("GET", "/")
     assert "content-security-policy" in home.headers
+    page = home.body.decode()
+    assert "<main>" in page
+    assert "--stacked" in page  # the design of all pages
+    assert f"/v1/surveys/{served.survey.fingerprint}/page" in page
+    assert "Closed" not in page
     assert served.ask("GET", "/openapi.json").json["openapi"] == "3.1.0"
     assert served.ask("HEAD", "/healthz").body == b""
     assert served.ask("DELETE", "/v1/reports").status == 405

@@ -24,6 +24,7 @@ from confide.studio.drafts import read_draft, values_record
 from confide.studio.looks import look
 from confide.studio.outlooks import plan, rivals
 from confide.studio.previews import preview
+from confide.studio.templates import TEMPLATES
 
 
 def quiet(*_: object) -> None:
@@ -158,6 +159,13 @@ def test_a_plan_solves_for_what_was_left_out() -> None:
     never = plan({"draft": draft | {"people": 20}, "solve": "epsilon", "target": {"emd": 1e-7}}, quiet)
     assert not never["is_reached"]
     assert never["expected"]["value"] > 1e-7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one["name"])
+def test_each_template_meets_its_own_target(template: dict[str, Any]) -> None:
+    expected = plan({"draft": template["draft"], "solve": "error"}, quiet)["expected"]["value"]
+    assert template["target"] / 3 < expected <= template["target"]  # and does not promise far less than it could
 
 
 def test_rivals_make_the_same_promise() -> None:

@@ -92,6 +92,24 @@ def test_a_plan_can_be_stopped(page: Page, studio: RunningStudio) -> None:
     assert page.locator(".follows .trouble").count() == 0
 
 
+def test_a_plan_tells_a_first_answer_which_can_be_taken(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    page.get_by_label("It may be off by, as a number").fill("0.31")
+    page.keyboard.press("Tab")
+    first = page.locator(".follows .first")
+    first.get_by_role("button", name="Take it as it is").wait_for()
+    found = re.search(r"First answer: about epsilon ([\d.]+) per year; looking closer", first.inner_text())
+    assert found
+    assert page.locator(".follows").get_by_role("button", name="Stop").is_visible()
+    first.get_by_role("button", name="Take it as it is").click()
+    wait_for_words(page, ".follows", "on average of 3 made-up surveys")
+    shown = float(page.locator(".follows strong").inner_text().split()[1])
+    assert shown == pytest.approx(float(found[1]), rel=0.06)  # the first has two digits
+    page.get_by_role("button", name="Start this survey").click()  # beside epsilon, not below everything
+    page.locator("a.address").wait_for()
+    assert page.evaluate("document.activeElement.className") == "address"
+
+
 def test_people_follow_from_an_epsilon_that_was_chosen(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     choose(page, "Categories")
@@ -170,17 +188,21 @@ def test_a_true_place_is_picked_on_the_map(page: Page, studio: RunningStudio) ->
         page.keyboard.press(key)
         page.wait_for_function("words => document.querySelector('#true-place').textContent !== words", arg=seen[-1])
         seen.append(page.locator("#true-place").inner_text())
-    cells = [tuple(map(int, re.findall(r"\d+", words))) for words in seen]
-    row, column = cells[0]
-    assert cells[1:] == [(row + 1, column), (row + 1, column + 1), (row, column + 1), (row, column)]
+    # Cells are 500 m wide; the place is told from the corner, not by the number of its cell.
+    cells = [
+        tuple(float(far) / (1 if unit == "km" else 1000) for far, unit in re.findall(r"([\d.]+) (k?m)", one))
+        for one in seen
+    ]
+    up, across = cells[0]
+    assert cells[1:] == [(up + 0.5, across), (up + 0.5, across + 0.5), (up, across + 0.5), (up, across)]
     assert map_.evaluate("one => one === document.activeElement")
     ground = page.locator(".one-report svg .ground").first.bounding_box()
     assert ground
     page.mouse.click(ground["x"] + 2, ground["y"] + 2)  # the upper left: the last row, the first column
-    wait_for_words(page, "#true-place", "row 19, column 0")
+    wait_for_words(page, "#true-place", "9.75 km up, 250 m across")
     page.keyboard.press("ArrowUp")  # there is nothing beyond
     page.keyboard.press("ArrowRight")
-    wait_for_words(page, "#true-place", "row 19, column 1")
+    wait_for_words(page, "#true-place", "9.75 km up, 750 m across")
     wait_for_words(page, ".expected svg", "estimate")
     told = page.locator("main").inner_text()
     assert "Two places about 500 m apart" in told
@@ -297,6 +319,11 @@ def test_axe_finds_nothing(page: Page, studio: RunningStudio, scheme: str, width
     open_design(page, studio)
     page.wait_for_selector(".expected svg")
     assert faults(page) == []
+    choose(page, "Categories")  # a list of values, where others have a slider
+    assert faults(page) == []
+    low = "() => [...document.querySelectorAll('main button, main .chip label, main select')]"
+    low += ".filter(one => one.offsetParent && one.getBoundingClientRect().height < 43.9).map(one => one.textContent)"
+    assert width > 620 or page.evaluate(low) == []  # for thumbs
 
 
 def test_pictures_are_taken_along(page: Page, studio: RunningStudio, tmp_path: Path) -> None:

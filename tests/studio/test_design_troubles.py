@@ -136,7 +136,7 @@ def test_people_of_another_epsilon_are_not_taken(page: Page, studio: RunningStud
     set_epsilon(page, "1")
     wait_for_words(page, ".follows", "You chose")
     # The draft itself: the field follows with the next preview.
-    assert page.evaluate("JSON.parse(sessionStorage.getItem('confide design')).draft.people") == 50_000
+    assert page.evaluate("JSON.parse(sessionStorage.getItem('confide design')).draft.people") == 100_000
 
 
 def test_fields_say_what_is_wrong_with_them(page: Page, studio: RunningStudio) -> None:

@@ -314,7 +314,13 @@ KINDS: list[tuple[str, cf.Mechanism, Any, str, dict[str, Any]]] = [
     ("years", cf.TruncatedGeometric(cf.Dates("1920", "2010", every="year"), 0.5), type_in("1985"), "1985", {}),
     ("hours", cf.WrappedGeometric(cf.Hours(), 0.5), move, "12:00", {}),
     ("weekdays", cf.WrappedGeometric(cf.Weekdays(), 0.5), press_choice, "Tuesday", {}),
-    ("grid", cf.TruncatedTaxicab(cf.Grid(6, 8, unit="km"), 0.5), press_map, "row 3, column 3", {}),
+    (
+        "grid",
+        cf.TruncatedTaxicab(cf.Grid(6, 8, unit="km"), 0.5),
+        press_map,
+        "3.5 km up, 3.5 km across from the lower left corner",
+        {},
+    ),
     ("places", cf.TruncatedPlanarLaplace(HOME, 0.5), press_map, "around 59.929° N, 10.741° E", {}),
     ("lattice", cf.Geometric(cf.Integers(), 0.5), lambda page: page.locator(".field input").fill("12"), "12", {}),
     ("attributes", BOTH, choose_several, "age: 50 years; answer: yes", {}),
@@ -335,3 +341,20 @@ def test_every_kind_of_values_has_its_input(studio: RunningStudio, phone: Browse
         send(page)
         title(page, "Sent")
         assert accepted(studio, address) == 1, kind
+
+
+@pytest.mark.slow
+def test_nothing_looks_chosen_before_it_is(studio: RunningStudio, phone: BrowserContext) -> None:
+    page = phone.new_page()
+    page.goto(added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.0431)))
+    slider = page.locator("input[type=range]")
+    slider.wait_for()
+    look = "one => getComputedStyle(one).appearance"
+    assert slider.evaluate(look) == "none"  # a line without a thumb
+    assert slider.get_attribute("aria-valuetext") == "not chosen yet"
+    assert page.get_by_label("typed").get_attribute("placeholder") == "0 to 99"
+    assert "Not chosen yet" in page.locator(".chosen").inner_text()
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert slider.evaluate(look) != "none"
+    assert page.locator(".chosen").inner_text() == "50 years"

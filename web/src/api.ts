@@ -168,7 +168,7 @@ export interface Start {
   version: string;
   datasets: { name: string; title: string; people: number; alphabet: AlphabetTable; credit: string }[];
   /** Surveys to begin with: who is asked. */
-  templates: { name: string; words: string; draft: Draft }[];
+  templates: { name: string; words: string; draft: Draft; /** How far off the answer may be, which epsilon and people of the draft meet. */ target: number }[];
   surveys: SurveySummary[];
   may_administer: boolean;
 }

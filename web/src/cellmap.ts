@@ -7,7 +7,8 @@ import { boxOf, listOf, numberOf, textOf } from "./tables.js";
 const WIDTH = 320;
 const TALLEST = 400;
 const TOP = 6;
-const LETTERS = 11;
+// As wide as a phone: letters of 13 are still 12 on the narrowest.
+const LETTERS = 13;
 const MOST_LINES = 120;
 
 export interface CellMap {
@@ -41,8 +42,8 @@ export function cellMap(alphabet: AlphabetTable): CellMap {
   const [across, down] = [columns * cell.width, rows * cell.height];
   const ground = s("rect", { class: "ground", x: left, y: TOP, width: across, height: down });
   const lines: string[] = [];
-  if (rows <= MOST_LINES) for (let row = 0; row <= rows; row++) lines.push(`M${left} ${TOP + row * cell.height}h${across}`);
-  if (columns <= MOST_LINES) for (let column = 0; column <= columns; column++) lines.push(`M${left + column * cell.width} ${TOP}v${down}`);
+  if (rows <= MOST_LINES) for (let row = 1; row < rows; row++) lines.push(`M${left} ${TOP + row * cell.height}h${across}`);
+  if (columns <= MOST_LINES) for (let column = 1; column < columns; column++) lines.push(`M${left + column * cell.width} ${TOP}v${down}`);
   const hidden = [...holesOf(alphabet)].map((one) => one.split(" ").map(Number)).map(([row, column]) => `M${corner(frame, row ?? 0, column ?? 0).join(" ")}h${cell.width}v${cell.height}h${-cell.width}z`);
   const bar = scaleBar(land, frame, { x: left, y: TOP + down + UNDER + 14 });
   const whole = { width: Math.max(left + across + 2, left + 190), height: TOP + down + UNDER + (bar.length > 0 ? BAR : 0) };

@@ -24,6 +24,8 @@ export interface Desk {
   weigh: () => void;
   /** Another template, another mechanism: fields are to be filled anew. */
   refill: () => void;
+  /** Start what is shown, and go where that is said. */
+  start: () => void;
 }
 
 export function show(main: HTMLElement, _route: string[]): () => void {
@@ -118,6 +120,10 @@ class Screen implements Desk {
     this.#expected.forget();
     this.#steps.fill();
     this.changed();
+  }
+
+  start(): void {
+    this.#along.start();
   }
 
   /** Tell what is wrong, in the fields or by the server, and whether what is shown can be started. */

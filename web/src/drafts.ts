@@ -2,7 +2,6 @@
 import type { AlphabetTable, Draft, Planned, Work } from "./api.js";
 import { started } from "./shell.js";
 import { attributesOf } from "./tables.js";
-import { spanOf } from "./values.js";
 
 const KEY = "confide design";
 
@@ -53,23 +52,14 @@ export function fresh(name: string, left: State["left"]): State {
   const template = started().templates.find((one) => one.name === name) ?? started().templates[0]!;
   const known = left[template.name];
   const draft = known?.draft ?? structuredClone(template.draft);
-  const state: State = { template: template.name, draft, target: known?.target ?? targetOf(draft), isOwn: false, value: null, planned: null, fresh: "", left };
+  const state: State = { template: template.name, draft, target: known?.target ?? targetOf(draft, template.target), isOwn: false, value: null, planned: null, fresh: "", left };
   if (!known) state.fresh = keyOf(state);
   return state;
 }
 
-/** A first target, which the template's epsilon about reaches: by the values' span, or two in a hundred; and a question. */
-function targetOf(draft: Draft): Target {
-  const { alphabet, name } = draft.survey;
-  const span = spanOf(alphabet);
-  return { by: "emd", emd: span === null ? 0.02 : round(span / (alphabet.kind === "grid" || alphabet.kind === "places" ? 100 : 200)), width: 0.02, query: queryOf(name, alphabet) };
-}
-
-/** The nearest of 1, 2, 5, 10, by ratio. */
-function round(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  const off = (digit: number): number => Math.abs(Math.log((digit * power) / value));
-  return Number(([1, 2, 5, 10].reduce((best, digit) => (off(digit) < off(best) ? digit : best)) * power).toPrecision(1));
+/** A first target, which the template's epsilon and people meet; and a question. */
+function targetOf({ survey: { alphabet, name } }: Draft, emd: number): Target {
+  return { by: "emd", emd, width: 0.02, query: queryOf(name, alphabet) };
 }
 
 /** A question to begin with. */

@@ -3,7 +3,7 @@ import type { AlphabetTable } from "./api.js";
 import { cellMap, holesOf } from "./cellmap.js";
 import { h, put, s } from "./dom.js";
 import { arrowOf, corner, stepOver } from "./ground.js";
-import { attributesOf, boxOf, cornersInWords, middleOf, numberOf, placeInWords, rowOf, textOf, withUnit, type Place, type Row } from "./tables.js";
+import { attributesOf, boxOf, cellInWords, cornersInWords, middleOf, numberOf, placeInWords, rowOf, textOf, withUnit, type Place, type Row } from "./tables.js";
 
 export interface Field {
   element: HTMLElement;
@@ -35,11 +35,11 @@ export function fieldFor(alphabet: AlphabetTable, name: string, changed: () => v
 
 function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: () => void): Field {
   let index: number | null = null;
-  const unset = row.typed ? "Move it, or type" : "Move it";
+  const unset = row.typed ? "Not chosen yet: press the line, or type" : "Not chosen yet: press the line";
   const shown = h("output", { class: "chosen none", "aria-hidden": "true" }, unset);
   const slider = h("input", { type: "range", min: 0, max: row.size - 1, step: 1, value: Math.floor((row.size - 1) / 2), autocomplete: "off", class: "unset", "aria-label": name, "aria-valuetext": "not chosen yet" });
   const { typed } = row;
-  const number = typed && h("input", { type: typed.type, step: typed.step, min: typed.min, max: typed.max, autocomplete: "off", inputmode: typed.type === "number" ? (typed.step === "1" ? "numeric" : "decimal") : undefined, "aria-label": `${name}, typed`, class: "typed" });
+  const number = typed && h("input", { type: typed.type, step: typed.step, min: typed.min, max: typed.max, autocomplete: "off", inputmode: typed.type === "number" ? (typed.step === "1" ? "numeric" : "decimal") : undefined, placeholder: typed.type === "number" && typed.min !== undefined && typed.max !== undefined ? `${typed.min} to ${typed.max}` : undefined, "aria-label": `${name}, typed`, class: "typed" });
   const choose = (found: number): void => {
     const isThere = Number.isInteger(found) && found >= 0 && found < row.size;
     index = isThere ? found : null;
@@ -153,7 +153,7 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
   map.svg.append(mark);
   const shown = h("output", { class: "chosen none" }, "Press a cell");
   const said = h("p", { class: "note", role: "alert" });
-  const words = (): string => (cell ? (isEarth ? placeInWords(alphabet, cell[0], cell[1]) : `row ${cell[0] + first[0]}, column ${cell[1] + first[1]}`) : "");
+  const words = (): string => (cell ? (isEarth ? placeInWords(alphabet, cell[0], cell[1]) : cellInWords(alphabet, cell[0] + first[0], cell[1] + first[1])) : "");
   const choose = (row: number, column: number): void => {
     if (row < 0 || row >= rows || column < 0 || column >= columns) return put(said, "That lies outside this map.");
     if (holes.has(`${row} ${column}`)) return put(said, "Nobody is asked in that cell.");

@@ -34,6 +34,8 @@ export interface MapFrame {
 export const UNDER = 18;
 /** Below that, for the scale bar. */
 export const BAR = 24;
+// Rows that are named at the left edge, at most.
+const ROWS_NAMED = 4;
 // A degree of latitude in kilometres.
 const DEGREE = 111.195;
 
@@ -63,7 +65,7 @@ function acrossOf({ south, north, west, east }: Degrees): number {
 
 /** Words at the left edge, and the width they take. */
 export function rowWords(ground: Ground, size: number): { width: number; draw: (frame: MapFrame) => SVGElement[] } {
-  const found = edgeTicks(ground, 4, true);
+  const found = edgeTicks(ground, ROWS_NAMED, true);
   return {
     width: Math.ceil(Math.max(0, ...found.map(({ label }) => widthOf(label, size)))),
     draw: (frame) => found.map(({ position, label }) => s("text", { class: "tick", x: at(frame.left - 8), y: at(frame.top + (frame.rows - position) * frame.cell.height), dy: "0.34em", "text-anchor": "end" }, label)),
@@ -86,13 +88,17 @@ export function columnWords(ground: Ground, frame: MapFrame, size: number): SVGE
 }
 
 /** Where rows or columns are named on the edge of a map: positions count cells from the south or the west. */
-function edgeTicks({ degrees, rows, columns, first }: Ground, most: number, isRow: boolean): { position: number; label: string }[] {
+function edgeTicks({ degrees, rows, columns, first, spacing, unit }: Ground, most: number, isRow: boolean): { position: number; label: string }[] {
   const count = isRow ? rows : columns;
+  // Whoever knows the ground thinks in kilometres from its corner; a cell's number says nothing.
+  if (!degrees && spacing && unit) return ticks(0, count * spacing, most).map((far) => ({ position: far / spacing, label: far === 0 ? "0" : distanceWords(far, unit) }));
   if (!degrees) return ticks(0, count - 1, most, true).map((index) => ({ position: index + 0.5, label: `${isRow ? "row" : "column"} ${index + first[isRow ? 0 : 1]}` }));
   const [low, high] = isRow ? [degrees.south, degrees.north] : [degrees.west, degrees.east];
   const found = ticks(low, high, most);
+  // Both edges in the same digits: those of the finer one.
+  const every = [...found, ...ticks(degrees.south, degrees.north, ROWS_NAMED)];
   let digits = 0;
-  while (digits < 5 && found.some((angle) => Math.abs(angle * 10 ** digits - Math.round(angle * 10 ** digits)) > 1e-6)) digits++;
+  while (digits < 5 && every.some((angle) => Math.abs(angle * 10 ** digits - Math.round(angle * 10 ** digits)) > 1e-6)) digits++;
   return found.map((angle) => ({ position: ((angle - low) / (high - low)) * count, label: degree(angle, isRow, digits) }));
 }
 
@@ -121,9 +127,16 @@ export function scaleBar(ground: Ground, frame: MapFrame, place: { x: number; y:
 }
 
 /** A distance as people say it: "500 m", "2 km". */
-export function distanceWords(length: number, unit: string): string {
+export function distanceWords(length: number, unit: string, digits = 2): string {
   const isShort = unit === "km" && length < 1;
-  return `${Number((isShort ? length * 1000 : length).toPrecision(2)).toLocaleString("en")} ${isShort ? "m" : unit}`;
+  return `${Number((isShort ? length * 1000 : length).toPrecision(digits)).toLocaleString("en")} ${isShort ? "m" : unit}`;
+}
+
+/** Where a cell of a plane lies, from its lower left corner; nothing where cells have no size. */
+export function fromCorner([row, column]: [number, number], spacing: number | null | undefined, unit: string | null): string {
+  if (!spacing || !unit) return "";
+  const [far, aside] = [row, column].map((index) => distanceWords(Math.abs(index + 0.5) * spacing, unit, 3));
+  return `${far} ${row < 0 ? "down" : "up"}, ${aside} ${column < 0 ? "to the left" : "across"} from the lower left corner`;
 }
 
 /** The next cell in a direction that people have; where there is none, the one before. */

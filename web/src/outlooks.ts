@@ -3,7 +3,7 @@ import { Trouble, type Draft, type Expectation, type Preview, type Values } from
 import { Picture, valueWords, type Series } from "./charts.js";
 import type { Desk } from "./design.js";
 import { h, put } from "./dom.js";
-import { arrowOf, stepOver } from "./ground.js";
+import { arrowOf, fromCorner, stepOver } from "./ground.js";
 import { placesOf } from "./maps.js";
 import { number, percent } from "./scales.js";
 import { fail, say } from "./shell.js";
@@ -24,7 +24,8 @@ export class Glance {
 
   show(preview: Preview): void {
     const nearest = preview.odds[0];
-    put(this.#promise, h("strong", {}, `Epsilon ${number(preview.epsilon.value)}`), nearest ? ` ${oddsWords(nearest.odds)}` : "");
+    const per = preview.epsilon.per ? ` per ${preview.epsilon.per}` : "";
+    put(this.#promise, h("strong", {}, `${number(preview.epsilon.value)}${per || " epsilon"}`), nearest ? ` · ${oddsWords(nearest.odds)}` : "");
   }
 
   /** Say nothing of the error until it is known again. */
@@ -33,7 +34,8 @@ export class Glance {
   }
 
   expect(found: Expectation): void {
-    put(this.#error, "off by ", h("strong", {}, found.emd ? errorWords(found.emd.value, found.emd.unit) : percent(found.total_variation)));
+    // Of one drawing: to one digit, for the next one is another.
+    put(this.#error, " · ", h("strong", {}, `about ${errorWords(Number((found.emd?.value ?? found.total_variation).toPrecision(1)), found.emd?.unit ?? "")}`), " off");
   }
 }
 
@@ -100,7 +102,7 @@ export class OneReport {
       values: reports.values,
       // Two maps beside each other where they have room; of bars and categories one is enough.
       series: plane ? series.slice(this.element.clientWidth < TWO_MAPS ? -1 : -2) : reports.values.positions ? series : series.slice(-1),
-      name: "report",
+      name: preview.reports.values.positions ? `reported ${draft.survey.name}` : "report",
       measure: "share of reports",
       mark: isSame ? { index: value.index, words: `true ${draft.survey.name}: ${value.label}` } : null,
       height: plane ? 360 : 230,
@@ -153,7 +155,7 @@ export class OneReport {
     }
     const control = this.#choice.querySelector<HTMLInputElement | HTMLSelectElement>("#true-value");
     if (control && document.activeElement !== control) control.value = String(value.index);
-    control?.setAttribute("aria-valuetext", value.label);
+    if (control instanceof HTMLInputElement) control.setAttribute("aria-valuetext", value.label);
     const output = this.#choice.querySelector("output");
     if (output) output.textContent = control instanceof HTMLSelectElement ? "" : value.label;
   }
@@ -169,9 +171,11 @@ export class OneReport {
   }
 }
 
-/** A place as people say it: degrees, or a row and a column; never a pair in brackets. */
+/** A place as people say it: degrees, how far from the corner, or a row and a column; never a pair in brackets. */
 function placeWords(values: Values, index: number): string {
-  return valueWords({ values }, index).replace(/([\d.]+) ([NSEW])\b/g, "$1° $2");
+  const { plane } = values;
+  const far = plane && !plane.degrees && fromCorner(plane.cells[index] ?? [0, 0], plane.spacing, values.unit);
+  return far || valueWords({ values }, index).replace(/([\d.]+) ([NSEW])\b/g, "$1° $2");
 }
 
 /** Few values are steps, between which there is nothing. */
@@ -208,9 +212,11 @@ export class Expected {
     this.element.classList.remove("stale");
     this.#picture.element.hidden = false;
     const series: Series[] = [{ name: "the guessed truth", colour: "truth", shares: found.truth }];
-    if (found.reports.length === found.values.size) series.push({ name: "reports", colour: "reports", shares: found.reports, form: curve(found.values.size) });
+    // On a phone two maps have room beside each other; a third would stand alone.
+    const isFew = found.values.plane !== null && this.element.clientWidth < TWO_MAPS;
+    if (found.reports.length === found.values.size && !isFew) series.push({ name: "reports", colour: "reports", shares: found.reports, form: curve(found.values.size) });
     series.push({ name: "estimate", colour: "stacked", shares: found.estimate });
-    const off = found.emd ? `The estimate of this simulated survey is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `The shares of this simulated survey are off by ${percent(found.total_variation)}, all together.`;
+    const off = found.emd ? `In this one drawing the estimate is off by ${errorWords(found.emd.value, found.emd.unit)}.` : `In this one drawing the shares are off by ${percent(found.total_variation)}, all together.`;
     const words = / off[ .]/.test(found.words) ? found.words : `${found.words} ${off}`;
     put(this.#state, words, found.fewest ? ` ${found.fewest}` : "");
     this.#picture.show({ title: "What to expect", isTitleShown: false, finding: words, isFindingShown: false, values: found.values, series, name: draft.survey.name, windows: found.windows, file: `${draft.survey.name}-expected` });

@@ -1,5 +1,5 @@
 /** The three steps of a design: who is asked, how many, how precise. Epsilon follows, or is chosen. */
-import { work, type AlphabetTable, type Planned, type Preview } from "./api.js";
+import { work, type AlphabetTable, type Planned, type Preview, type Progress } from "./api.js";
 import { choices, field, mark, slider, type Slider } from "./controls.js";
 import { h, put } from "./dom.js";
 import type { Desk } from "./design.js";
@@ -17,6 +17,8 @@ export class Steps {
   readonly element = h("form", { class: "steps", onsubmit: (event) => event.preventDefault() });
   readonly #desk: Desk;
   readonly #follows = h("div", { class: "follows" });
+  // One button for good, outside of what is shown anew: a press on it may be under way.
+  readonly #start = h("p", { class: "start" }, h("button", { type: "button", class: "main", onclick: () => this.#desk.start() }, "Start this survey"));
   readonly #guess = h("select", { onchange: () => this.#set({ guess: this.#guess.value }) });
   readonly #mechanism = h("select", { onchange: () => this.#setMechanism(this.#mechanism.value) });
   #people: Slider | null = null;
@@ -241,7 +243,7 @@ export class Steps {
       asked.hidden = value === "emd";
       retarget({ by: value === "emd" ? "emd" : "width" });
     });
-    return h("section", {}, h("h2", {}, "3. How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#own());
+    return h("section", {}, h("h2", {}, "3. How precise"), by, whole, asked, field("guess", "The truth may look like", this.#guess), this.#follows, this.#start, this.#own());
   }
 
   #own(): HTMLElement {
@@ -283,7 +285,7 @@ export class Steps {
       this.#follows,
       h("p", { class: "note" }, state.isOwn ? "You chose" : planned ? "From this follows" : "For now"),
       h("p", { class: "epsilon" }, h("strong", {}, `Epsilon ${number(state.draft.epsilon)}${per}`), h("span", {}, sentence(preview.mechanism.name))),
-      planned && (planned.is_reached ? h("p", {}, `Expected to be off by ${errorWords(planned.expected.value, planned.expected.unit)}.`) : h("p", { class: "trouble" }, planned.words)),
+      planned && (planned.is_reached ? h("p", {}, `Expected to be off by ${errorWords(planned.expected.value, planned.expected.unit)}, on average of ${planned.repeats} made-up surveys.`) : h("p", { class: "trouble" }, planned.words)),
       planned && h("details", { class: "bare" }, h("summary", {}, "What this rests on"), h("ul", {}, ...[planned.words, ...planned.remarks].map((words) => h("li", {}, words)))),
       trouble && h("p", { class: "trouble", role: "alert" }, trouble),
       !state.isOwn && !planned && this.#done === keyOf(state) && h("button", { type: "button", onclick: () => void this.#run("epsilon") }, "Find epsilon"),
@@ -301,10 +303,19 @@ export class Steps {
     this.#done = key;
     this.#desk.weigh();
     const bar = progressBar(LOOKED_FOR[solve], () => own.abort());
-    put(this.#follows, bar.element);
+    const first = h("div", { class: "first", role: "status" });
+    put(this.#follows, first, bar.element);
+    const tell = (progress: Progress): void => {
+      bar.tell(progress);
+      if (progress.partial && !first.hasChildNodes()) this.#showFirst(first, progress.partial as Planned, solve, () => {
+        own.abort();
+        this.#take(progress.partial as Planned, key, solve);
+        this.#showFollows();
+      });
+    };
     let trouble = "";
     try {
-      const planned = await work<Planned>(planOf(state, solve), { signal: own.signal, tell: bar.tell });
+      const planned = await work<Planned>(planOf(state, solve), { signal: own.signal, tell });
       // What ended just as something else was wanted is of the draft before.
       if (!isOwn() || own.signal.aborted) throw new DOMException("stopped", "AbortError");
       this.#take(planned, key, solve);
@@ -316,6 +327,13 @@ export class Steps {
     this.#planning = null;
     this.#showFollows(trouble);
     this.#desk.weigh();
+  }
+
+  /** A first answer, of few made-up surveys, while the search goes on; it may be enough. */
+  #showFirst(place: HTMLElement, { epsilon, people }: Planned, solve: Solved, use: () => void): void {
+    const per = this.#preview?.epsilon.per ? ` per ${this.#preview.epsilon.per}` : "";
+    const words = solve === "people" ? `${number(people, 2)} people` : `epsilon ${number(epsilon ?? 0, 2)}${per}`;
+    put(place, h("p", {}, "First answer: about ", h("strong", {}, words), "; looking closer…"), h("button", { type: "button", class: "quiet", onclick: use }, "Take it as it is"));
   }
 
   #take(planned: Planned, key: string, solve: Solved): void {
@@ -343,10 +361,11 @@ export function plural(unit: string): string {
   return !unit || /^(km|m)$/.test(unit) || unit.endsWith("s") ? unit : `${unit}s`;
 }
 
-/** An error as it is said: "0.5 years", "0.5 ± 0.1 years", "2.0%". */
+/** An error as it is said: "0.5 years", "0.5 ± 0.1 years", "101 m", "2.0%". */
 export function errorWords(value: number, unit: string, margin = 0): string {
-  const show = (size: number): string => (unit ? number(size, 2) : percent(size));
-  return [show(value), margin > 0 && `± ${show(margin)}`, plural(unit)].filter(Boolean).join(" ");
+  const isShort = unit === "km" && value < 0.995;
+  const show = (size: number): string => (unit ? number(isShort ? Number((1000 * size).toPrecision(3)) : size, 2) : percent(size));
+  return [show(value), margin > 0 && `± ${show(margin)}`, isShort ? "m" : plural(unit)].filter(Boolean).join(" ");
 }
 
 /** Fill a list, unless it holds the same already: one that is open would close. */

@@ -1,6 +1,6 @@
 /** What a survey's table of values says: how they are called, what `take` reads for each, and reports in words. */
 import type { AlphabetTable } from "./api.js";
-import { degree, digitsOf } from "./ground.js";
+import { degree, digitsOf, fromCorner } from "./ground.js";
 
 export type Place = [x: number, y: number];
 
@@ -26,11 +26,17 @@ export function inWords(alphabet: AlphabetTable, data: unknown): string {
   const row = rowOf(alphabet);
   if (row && typeof data === "string" && alphabet.kind !== "categories" && /^[01]+$/.test(data)) return bitsInWords(row, data);
   if (row && typeof data === "string" && data.length === row.size && /^[01]+$/.test(data) && !isValue(alphabet, data)) return bitsInWords(row, data);
-  if (alphabet.kind === "grid" && Array.isArray(data)) return `row ${data[0]}, column ${data[1]}`;
+  if (alphabet.kind === "grid" && Array.isArray(data)) return cellInWords(alphabet, Number(data[0]), Number(data[1]));
   if (alphabet.kind === "places" && Array.isArray(data)) return placeInWords(alphabet, Number(data[0]), Number(data[1]));
   if (Array.isArray(data)) return data.map((part) => (typeof part === "number" ? Number(part.toFixed(5)) : String(part))).join(", ");
   if (typeof data === "number" && row && alphabet.kind !== "categories") return numberInWords(alphabet, row, data);
   return String(data);
+}
+
+/** A cell of a plane: how far from the corner it lies, or its row and column where cells have no size. */
+export function cellInWords(alphabet: AlphabetTable, row: number, column: number): string {
+  const [low, left] = boxOf(alphabet).first;
+  return fromCorner([row - low, column - left], numberOf(alphabet, "spacing", 1), textOf(alphabet, "unit", "") || null) || `row ${row}, column ${column}`;
 }
 
 /** Where a report lies in the unit square, held to its edges. */

@@ -1,29 +1,14 @@
 /** The page of a person who takes part: the answer is blurred here, the report is shown, and nothing else is sent. */
-import { ConfideError, loadSurvey, newSecret, Queue, type Sent, type Survey } from "/client/confide.js";
+import { ConfideError, loadSurvey, Queue, type Sent, type Survey } from "/client/confide.js";
 import type { AlphabetTable } from "./api.js";
 import { cellMap } from "./cellmap.js";
 import { h, put, s } from "./dom.js";
 import { fieldFor, type Field } from "./fields.js";
+import { alone, drawn, fingerprint, keep, KEY, noteRefused, refusals, secret, type Drawn } from "./kept.js";
 import { inWords, placeOf, type Place } from "./tables.js";
-
-/** What is kept of a report that was drawn, until it is sent: never the answer itself. */
-interface Drawn {
-  report: unknown;
-  groups: Record<string, string>;
-  /** Whether the person pressed Send. */
-  isConfirmed: boolean;
-  /** An invitation or a token, where the survey asks for one. */
-  code?: string;
-}
 
 /** Who may take part, as the collector says beside the survey. */
 type Admission = "open" | "token" | "invited" | "closed";
-
-const SECRET = "confide secret";
-const fingerprint = location.pathname.split("/").pop() ?? "";
-const KEY = `confide drawn ${fingerprint}`;
-/** How many reports of this browser were refused, and why the last one: they are in the ledger, and in no count. */
-const REFUSED = `confide refused ${fingerprint}`;
 
 const main = document.querySelector<HTMLElement>("#main")!;
 const said = h("p", { class: "unseen", role: "status" });
@@ -146,50 +131,7 @@ function foot(): HTMLElement {
       h("li", {}, "Fingerprint of the survey: ", h("code", {}, fingerprint)))));
 }
 
-// What was drawn, and which of the states this is.
-
-function drawn(): Drawn | null {
-  const found = kept(KEY) as Partial<Drawn> | null;
-  // Whatever else is there, such as half a record, is no report: the queue knows whether one waits.
-  return found && typeof found.isConfirmed === "boolean" && "report" in found ? { groups: {}, ...found } as Drawn : null;
-}
-
-function keep(record: Drawn | null): void {
-  store(KEY, record);
-}
-
-/** What the browser does not keep, for as long as this page is open. */
-const memory = new Map<string, unknown>();
-
-function kept(key: string): unknown {
-  try {
-    const text = localStorage.getItem(key);
-    return text === null ? (memory.get(key) ?? null) : (JSON.parse(text) as unknown);
-  } catch {
-    return memory.get(key) ?? null;
-  }
-}
-
-function store(key: string, value: unknown): void {
-  memory.delete(key);
-  try {
-    if (value === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, JSON.stringify(value));
-  } catch {
-    memory.set(key, value);
-  }
-}
-
-/** Reports of this browser that the collector refused. */
-function refusals(): { count: number; words: string } {
-  const found = kept(REFUSED) as { count?: unknown; words?: unknown } | null;
-  return typeof found?.count === "number" && typeof found.words === "string" ? { count: found.count, words: found.words } : { count: 0, words: "" };
-}
-
-/** Do something in one tab at a time, where the browser can. */
-function alone<T>(task: () => Promise<T>): Promise<T> {
-  return "locks" in navigator ? (navigator.locks.request(KEY, task) as Promise<T>) : task();
-}
+// Which of the states this is.
 
 /** Show where this person stands; whichever tab changed it. */
 async function refresh(): Promise<void> {
@@ -298,13 +240,6 @@ function askToKeep(): void {
   if ((reports ?? epsilon ?? survey.isPermanent) && "storage" in navigator) void navigator.storage.persist().catch(() => undefined);
 }
 
-/** The person's secret, made once. */
-function secret(): string {
-  let found = localStorage.getItem(SECRET);
-  if (found === null) localStorage.setItem(SECRET, (found = newSecret()));
-  return found;
-}
-
 function messageOf(error: unknown): string {
   return error instanceof ConfideError ? error.message : `This failed: ${error instanceof Error ? error.message : String(error)}`;
 }
@@ -371,7 +306,7 @@ async function deliver(): Promise<void> {
 
 async function noteRefusal(words: string): Promise<void> {
   refusal = words;
-  store(REFUSED, { count: refusals().count + 1, words });
+  noteRefused(words);
   await read().catch(() => undefined); // whether it is closed by now
 }
 

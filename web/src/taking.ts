@@ -103,6 +103,14 @@ export class TakeAlong {
     );
   }
 
+  /** A press on the other button, beside epsilon: go to this one, which says what comes of it. */
+  start(): void {
+    this.element.scrollIntoView({ block: "start" });
+    if (!this.#button.isConnected) return this.#begun.querySelector<HTMLElement>("a, button")?.focus();
+    this.#button.focus({ preventScroll: true });
+    void this.#press();
+  }
+
   /** Start what the form says: now where that is shown, else as soon as it is; where something is wrong, go there. */
   async #press(): Promise<void> {
     const preview = this.#preview;
@@ -118,7 +126,10 @@ export class TakeAlong {
       await ask("/v1/surveys", preview.survey.json);
       await restart();
       this.#offered = "";
+      const isFocused = document.activeElement === this.#button;
       this.#offer();
+      // The button that was pressed is gone: the address stands in its place.
+      if (isFocused) this.#begun.querySelector<HTMLElement>("a")?.focus();
       say("The survey collects.");
     } catch (error) {
       fail(error);

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
+from confide.collector.home import home
 from confide.collector.openapi import describe
 from confide.collector.readings import Readings
 from confide.collector.replies import (
@@ -202,7 +203,7 @@ class Application:
         return 200, orjson.dumps(describe(self.collector.settings)), JSON
 
     async def _home(self) -> Reply:
-        return 200, self.readings.home(has_studio=self.guest is not None).encode(), HTML
+        return 200, home(self.collector.entries.values(), has_studio=self.guest is not None).encode(), HTML
 
     _plain: Mapping[str, Callable[[Application], Awaitable[Reply]]] = {
         "/": _home,

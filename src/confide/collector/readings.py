@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from datetime import date
-from html import escape
 from typing import Any
 
 import orjson
@@ -114,29 +113,6 @@ class Readings:
         tell("store_up", "gauge", "Whether the last transaction succeeded.", {"": float(not commits.fault)})
         tell("up_seconds", "gauge", "Seconds since the start.", {"": time.time() - self.collector.began})
         return "\n".join(lines) + "\n"
-
-    def home(self, *, has_studio: bool = False) -> str:
-        """Return the page at the root: what this is, and a form that shows a survey's page to whoever has a token."""
-        entries = self.collector.entries.values()
-        links = "".join(
-            f'<p><a href="/take/{one.stored.fingerprint}">Take part: {escape(one.survey.title)}</a></p>'
-            for one in entries
-            if has_studio and not one.stored.is_closed
-        )
-        links += '<p><a href="/studio">The studio, for curators</a></p>' if has_studio else ""
-        forms = "".join(
-            f'<form method="post" action="/v1/surveys/{one.stored.fingerprint}/page"><p><label>'
-            f'{escape(one.survey.title)}: token <input type="password" name="token" autocomplete="off"></label> '
-            f"<button>Show</button></p></form>"
-            for one in entries
-        )
-        return (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>confide collector</title>'
-            '<meta name="viewport" content="width=device-width"><style>body{font:1rem/1.5 system-ui;max-width:40rem;'
-            "margin:2rem auto;padding:0 1rem;color-scheme:light dark}</style><h1>A confide collector</h1>"
-            "<p>Devices send blurred reports here. No address, no time finer than the day and no order is kept.</p>"
-            f'{links}{forms}<p><a href="/openapi.json">Description for programs</a></p></html>'
-        )
 
 
 class _Call:

@@ -25,7 +25,7 @@ def simulated_survey() -> Survey:
     Its epsilon is its own: reports of a survey that somebody starts from the studio's template are not mixed with them.
     """
     mechanism = TruncatedGeometric(Integers(0, 99, unit="year"), 0.06)
-    return Survey(mechanism, name="age", title="Ages of simulated people")
+    return Survey(mechanism, name="age", title="How old are you?")
 
 
 def simulated_values(survey: Survey, people: int) -> Values:

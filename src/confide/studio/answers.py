@@ -33,7 +33,7 @@ from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
 from confide.studio.asking import chosen_methods
-from confide.studio.drafts import Draft, is_guess, read_draft, values_record
+from confide.studio.drafts import Draft, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys import Survey
 from confide.wording import counted, with_unit
@@ -97,9 +97,9 @@ def _expected_words(draft: Draft, outcome: Outcome) -> str:
     if not outcome.estimate.is_told:
         return f"With {people}, the reports cannot be told from those of a uniform population."
     if outcome.emd is not None and alphabet.unit:
-        return f"With {people}, this picture is {with_unit(outcome.emd, alphabet.unit)} a person off."
+        return f"In this one drawing, of {people}, the estimate is off by {distance_words(outcome.emd, alphabet.unit)}."
     variation = outcome.total_variation or 0.0
-    return f"With {people}, {variation:.1%} of people are at the wrong place in this picture."
+    return f"In this one drawing, of {people}, {variation:.1%} of people are at the wrong place."
 
 
 def _told_words(estimate: Estimate, windows: Windows) -> str:

@@ -21,10 +21,10 @@ from confide.mechanisms import Mechanism
 from confide.mechanisms.base import truncated
 from confide.pages.story import summarise_reports
 from confide.plans.rivals import epsilon_bounds, suiting
-from confide.studio.drafts import Draft, guesses_of, labels_of, python_text, read_draft, values_record
+from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys import Survey
 from confide.theory.consistency import largest_bound
-from confide.wording import counted, with_unit
+from confide.wording import counted
 
 DRAWN = 1000
 """Reports of one value that are drawn."""
@@ -107,9 +107,7 @@ def _length(amount: float, unit: str) -> str:
     >>> _length(0.4996, "km"), _length(3.02, "km"), _length(2, "")
     ('500 m', '3 km', '2 cells')
     """
-    if unit == "km" and amount < 0.995:
-        return f"{float(f'{1000 * amount:.2g}'):g} m"
-    return with_unit(float(f"{amount:.2g}"), unit or "cell")
+    return distance_words(float(f"{amount:.2g}"), unit or "cell")
 
 
 def _value(alphabet: Alphabet, place: int) -> Any:

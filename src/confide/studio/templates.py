@@ -9,9 +9,11 @@ from confide import datasets
 from confide.declarations import declaration_of, json_of
 
 
-def _template(name: str, words: str, survey: dict[str, Any], epsilon: float, people: int, guess: str) -> dict[str, Any]:
+def _template(  # noqa: PLR0913, PLR0917 - a template is all of it
+    name: str, words: str, survey: dict[str, Any], epsilon: float, people: int, guess: str, target: float
+) -> dict[str, Any]:
     draft = {"survey": survey, "epsilon": epsilon, "people": people, "guess": guess}
-    return {"name": name, "words": words, "draft": draft}
+    return {"name": name, "words": words, "draft": draft, "target": target}
 
 
 TEMPLATES = [
@@ -24,8 +26,9 @@ TEMPLATES = [
             "alphabet": {"kind": "integers", "low": 0, "high": 99, "unit": "year"},
         },
         0.05,
-        50_000,
+        100_000,
         "adult_ages",
+        0.5,
     ),
     _template(
         "ranges",
@@ -38,6 +41,7 @@ TEMPLATES = [
         0.05,
         20_000,
         "peaked",
+        0.5,
     ),
     _template(
         "scale",
@@ -48,8 +52,9 @@ TEMPLATES = [
             "alphabet": {"kind": "integers", "low": 0, "high": 10, "unit": "point"},
         },
         0.5,
-        10_000,
+        20_000,
         "peaked",
+        0.05,
     ),
     _template(
         "categories",
@@ -62,6 +67,7 @@ TEMPLATES = [
         2.0,
         10_000,
         "falling",
+        0.02,
     ),
     _template(
         "several questions",
@@ -81,6 +87,7 @@ TEMPLATES = [
         3.0,
         20_000,
         "peaked",
+        0.02,
     ),
     _template(
         "places",
@@ -93,6 +100,7 @@ TEMPLATES = [
         1.0,
         50_000,
         "manhattan",
+        0.2,
     ),
     _template(
         "homes",
@@ -112,6 +120,7 @@ TEMPLATES = [
         1.0,
         50_000,
         "two humps",
+        0.1,
     ),
     _template(
         "lab procedures",
@@ -124,9 +133,14 @@ TEMPLATES = [
         0.05,
         50_000,
         "lab_procedures",
+        0.5,
     ),
 ]
-"""Surveys to begin with: who is asked, how many, and what the truth may look like."""
+"""Surveys to begin with: who is asked, how many, what the truth may look like, and how far off the answer may be.
+
+The target is a distance from the truth in the values' unit, or a share where they have none; epsilon and people of a
+template meet it on the average of the made-up surveys of a plan (tests/studio/test_answers.py holds them to it).
+"""
 
 
 @cache
