@@ -159,12 +159,12 @@ class Server(uvicorn.Server):
             timeout_graceful_shutdown=30,
         )
         super().__init__(config)
-        self._on_ready, self._guest = on_ready, application.guest
+        self._application, self._on_ready = application, on_ready
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End: what the guest is at is given up first, so that nobody waits for it."""
-        if self._guest is not None:
-            self._guest.close()
+        if self._application.guest is not None:
+            self._application.guest.close()
         await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -175,6 +175,11 @@ class Server(uvicorn.Server):
         gc.set_threshold(RARELY, 20, 20)
         if self._on_ready is not None and self.started:
             self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, without waiting for pages and estimates that are being computed: whoever waits is told."""
+        self._application.readings.close()
+        await super().shutdown(sockets)
 
 
 def bind(host: str, port: int) -> socket.socket:
