@@ -161,12 +161,6 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._application, self._on_ready = application, on_ready
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End: what the guest is at is given up first, so that nobody waits for it."""
-        if self._application.guest is not None:
-            self._application.guest.close()
-        await super().shutdown(sockets)
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
         await super().startup(sockets)
@@ -177,8 +171,10 @@ class Server(uvicorn.Server):
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, without waiting for pages and estimates that are being computed: whoever waits is told."""
+        """End, without waiting for what is being computed, by a guest too: whoever waits is told."""
         self._application.readings.close()
+        if self._application.guest is not None:
+            self._application.guest.close()
         await super().shutdown(sockets)
 
 
