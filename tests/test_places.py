@@ -375,3 +375,7 @@ def test_json_opens_no_file_of_whoever_reads_it(tmp_path: Path) -> None:
     document["alphabet"]["holes"] = str(secret)
     with pytest.raises(SurveyError, match=r"holes are cells.*no file; got .*confide export"):
         cf.Survey.from_json(json.dumps(document))
+    place = document["alphabet"]
+    document["alphabet"] = {"kind": "attributes", "names": ["home", "work"], "alphabets": [place, place]}
+    with pytest.raises(SurveyError, match=r"holes are cells.*no file"):  # in a list as well
+        cf.Survey.from_json(json.dumps(document))

@@ -252,7 +252,7 @@ class Survey:
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
         stated, has_tables, tables = document.pop("fingerprint", None), "tables" in document, document.pop("tables", {})
         content = {key: document[key] for key in CONTENT_KEYS if key in document}
-        _refuse_files(document)
+        refuse_files(document)
         survey = build_survey(document)
         check_bits(survey.mechanism)
         check_tables(tables, survey.mechanism)
@@ -338,16 +338,17 @@ def _look_beside(table: dict[str, Any], folder: Path) -> None:
             _look_beside(one, folder)
 
 
-def _refuse_files(table: dict[str, Any]) -> None:
+def refuse_files(content: object) -> None:
     """Refuse a file of holes in what may come from anybody: whoever reads it would open a file that they named."""
-    if isinstance(table.get("holes"), str):
+    holes = content.get("holes") if isinstance(content, dict) else None
+    if isinstance(holes, str):
         raise SurveyError(
-            f"In JSON holes are cells, as [row, column], and no file; got {table['holes'][:60]!r}. "
-            f"Name a file in a survey.toml, and write it with: confide export survey.toml -o survey.json"
+            f"In JSON holes are cells, as [row, column], and no file; got {holes[:60]!r}. "
+            f"Name the file in a survey.toml, which confide export writes as JSON."
         )
-    for one in table.values():
-        if isinstance(one, dict):
-            _refuse_files(one)
+    inner = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    for one in inner:
+        refuse_files(one)
 
 
 def build_survey(document: dict[str, Any]) -> Survey:

@@ -60,6 +60,7 @@ def test_without_a_good_token_nothing_is_told(studio: RunningStudio) -> None:
     asked: list[tuple[str, Any]] = [
         ("/studio/v1/start", None),
         (f"/studio/v1/watch/{simulated(studio)}", None),
+        (f"/studio/v1/watch/{'0' * 32}", None),  # nor whether there is such a survey
         (f"/studio/v1/counts/{simulated(studio)}", None),
         ("/studio/v1/preview", {"draft": AGES, "value": None}),
         ("/studio/v1/jobs", {"kind": "expect", "draft": AGES, "seed": 0}),
@@ -126,6 +127,17 @@ DRAFTS: dict[str, Any] = {
     "unbounded": AGES | {"survey": AGES["survey"] | {"alphabet": {"kind": "integers"}}},
     "a file of this machine": AGES
     | {"survey": AGES["survey"] | {"alphabet": {"kind": "grid", "rows": 2, "columns": 2, "holes": "/etc/passwd"}}},
+    "a file in a list": AGES
+    | {
+        "survey": AGES["survey"]
+        | {
+            "alphabet": {
+                "kind": "attributes",
+                "names": ["a"],
+                "alphabets": [{"kind": "grid", "rows": 2, "columns": 2, "holes": "/etc/passwd"}],
+            }
+        }
+    },
     "a guess that is a file": AGES | {"guess": "/etc/passwd"},
     "a guess that is a list": AGES | {"guess": ["adult_ages"]},
     "epsilon 0": AGES | {"epsilon": 0},
@@ -145,6 +157,7 @@ DRAFTS: dict[str, Any] = {
 def test_a_draft_that_is_none_is_refused_in_words(studio: RunningStudio, name: str) -> None:
     refused = studio.ask("/studio/v1/preview", {"draft": DRAFTS[name], "value": None})
     assert (refused.status, refused.code) == (422, "no-answer"), refused.body
+    assert "GeoJSON" not in refused.body.decode()  # nothing was opened
     assert "passwd:" not in refused.body.decode()
     assert refused.json["error"]["message"].endswith((".", "?"))
 
@@ -176,7 +189,9 @@ def test_other_types_and_methods_are_refused(studio: RunningStudio) -> None:
     assert studio.ask("/studio/v1/preview").code == "method"
     assert studio.ask("/studio/v1/start", {}).code == "method"
     assert studio.ask("/studio", {}).code == "method"
-    assert studio.ask("/studio/v1/jobs", {"kind": "reboot"}).code == "malformed"
+    kinds: list[object] = ["reboot", ["look"], {}, None]
+    for kind in kinds:
+        assert studio.ask("/studio/v1/jobs", {"kind": kind}).code == "malformed"
     assert studio.ask("/studio/v1/jobs/" + 32 * "0").code == "no-job"
     assert studio.ask("/studio/v1/nothing").code == "not-found"
 
@@ -283,6 +298,14 @@ def test_a_look_that_cannot_be_answered_is_no_job(studio: RunningStudio, asked: 
     refused = studio.ask("/studio/v1/jobs", look)
     assert (refused.status, refused.code) == (422, "queries")
     assert words in json.loads(refused.body)["error"]["message"]
+
+
+def test_a_survey_is_simulated_or_real_and_never_both(studio: RunningStudio) -> None:
+    from confide.collector.simulation import simulated_survey
+
+    refused = studio.ask("/v1/surveys", simulated_survey().to_json().encode())
+    assert (refused.status, refused.code) == (409, "simulated")
+    assert studio.ask("/healthz").status == 200
 
 
 def test_a_token_in_an_address_is_refused(studio: RunningStudio) -> None:

@@ -53,7 +53,7 @@ class StoredSurvey:
     is_closed
         Whether it takes no more reports.
     is_simulated
-        Whether its reports are those of simulated devices; it takes no others.
+        Whether it is for trying things out: whoever answers it, its reports are told as simulated.
     """
 
     number: int

@@ -17,7 +17,7 @@ import orjson
 
 from confide.collector.commits import GroupCommit
 from confide.collector.rows import Batch, Fate, StoredSurvey, StoredToken
-from confide.collector.stores import WINDOW, Store, name_cell
+from confide.collector.stores import WINDOW, MixingError, Store, name_cell
 from confide.collector.tokens import digest_invitation, is_allowed
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
@@ -338,6 +338,8 @@ class Collector:
             self.store.add_survey(survey, admission)
         except InvalidParameterError as error:
             raise Refusal(422, "admission", str(error)) from None
+        except MixingError as error:
+            raise Refusal(409, "simulated", str(error)) from None
         self.refresh()
         return survey.fingerprint
 

@@ -38,6 +38,10 @@ class StoreError(ConfideError):
     """A store that cannot be used now, or at all."""
 
 
+class MixingError(StoreError):
+    """A survey that would be both a simulated and a real one."""
+
+
 class UnavailableError(StoreError):
     """A store that is full, read-only, busy or gone: nothing was counted, and the same batch may be sent again."""
 
@@ -247,7 +251,7 @@ class Store(ABC):
         if found is None:  # another process took the number in the same moment
             return self.add_survey(survey, admission, is_simulated=is_simulated)
         if found.is_simulated != is_simulated:
-            raise StoreError(
+            raise MixingError(
                 f"The store holds {'simulated' if found.is_simulated else 'real'} reports of this survey, and the two "
                 f"do not mix. Name another store."
             )

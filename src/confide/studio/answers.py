@@ -63,7 +63,7 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "words": _expected_words(draft, outcome),
         "fewest": None if estimate.is_told or estimate.uniformity is None else estimate.uniformity.cure,
     }
-    if not estimate.is_told or estimate.alphabet.size > MOST_WINDOWED or why_undivided(estimate):
+    if not estimate.is_told or estimate.alphabet.size > MOST_WINDOWED or why_undivided(estimate, is_bidden=True):
         return found
     tell(2, 3, "Looking for windows that can be told", found)  # the picture is there; these take as long again
     windows = estimate.windows(name=draft.survey.name)

@@ -19,7 +19,7 @@ from confide.limits import MOST_PEOPLE
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.rivals import usual_mechanism
-from confide.surveys import Survey, build_survey
+from confide.surveys import Survey, build_survey, refuse_files
 from confide.wording import with_unit
 
 MOST_VALUES = 10_000
@@ -69,7 +69,7 @@ def _build(text: str) -> Draft:
     document = {key: value for key, value in draft["survey"].items() if key in SURVEY_KEYS}
     if strange := next((key for key in draft["survey"] if key not in SURVEY_KEYS), None):
         raise InvalidParameterError(f"A draft's survey has the unknown key {_shown(strange)}.")
-    _refuse_files(document.get("alphabet"))
+    refuse_files(document)
     kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True))
     survey = build_survey(document | {"mechanism": {"kind": kind, "epsilon": float(epsilon)}})
     _require_drawable(survey.alphabet)
@@ -85,15 +85,6 @@ def _usual(alphabet: str) -> str:
     values = build_survey(table).alphabet
     _require_drawable(values)
     return usual_mechanism(values, 1.0).kind
-
-
-def _refuse_files(alphabet: object) -> None:
-    """Refuse holes that are the name of a file: it would be one of this machine, and not of whoever asks."""
-    if isinstance(alphabet, Mapping):
-        if isinstance(alphabet.get("holes"), str | Mapping):
-            raise InvalidParameterError("holes are a list of cells here, each a pair of row and column.")
-        for one in alphabet.values():
-            _refuse_files(one)
 
 
 def _require_drawable(alphabet: Alphabet) -> None:

@@ -167,8 +167,8 @@ class Studio:
                 return 200, b"{}", JSON
             case ["watch" | "counts" as what, fingerprint]:
                 require_method(request.method, "GET")
-                entry = self.collector.entry(fingerprint)
                 self.collector.require("read", request.secret, fingerprint)
+                entry = self.collector.entry(fingerprint)
                 return await (self._watch(entry) if what == "watch" else self._counts(entry))
         raise not_found()
 
@@ -247,7 +247,7 @@ class Studio:
 
     async def _begin(self, message: dict[str, Any], request: Call) -> Reply:
         kind = message.get("kind")
-        if kind not in LONG:
+        if not isinstance(kind, str) or kind not in LONG:
             raise Refusal(400, "malformed", f"kind is one of {', '.join(LONG)}; got {str(kind)[:20]!r}.")
         if kind == "look":
             entry = self.collector.entry(message.get("survey"))
