@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli.collector import STORE, StorePath, needs_server, without_password
+from confide.cli.collector import HOST, STORE, Host, ServedSurveys, StorePath, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
 from confide.errors import InvalidParameterError
 from confide.surveys import Survey, load_survey
@@ -43,15 +43,10 @@ TOKENS = re.compile(r"studio-\d+-[0-9a-f]{12}").fullmatch
 
 
 def studio(
-    surveys: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
-        ),
-    ] = None,
+    surveys: ServedSurveys = None,
     *,
     store: StorePath = STORE,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    host: Host = HOST,
     port: Annotated[
         int | None,
         typer.Option(metavar="PORT", help=f"[default: {PORT}, or the next that is free]", show_default=False),
