@@ -93,6 +93,8 @@ class Survey:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", _check_groups(self.groups))
+        if self.simulated != "":
+            _text("simulated", self.simulated)
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there

@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,6 +221,50 @@ def test_a_hundred_slow_connections_do_not_stop_others(running: Running) -> None
     sender.hang_up()
     for one in slow:
         one.close()
+
+
+def test_sigterm_does_not_wait_for_a_page(running: Running, born: Nursery) -> None:
+    sender = Client(running.address)
+    sender.post(write_message(running.survey, [3, 4, 5]))
+    sender.hang_up()
+    address = f"{running.address}/v1/surveys/{running.survey.fingerprint}/page"
+    asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {running.token}"})  # noqa: S310 - our own
+    said: list[int] = []
+
+    def read() -> None:
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310
+                said.append(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                said.append(error.code)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    time.sleep(0.3)
+    born.kill(running.pid, signal.SIGTERM)
+    reader.join(20)
+    assert said == [503]
+    running.pid = born.start(running.url, running.port)
+
+
+def test_nothing_is_computed_at_the_end(tmp_path: Path) -> None:
+    import asyncio
+
+    from confide.collector.readings import Readings
+    from confide.collector.service import Collector, Refusal
+    from confide.collector.stores import open_store
+
+    store = open_store(str(tmp_path / "store.db"))
+    store.add_survey(parse_survey(SURVEY), "open")
+    collector = Collector(store)
+    collector.refresh()
+    readings = Readings(collector)
+    readings.close()
+    (entry,) = collector.entries.values()
+    with pytest.raises(Refusal, match="was ended"):
+        asyncio.run(readings._compute(entry, "page", {"": 3}))
+    store.close()
 
 
 def test_sigterm_finishes_what_was_accepted(running: Running, born: Nursery) -> None:

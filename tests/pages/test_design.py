@@ -67,6 +67,19 @@ def test_the_style_sheet_has_the_colours_of_the_figures() -> None:
         assert declared == {name: colors[place].lower() for name, colors in COLORS.items()}
 
 
+def test_the_style_sheet_has_the_scale_of_shares_on_maps() -> None:
+    """The studio shades its maps as figures do, in both modes, by shades between the stops of the same scale."""
+    sheet = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
+    for place, part in enumerate(sheet.split("@media screen and (prefers-color-scheme: dark)")):
+        assert re.findall(r"--heat-\d: (#[0-9a-f]{6});", part) == [one.lower() for one in SCALES["heat"][place]]
+        assert SCALES["heat"][place][0] == COLORS["card"][place]  # nobody
+    studio = (Path(__file__).parents[2] / "web" / "src" / "studio.css").read_text(encoding="utf-8")
+    shades = re.findall(r"\.heat-of-(\d+) \{ fill: color-mix\(in srgb, var\(--heat-(\d)\) ([\d.]+)%, var", studio)
+    assert [int(shade) for shade, _, _ in shades] == list(range(1, 17))
+    for shade, stop, part in shades:  # part of the lower stop, the rest of the next one
+        assert int(stop) + 1 - float(part) / 100 == pytest.approx(int(shade) / 16 * 5)
+
+
 def test_the_page_uses_no_colour_of_its_own() -> None:
     sheet = (files("confide.pages") / "page.css").read_text(encoding="utf-8").partition("@media print")
     assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?!;?\s*\{)", re.sub(r'"stroke: #"', "", sheet[0]))

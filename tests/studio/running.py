@@ -17,25 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.collector.asking import Reply
+
 PATIENCE = 60.0
 """Seconds that anything may take on a busy machine."""
-
-
-@dataclass
-class Said:
-    """An answer: its status, what it said, and its headers."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str]
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def code(self) -> str:
-        return str(self.json["error"]["code"])
 
 
 @dataclass
@@ -56,7 +41,7 @@ class RunningStudio:
 
     def ask(
         self, path: str, body: Any = None, *, who: str | None = "own", method: str | None = None, **headers: str
-    ) -> Said:
+    ) -> Reply:
         """Ask, as the page does; `who=None` without one, bytes as they are, anything else as JSON."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if who is not None:
@@ -67,9 +52,9 @@ class RunningStudio:
         request = urllib.request.Request(self.url + path, data, sent, method=method)  # noqa: S310 - our own
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 - as above
-                return Said(answer.status, answer.read(), dict(answer.headers))
+                return Reply(answer.status, dict(answer.headers), answer.read())
         except urllib.error.HTTPError as error:
-            return Said(error.code, error.read(), dict(error.headers))
+            return Reply(error.code, dict(error.headers), error.read())
 
     def follow(self, job: str, who: str | None = "own") -> dict[str, Any]:
         """Return how a job ended."""

@@ -145,3 +145,14 @@ def test_a_failure_tells_its_kind_and_nothing_else(caplog: pytest.LogCaptureFixt
     assert b"ValueError" in record
     assert b"secret" not in record
     assert not caplog.records
+
+
+def test_tokens_of_studios_that_were_killed_go_and_those_of_people_stay(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    killed, _ = command._make_token(store, is_alone=True)
+    for name in ("studio-reader", "studio-1-beef"):
+        make_token(store, "read", name)
+    own, _ = command._make_token(store, is_alone=True)
+    assert {one.name for one in store.tokens()} == {own, "studio-reader", "studio-1-beef"}
+    assert own != killed
+    store.close()

@@ -234,7 +234,13 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     page.unroute("**/studio/v1/jobs")
     words.filter(has_not_text="so far").wait_for()
     assert page.locator(".old").count() == 0
-    assert "mixes several methods" in page.locator("tbody tr").first.inner_text()
+    # Rough methods are thin and behind, the default last; a method is one line, and what it does is told below.
+    curves = page.locator("svg .curve").evaluate_all("all => all.map((one) => one.getAttribute('class'))")
+    assert curves[-1] == "curve main of-stacked"
+    assert {one.split()[-1] for one in curves if "rough" in one} == {"of-mle", "of-normalized"}
+    assert all("rough" in one for one in curves[:2])
+    assert max(page.locator("tbody tr").evaluate_all("all => all.map((one) => one.offsetHeight)")) < 45
+    assert "mixes several methods" in (page.locator(".explained").text_content() or "")
     assert page.get_by_role("columnheader", name="distance from the truth").count() == 1
     page.get_by_role("slider", name="People").focus()
     page.keyboard.press("End")
@@ -243,6 +249,13 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     words.filter(has_text="100 people").wait_for()
     page.get_by_label("Data", exact=True).select_option(label="Check-ins in San Francisco, Gowalla")
     words.filter(has_text="km").wait_for()
+    page.locator("svg .heat-of-16").first.wait_for()
+    page.get_by_text("Numbers", exact=True).click()
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="SVG", exact=True).click()
+    drawn = coming.value.path().read_text()
+    assert "rgb(20, 23, 77)" in drawn  # the most of the scale that figures have
+    assert "color(" not in drawn
     page.get_by_label("Mechanism", exact=True).select_option("rappor")
     page.get_by_label("RAP-N").check()
     page.locator("tbody tr", has_text="RAP-N").wait_for()
@@ -283,6 +296,11 @@ def test_nothing_is_in_the_way_of_anybody(studio: RunningStudio, browser: Browse
     page = context.new_page()
     look_at(page, studio, fingerprint)
     page.locator(".verdict-place .verdict").wait_for()
+    page.locator(".answers dd.ends").first.wait_for()
+    assert page.locator(".answers dd.ends").first.inner_text().endswith(", at 95%")
+    assert page.locator(".answers div").first.evaluate("one => one.getBoundingClientRect().top") < 300
+    smallest = "all => Math.min(...all.map((one) => parseFloat(getComputedStyle(one).fontSize)))"
+    assert page.locator(".picture svg text").evaluate_all(smallest) >= 12
     page.get_by_text("Technical details").click()
     faults = judged(page, "look")
     page.goto(f"{studio.url}/studio#/look")

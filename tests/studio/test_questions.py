@@ -137,7 +137,7 @@ def test_made_up_people_answer_a_draft_apart_from_real_ones(context: BrowserCont
     assert not real.simulated
     assert "confide-simulated" not in studio.ask(f"/v1/surveys/{real.fingerprint}").headers
     asked = studio.ask("/studio/v1/jobs", {"kind": "simulate", "survey": real.fingerprint, "people": 10})
-    assert studio.follow(asked.json["job"])["state"] == "failed" if asked.status == 202 else asked.code == "real"
+    assert (asked.status, asked.code) == (409, "real")
     assert studio.ask(f"/studio/v1/watch/{real.fingerprint}").json["accepted"] == 0
     person = context.new_page()
     person.goto(f"{studio.url}/take/{trial}")
@@ -147,7 +147,6 @@ def test_made_up_people_answer_a_draft_apart_from_real_ones(context: BrowserCont
     assert person.get_by_text("Simulated survey").count() == 0
 
 
-def test_only_who_administers_tries_and_a_bad_draft_says_why(studio: RunningStudio) -> None:
-    assert studio.ask("/studio/v1/trials", {"draft": {}}, who=None).status == 401
+def test_a_bad_draft_says_why(studio: RunningStudio) -> None:
     said = studio.ask("/studio/v1/trials", {"draft": {}})
     assert (said.status, said.code) == (422, "no-answer")

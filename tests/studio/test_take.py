@@ -318,7 +318,7 @@ KINDS: list[tuple[str, cf.Mechanism, Any, str, dict[str, Any]]] = [
         "grid",
         cf.TruncatedTaxicab(cf.Grid(6, 8, unit="km"), 0.5),
         press_map,
-        "3.5 km up, 3.5 km across from the lower left corner",
+        "3.5 km up, 3.5 km across",
         {},
     ),
     ("places", cf.TruncatedPlanarLaplace(HOME, 0.5), press_map, "around 59.929° N, 10.741° E", {}),

@@ -136,7 +136,7 @@ export interface Look {
   methods: MethodShown[];
   groups: { name: string; people: number; distribution: number[]; statistics: Answer[]; queries: Answer[] }[];
   differences: string[];
-  diagnosis: { words: string[] } | null;
+  diagnosis: { words: { head: string; words: string }[] } | null;
   details: { name: string; words: string }[];
   code: Code;
 }

@@ -88,7 +88,7 @@ function drawBar(frame: Frame, series: Series, index: number, top: number, windo
     found.push(s("path", { class: "interval", d: `M${at(low)} ${at(top + 2)}v${BAR - 4}M${at(low)} ${middle}H${at(high)}M${at(high)} ${at(top + 2)}v${BAR - 4}` }));
   }
   const beside = Math.max(end, ends ? frame.x(ends.high) : 0);
-  found.push(s("text", { class: "tick", x: at(beside + 5), y: middle, dy: "0.34em" }, percent(share)));
+  found.push(s("text", { class: "tick value", x: at(beside + 5), y: middle, dy: "0.34em" }, percent(share)));
   return found;
 }
 

@@ -33,7 +33,7 @@ export function lineBrush(spec: Spec, frame: Frame, held: Held): SVGElement {
     const [left, right] = [frame.x(frame.edges[from]!), frame.x(frame.edges[to + 1]!)];
     set(box, { x: at(left), width: at(right - left), class: range ? "brushed" : "brushed none" });
     handles.forEach((one, index) => {
-      set(one, { transform: `translate(${at(index === 0 ? left : right)} ${at(frame.bottom - 14)})`, class: range ? "handle" : "handle idle" });
+      set(one, { transform: `translate(${at(index === 0 ? left : right)} ${at(frame.bottom + 14)})`, class: range ? "handle" : "handle idle" });
       const value = index === 0 ? from : to;
       set(one, { "aria-valuenow": value, "aria-valuetext": spec.values.labels[value] ?? String(value + 1) });
     });
@@ -189,7 +189,7 @@ function handle(name: string, spec: Spec, moved: Moved): SVGElement {
         moved.set(moved.get(), true);
       },
     },
-    s("rect", { x: -5, y: -13, width: 10, height: 26, rx: 4 }),
+    s("rect", { x: -5, y: -11, width: 10, height: 22, rx: 4 }),
     s("path", { d: "M0 -5V5" }),
   );
 }

@@ -21,12 +21,12 @@ export function save(name: string, content: string | Blob, type: string): void {
 /** The shares as CSV, unrounded. Cells that a spreadsheet would run as formulas begin with an apostrophe. */
 export function csvOf(spec: Spec): string {
   const rows = [[spec.name ?? "value", ...spec.series.map((one) => one.name)], ...spec.values.labels.map((label, index) => [label, ...spec.series.map((one) => String(one.shares[index] ?? ""))])];
-  return rows.map((row) => row.map((cell, column) => quoted(cell, column)).join(",")).join("\r\n") + "\r\n";
+  return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
-function quoted(cell: string, column: number): string {
+function quoted(cell: string): string {
   const isNumber = cell.trim() !== "" && Number.isFinite(Number(cell));
-  const safe = column === 0 && !isNumber && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const safe = !isNumber && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
@@ -77,6 +77,12 @@ function wrapped(text: string, room: number): string[] {
   return lines;
 }
 
+/** A mixed colour, "color(srgb 0.5 0 1)", as every program that draws knows it. */
+function plainColour(value: string): string {
+  const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)$/.exec(value);
+  return found ? `rgb(${found.slice(1).map((part) => Math.round(255 * Number(part))).join(", ")})` : value;
+}
+
 /** Write what the style sheet says into attributes, as a light page has it: nothing is painted in between. */
 function inLight(svg: SVGSVGElement): void {
   const root = document.documentElement;
@@ -88,7 +94,7 @@ function inLight(svg: SVGSVGElement): void {
     const style = getComputedStyle(element);
     for (const name of INLINED) {
       const value = style.getPropertyValue(name);
-      if (value && !(name.startsWith("font") && element.tagName !== "text")) element.setAttribute(name, value);
+      if (value && !(name.startsWith("font") && element.tagName !== "text")) element.setAttribute(name, plainColour(value));
     }
   }
   for (const element of svg.querySelectorAll("[class]")) element.removeAttribute("class");

@@ -35,7 +35,7 @@ export function fieldFor(alphabet: AlphabetTable, name: string, changed: () => v
 
 function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: () => void): Field {
   let index: number | null = null;
-  const unset = row.typed ? "Not chosen yet: press the line, or type" : "Not chosen yet: press the line";
+  const unset = "Not chosen yet";
   const shown = h("output", { class: "chosen none", "aria-hidden": "true" }, unset);
   const slider = h("input", { type: "range", min: 0, max: row.size - 1, step: 1, value: Math.floor((row.size - 1) / 2), autocomplete: "off", class: "unset", "aria-label": name, "aria-valuetext": "not chosen yet" });
   const { typed } = row;

@@ -132,11 +132,11 @@ export function distanceWords(length: number, unit: string, digits = 2): string 
   return `${Number((isShort ? length * 1000 : length).toPrecision(digits)).toLocaleString("en")} ${isShort ? "m" : unit}`;
 }
 
-/** Where a cell of a plane lies, from its lower left corner; nothing where cells have no size. */
+/** Where a cell of a plane lies, from its lower left corner: "5.75 km up, 250 m across"; nothing where cells have no size. */
 export function fromCorner([row, column]: [number, number], spacing: number | null | undefined, unit: string | null): string {
   if (!spacing || !unit) return "";
   const [far, aside] = [row, column].map((index) => distanceWords(Math.abs(index + 0.5) * spacing, unit, 3));
-  return `${far} ${row < 0 ? "down" : "up"}, ${aside} ${column < 0 ? "to the left" : "across"} from the lower left corner`;
+  return `${far} ${row < 0 ? "down" : "up"}, ${aside} ${column < 0 ? "to the left" : "across"}`;
 }
 
 /** The next cell in a direction that people have; where there is none, the one before. */

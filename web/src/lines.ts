@@ -10,6 +10,10 @@ const BOTTOM = 42;
 // press all others flat: their peaks are cut at this many times the others', and the picture says so.
 const HEADROOM = 1.6;
 const WILD = new Set(["mle", "normalized", "projected", "reports"]);
+// A wild estimate is rough if it goes up and down by this many times as much as any other: a fence before all others.
+const ROUGH = 3;
+// The handles of a brush stand below the axis, where no share is.
+const HANDLES = 22;
 
 /** Where things lie in a picture over a line. */
 export interface Frame {
@@ -25,8 +29,9 @@ export interface Frame {
 
 export function drawLine(spec: Spec, width: number, held: Held | null): Drawing {
   const height = spec.height ?? Math.round(Math.min(380, Math.max(230, width * 0.42)));
+  const foot = BOTTOM + (spec.brush && held ? HANDLES : 0);
   const { low, high, isCut } = reach(spec);
-  const steps = ticks(low, high, Math.max(2, Math.floor((height - TOP - BOTTOM) / 42)));
+  const steps = ticks(low, high, Math.max(2, Math.floor((height - TOP - foot) / 42)));
   const labels = percents(steps);
   const left = Math.ceil(largest(labels.map((label) => widthOf(label)), 20)) + 12;
   const edges = edgesOf(spec.values.positions ?? []);
@@ -34,19 +39,19 @@ export function drawLine(spec: Spec, width: number, held: Held | null): Drawing 
     left,
     right: width - 12,
     top: TOP,
-    bottom: height - BOTTOM,
+    bottom: height - foot,
     edges,
     x: (position) => left + ((position - edges[0]!) / (edges.at(-1)! - edges[0]!)) * (width - 12 - left),
-    y: (share) => height - BOTTOM - ((share - low) / (high - low)) * (height - BOTTOM - TOP),
+    y: (share) => height - foot - ((share - low) / (high - low)) * (height - foot - TOP),
   };
   const marks = [
     s("text", { class: "axis-name", x: 0, y: 12 }, shorten(measureOf(spec), width)),
     ...steps.map((share, index) => gridLine(frame, share, labels[index]!)),
     ...spec.series.flatMap((one) => drawSeries(frame, one)),
     ...(spec.windows ?? []).map((one) => drawWindow(frame, one)),
-    ...spec.series.filter((one) => formOf(one) !== "bars").map((one) => outline(frame, one)),
+    ...inOrder(spec.series).map(([one, look]) => outline(frame, one, look)),
     ...windowLabels(frame, spec),
-    ...valueAxis(frame, spec, width, height),
+    ...valueAxis(frame, spec, width, height, foot - BOTTOM),
     ...marked(frame, spec, width),
   ];
   const over = spec.brush && held ? [lineBrush(spec, frame, held)] : [];
@@ -142,10 +147,28 @@ function bars(frame: Frame, shares: number[], floor: string): string {
     .join("");
 }
 
-function outline(frame: Frame, series: Series): SVGElement {
+/** Curves from the back to the front, and how: rough ones thin and behind, the default method last and thickest. */
+function inOrder(series: Series[]): [Series, string][] {
+  const drawn = series.filter((one) => formOf(one) !== "bars");
+  const calm = largest(drawn.filter((one) => !WILD.has(one.colour)).map(swing), 0);
+  const look = (one: Series): string => {
+    if (formOf(one) === "area") return "thin";
+    if (one.colour === "stacked" && drawn.length > 1) return "main";
+    return calm > 0 && one.colour !== "reports" && WILD.has(one.colour) && swing(one) > ROUGH * calm ? "rough" : "";
+  };
+  const rank = ["rough", "thin", "", "main"];
+  return drawn.map((one): [Series, string] => [one, look(one)]).sort(([, one], [, other]) => rank.indexOf(one) - rank.indexOf(other));
+}
+
+/** How far a curve goes up and down in all. */
+function swing({ shares }: Series): number {
+  return shares.reduce((sum, share, index) => sum + Math.abs(share - (shares[index - 1] ?? share)), 0);
+}
+
+function outline(frame: Frame, series: Series, look: string): SVGElement {
   const form = formOf(series);
   const middles = series.shares.map((share, index) => `${at((frame.x(frame.edges[index]!) + frame.x(frame.edges[index + 1]!)) / 2)} ${within(frame, share)}`);
-  return s("path", { class: `curve ${form === "area" ? "thin" : ""} ${ofSeries(series)}`, d: `M${form === "line" ? middles.join("L") : stairs(frame, series.shares)}` });
+  return s("path", { class: `curve ${look} ${ofSeries(series)}`, d: `M${form === "line" ? middles.join("L") : stairs(frame, series.shares)}` });
 }
 
 /** A box from the lower to the upper end of a window's share, spread evenly over its values. */
@@ -167,13 +190,21 @@ function windowLabels(frame: Frame, spec: Spec): SVGElement[] {
   for (const one of windows) {
     const { from, to } = span(frame, one.indices);
     const ends = `${percent(one.low).replace("%", "")} to ${percent(one.high)}`;
-    const isRoomy = widthOf(ends, 11) < to - from + 24;
-    const half = Math.max(widthOf(percent(one.estimate), 13, 650), isRoomy ? widthOf(ends, 11) : 0) / 2;
-    const middle = Math.min(Math.max((from + to) / 2, frame.left + half), frame.right + 8 - half);
-    if (taken.some(([left, right]) => middle - half < right + 6 && middle + half > left - 6) || half * 2 > to - from + 40) continue;
+    const share = widthOf(percent(one.estimate), 13, 650) / 2;
+    // Words stand inside of the frame, and over no others: the ends are left off before the share is.
+    const room = (half: number): number | null => {
+      const middle = Math.min(Math.max((from + to) / 2, frame.left + half + 4), frame.right - half);
+      const isTaken = taken.some(([left, right]) => middle - half < right + 6 && middle + half > left - 6);
+      return isTaken || Math.abs(middle - (from + to) / 2) > 20 ? null : middle;
+    };
+    const whole = Math.max(share, widthOf(ends) / 2);
+    const isRoomy = 2 * whole < to - from + 24 && room(whole) !== null;
+    const half = isRoomy ? whole : share;
+    const middle = room(half);
+    if (middle === null || half * 2 > to - from + 40) continue;
     taken.push([middle - half, middle + half]);
     // Above the box and above every curve in it, or the words would be crossed out.
-    const under = (_share: number, index: number): boolean => frame.x(frame.edges[index + 1]!) > middle - half && frame.x(frame.edges[index]!) < middle + half;
+    const under = (_share: number, index: number): boolean => frame.x(frame.edges[index + 1]!) > middle - half - 3 && frame.x(frame.edges[index]!) < middle + half + 3;
     const peak = largest(spec.series.filter((series) => formOf(series) !== "bars").map((series) => largest(series.shares.filter(under), 0)), one.high / one.indices.length);
     const y = Math.max(Number(within(frame, peak)) - (isRoomy ? 20 : 6), frame.top + 6);
     found.push(s("text", { class: "share", x: at(middle), y: at(y), "text-anchor": "middle" }, percent(one.estimate)));
@@ -183,7 +214,7 @@ function windowLabels(frame: Frame, spec: Spec): SVGElement[] {
 }
 
 /** Ticks below: round numbers where values are numbers, their labels elsewhere; never two over each other, none cut. */
-function valueAxis(frame: Frame, spec: Spec, width: number, height: number): SVGElement[] {
+function valueAxis(frame: Frame, spec: Spec, width: number, height: number, down: number): SVGElement[] {
   const found: SVGElement[] = [];
   let free = -Infinity;
   for (const tick of valueTicks(spec, frame)) {
@@ -192,7 +223,7 @@ function valueAxis(frame: Frame, spec: Spec, width: number, height: number): SVG
     if (middle - half < free + 8) continue;
     free = middle + half;
     found.push(s("line", { class: "base", x1: at(frame.x(tick.position)), x2: at(frame.x(tick.position)), y1: frame.bottom, y2: frame.bottom + 4 }));
-    found.push(s("text", { class: "tick", x: at(middle), y: frame.bottom + 18, "text-anchor": "middle" }, tick.label));
+    found.push(s("text", { class: "tick", x: at(middle), y: frame.bottom + 18 + down, "text-anchor": "middle" }, tick.label));
   }
   const name = [spec.name, spec.values.unit && !spec.name?.includes(spec.values.unit) ? `(${spec.values.unit}s)` : ""].filter(Boolean).join(" ");
   if (name) found.push(s("text", { class: "axis-name", x: at((frame.left + frame.right) / 2), y: height - 6, "text-anchor": "middle" }, shorten(name, frame.right - frame.left)));

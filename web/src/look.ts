@@ -15,9 +15,11 @@ export function show(main: HTMLElement, route: string[]): () => void {
 
 function showList(main: HTMLElement): () => void {
   const list = h("ul", { class: "surveys" });
+  const more = started().may_administer ? h("p", { class: "note" }, "Open one, or ", h("a", { href: "#/design" }, "design another"), ".") : null;
   let timer = 0;
   let isOver = false;
   const draw = (surveys: SurveySummary[]): void => {
+    more?.toggleAttribute("hidden", !surveys.length);
     if (!surveys.length) put(list, h("li", { class: "note" }, "There is no survey yet. Design one: it appears here when it is started."));
     else if (list.contains(document.activeElement)) refreshCounts(list, surveys);
     else put(list, ...surveys.map(entry));
@@ -30,7 +32,7 @@ function showList(main: HTMLElement): () => void {
     }
     if (!isOver) timer = window.setTimeout(() => void again(), LIST_EVERY);
   };
-  put(main, h("header", {}, h("h1", {}, "Look"), h("p", { class: "lead" }, "What the reports of each survey tell, live as they come in.")), list);
+  put(main, h("header", {}, h("h1", {}, "Look"), h("p", { class: "lead" }, "What the reports of each survey tell, live as they come in.")), list, more);
   draw(started().surveys);
   void again();
   return () => {

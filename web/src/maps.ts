@@ -1,7 +1,7 @@
-/** Shares on a plane: a map of cells for each series, the darker the larger, windows outlined, and a brush. */
+/** Shares on a plane: a map of cells for each series, all in the one scale of shares, windows outlined, and a brush. */
 import type { Values } from "./api.js";
 import { planeBrush } from "./brush.js";
-import { image, of, ofSeries, type Drawing, type Held, type Series, type Spec } from "./charts.js";
+import { image, type Drawing, type Held, type Series, type Spec } from "./charts.js";
 import { s } from "./dom.js";
 import { cellSize, columnWords, corner, rowWords, scaleBar, UNDER, type Ground, type MapFrame } from "./ground.js";
 import { cellOf } from "./questions.js";
@@ -12,7 +12,7 @@ const HEAD = 24;
 const FOOT = 34;
 // Letters of words beside a map.
 const LETTERS = 12;
-// Shades that the eye can tell apart; all cells of one shade are one path, so that ten thousand draw at once.
+// Shades that the eye can tell apart (studio.css has them); all cells of one shade are one path, so that ten thousand draw at once.
 const SHADES = 16;
 
 export function drawPlane(spec: Spec, width: number, held: Held | null): Drawing {
@@ -111,16 +111,21 @@ function drawMap(spec: Spec, series: Series, frame: MapFrame, high: number, room
   const size = `h${at(frame.cell.width + 0.2)}v${at(frame.cell.height + 0.2)}h${at(-frame.cell.width - 0.2)}Z`;
   spec.values.plane!.cells.forEach(([row, column], index) => {
     const share = series.shares[index] ?? 0;
-    const shade = share <= 0 ? 0 : Math.max(1, Math.round((share / most) * SHADES));
+    // Next to nobody is the colour of nobody, as in figures.
+    const shade = Math.max(0, Math.min(SHADES, Math.round((share / most) * SHADES)));
     const [x, y] = corner(frame, row, column);
     if (!paths.has(shade)) paths.set(shade, []);
     paths.get(shade)!.push(`M${at(x)} ${at(y)}${size}`);
   });
   const ground = spec.values.plane!.cells.map(([row, column]) => `M${corner(frame, row, column).map(at).join(" ")}${size}`).join("");
+  const whole = { x: at(frame.left), y: at(frame.top), width: at(frame.cell.width * frame.columns), height: at(frame.cell.height * frame.rows) };
   return [
-    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, up to ${percent(most)}` : series.isOld ? `${series.name}, at work…` : series.name, room, 13, 650)),
+    s("text", { class: "share", x: at(frame.left), y: frame.top - 8 }, shorten(isApart ? `${series.name}, to ${percent(most)}` : series.isOld ? `${series.name}, at work…` : series.name, room, 13, 650)),
+    // Nobody is the card's colour; what is no cell at all is not.
+    s("rect", { class: "hole", ...whole }),
     s("path", { class: "ground", d: ground }),
-    ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `cell ${ofSeries(series)}`, "fill-opacity": at(shade / SHADES), d: parts.join("") })),
+    ...[...paths].filter(([shade]) => shade > 0).map(([shade, parts]) => s("path", { class: `heat-of-${shade}${series.isOld ? " old" : ""}`, d: parts.join("") })),
+    s("rect", { class: "map-edge", ...whole }),
     ...outlines(spec, frame),
     ...markedCell(spec, frame),
   ];
@@ -156,10 +161,7 @@ function markedCell(spec: Spec, frame: MapFrame): SVGElement[] {
 
 /** What the shades say, from none to the largest share of a cell; and where that ends. */
 function scale(spec: Spec, top: number, high: number): { marks: SVGElement[]; right: number } {
-  const colours = new Set(shaded(spec).map((one) => one.colour));
-  // Maps in several colours have one scale: its key is in none of them.
-  const colour = colours.size === 1 ? [...colours][0]! : "faint";
-  const boxes = Array.from({ length: SHADES }, (_none, index) => s("rect", { class: `cell ${of(colour)}`, "fill-opacity": at((index + 1) / SHADES), x: at(28 + index * 8), y: at(top + 8), width: 8.2, height: 10 }));
+  const boxes = Array.from({ length: SHADES }, (_none, index) => s("rect", { class: `heat-of-${index + 1}`, x: at(28 + index * 8), y: at(top + 8), width: 8.2, height: 10 }));
   const words = `${percent(high)} of ${spec.measure?.includes("report") ? "reports" : "people"} in a cell`;
   const behind = 28 + SHADES * 8 + 6;
   const marks = [s("text", { class: "tick", x: 0, y: at(top + 17) }, "0%"), ...boxes, s("text", { class: "tick", x: at(behind), y: at(top + 17) }, words)];

@@ -175,7 +175,7 @@ export class OneReport {
 function placeWords(values: Values, index: number): string {
   const { plane } = values;
   const far = plane && !plane.degrees && fromCorner(plane.cells[index] ?? [0, 0], plane.spacing, values.unit);
-  return far || valueWords({ values }, index).replace(/([\d.]+) ([NSEW])\b/g, "$1° $2");
+  return far ? `${far} from the lower left corner` : valueWords({ values }, index).replace(/([\d.]+) ([NSEW])\b/g, "$1° $2");
 }
 
 /** Few values are steps, between which there is nothing. */

@@ -177,7 +177,7 @@ class Play {
     const shown = methods.map((key): Played => ({ ...(this.#known.get(key) ?? nothing(key)), isOld: !this.#fresh.has(key) }));
     const words = closest(found.made, shown);
     put(this.#words, words);
-    const reports: Series[] = found.reports.length ? [{ name: "reports (the noise)", colour: "reports", shares: found.reports, form: "line" }] : [];
+    const reports: Series[] = found.reports.length ? [{ name: "reports", colour: "reports", shares: found.reports, form: "line" }] : [];
     const drawn = shown.filter((one) => one.distribution.length === found.values.size);
     this.#picture.show({
       title: dataset.title,
@@ -226,22 +226,21 @@ function closest(made: string, shown: Played[]): string {
   return waited.length ? `${best} ${waited.join(" and ")}: at work…` : best;
 }
 
-/** How far each method is from the truth, nearest first, with bars. */
+/** How far each method is from the truth, nearest first, with bars: a line each; on a phone the numbers below the name. */
 function distances(shown: Played[], truth: number[]): HTMLElement {
   const most = Math.max(...shown.map((one) => one.emd?.value ?? 0), 1e-9);
   const sorted = [...shown].sort((a, b) => (a.emd?.value ?? Infinity) - (b.emd?.value ?? Infinity));
-  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "distance from the truth"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", { class: "roomy-cell" }, "people in the wrong place"));
-  return framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, truth, most)));
+  const head = h("tr", {}, h("th", { class: "words" }, "method"), h("th", {}, "distance from the truth"), h("th", { class: "words bar-cell" }, h("span", { class: "unseen" }, "as a bar")), h("th", {}, "people in the wrong place"));
+  return h("div", { class: "distances" }, framed("Distance of each method from the truth", head, sorted.map((one) => distanceRow(one, truth, most))));
 }
 
 function distanceRow(one: Played, truth: number[], most: number): HTMLElement {
   const length = Math.max(2, (100 * (one.emd?.value ?? 0)) / most);
   const bar = s("svg", { class: `far of-${one.colour}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { width: length, height: 10 }));
-  const known = [...METHODS, ...RAPPOR].find((each) => each.name === one.name);
-  const name = h("td", { class: "words method-name", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name, known && h("small", {}, known.words));
+  const name = h("td", { class: "words method-name", title: one.words }, h("span", { class: `swatch of-${one.colour}` }), one.name);
   const row = one.isOld ? "old" : "";
   if (!one.distribution.length) return h("tr", { class: row }, name, h("td", { class: "words", colspan: 3 }, h("span", { class: "prose" }, one.isOld ? "at work…" : one.words)));
-  return h("tr", { class: row }, name, h("td", {}, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { class: "roomy-cell" }, percent(variation(one.distribution, truth))));
+  return h("tr", { class: row }, name, h("td", { "data-words": " from the truth" }, one.emd ? distance(one.emd) : "none here"), h("td", { class: "words bar-cell" }, one.emd && bar), h("td", { "data-words": " misplaced" }, percent(variation(one.distribution, truth))));
 }
 
 function distance({ value, unit }: { value: number; unit: string | null }): string {

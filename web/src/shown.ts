@@ -35,9 +35,13 @@ export class Shown implements Listener {
 
   readonly #marks = h("p", { class: "marks" });
   readonly #count = h("dd", { class: "live-count" }, "…");
+  readonly #counted = h("dt", {}, "reports");
   readonly #refused = h("dd", {}, "…");
+  /** What is under way: in the head until there is something to look at, then below the picture, where nothing moves. */
   readonly #state = h("div", { class: "state" });
-  readonly #verdict = h("div", {});
+  readonly #stateBelow = h("div", { class: "state-place" });
+  readonly #badge = h("p", { class: "verdict-place" });
+  readonly #verdict = h("div", { class: "verdict-place" });
   readonly #evidence = h("ul", {});
   readonly #answers = h("dl", { class: "answers" });
   readonly #picture = new Picture();
@@ -53,16 +57,16 @@ export class Shown implements Listener {
   readonly #details = h("dl", { class: "technical" });
   readonly #found = h("div", { class: "found", hidden: true });
   readonly #empty = h("section", { class: "empty", hidden: true });
-  readonly #invited = h("div", {});
+  readonly #invited = h("section", {});
   readonly #along: Along;
 
   constructor(summary: SurveySummary) {
     this.#summary = summary;
     this.#along = new Along(summary, this.#picture);
-    const title = h("header", {}, h("h1", {}, summary.title), this.#marks,
-      h("dl", { class: "facts" }, h("div", {}, h("dt", {}, "Reports"), this.#count), h("div", {}, h("dt", {}, "Refused"), this.#refused)), this.#state);
+    const title = h("header", { class: "look-head" }, h("div", { class: "look-title" }, h("h1", {}, summary.title), this.#marks),
+      h("div", { class: "look-state" }, h("dl", { class: "facts" }, h("div", {}, this.#counted, this.#count), h("div", {}, h("dt", {}, "refused"), this.#refused)), this.#badge), this.#state);
     const evidence = h("details", { class: "evidence" }, h("summary", {}, "The statistics behind it"), this.#evidence);
-    put(this.#found, h("div", { class: "verdict-place" }, this.#verdict, evidence), this.#answers, this.#picture.element, this.#questionForm(), this.#groups, this.#folded(), this.#along.element);
+    put(this.#found, this.#verdict, this.#answers, this.#picture.element, h("div", { class: "behind" }, this.#stateBelow, evidence), this.#questionForm(), this.#groups, this.#folded());
     put(this.#empty, h("h2", {}, "No report has come yet"), h("p", {}, "Open this address on a phone, or send it to those who are asked:"), invitation(summary, true));
     this.element = h("div", { class: "look" }, title, this.#empty, this.#found, this.#below());
     put(this.#marks, ...marksOf(summary));
@@ -72,6 +76,7 @@ export class Shown implements Listener {
   count({ accepted, rejected, is_closed }: { accepted: number; rejected: number; is_closed: boolean }): void {
     const words = whole(accepted);
     if (this.#count.textContent !== words) put(this.#count, words);
+    put(this.#counted, accepted === 1 ? "report" : "reports");
     put(this.#refused, whole(rejected));
     put(this.#marks, ...marksOf({ ...this.#summary, is_closed }));
     this.#empty.toggleAttribute("hidden", accepted > 0);
@@ -109,15 +114,18 @@ export class Shown implements Listener {
   show(found: Look): void {
     const look = (this.#look = this.#sound(found));
     this.#found.removeAttribute("hidden");
-    put(this.#verdict, ...verdictOf(look));
+    if (this.#state.parentElement !== this.#stateBelow) put(this.#stateBelow, this.#state);
+    put(this.#badge, badgeOf(look));
+    put(this.#verdict, ...calloutOf(look));
     put(this.#evidence, ...[look.fit.words, look.uniformity.words, look.windows.words].filter(Boolean).map((words) => h("li", {}, words)));
-    put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
+    // All of a row are at one level, which the first says.
+    put(this.#answers, ...look.statistics.map((one, index) => answerCard(one, { hasLevel: index === 0 })));
     this.#picture.show(this.#spec(look));
     put(this.#help, exampleOf(look));
     this.#showQuestions(look);
     this.#showGroups(look);
     this.#showMethods(look);
-    put(this.#diagnosis, ...(look.diagnosis ? look.diagnosis.words.map((words) => h("p", {}, words)) : [h("p", { class: "note" }, "Is being made…")]));
+    put(this.#diagnosis, ...(look.diagnosis ? [h("ul", { class: "diagnosis" }, ...look.diagnosis.words.map(({ head, words }) => h("li", {}, head && h("strong", {}, head), words)))] : [h("p", { class: "note" }, "Is being made…")]));
     put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
     put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
     this.#along.show(look, this.#spec(look));
@@ -220,7 +228,7 @@ export class Shown implements Listener {
       this.wanted({ ...this.#asked });
     };
     const cards = look.queries.filter((one) => this.#asked.queries.includes(one.query)).reverse();
-    put(this.#questions, ...cards.map((one) => answerCard(one, () => forget(one.query), boxWords(look.values, one.query))));
+    put(this.#questions, ...cards.map((one) => answerCard(one, { hasLevel: true, forget: () => forget(one.query), meant: boxWords(look.values, one.query) })));
   }
 
   // Groups, side by side.
@@ -307,8 +315,8 @@ export class Shown implements Listener {
 
   #below(): HTMLElement {
     const mayAsk = started().may_administer;
-    put(this.#invited, h("h2", {}, "Take part"), invitation(this.#summary, mayAsk));
-    return h("section", { class: "below" }, this.#invited, mayAsk && this.#along.closing);
+    put(this.#invited, h("h3", {}, "Invite"), invitation(this.#summary, mayAsk));
+    return h("section", { class: "below" }, h("h2", {}, "This survey"), this.#along.element, this.#invited, mayAsk && this.#along.closing);
   }
 }
 
@@ -359,20 +367,25 @@ function fullestWords({ values, distribution, survey }: Look): string {
   return `The fullest cell is ${valueWords({ values, name: survey.name }, distribution.indexOf(share))}, with about ${percent(share)} of people.`;
 }
 
-function verdictOf(look: Look): HTMLElement[] {
-  const { words, is_good } = look.fit;
-  const badge = h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, verdictWords(look));
-  const said = h("p", { class: "lead" }, badge);
-  // Of a poor fit everything is told at once; else what was tested is folded below.
-  return is_good === false ? [h("div", { class: "callout" }, h("h2", {}, look.fit.verdict === "fits poorly" ? "Look at these reports twice" : "These reports do not fit their mechanism"), said, h("p", { class: "note" }, words))] : [said];
+function badgeOf(look: Look): HTMLElement {
+  const { is_good } = look.fit;
+  return h("span", { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` }, verdictWords(look));
+}
+
+/** Of a poor fit everything is told at once; else what was tested is folded below. */
+function calloutOf({ fit: { is_good, verdict, words } }: Look): HTMLElement[] {
+  if (is_good !== false) return [];
+  return [h("div", { class: "callout" }, h("h2", {}, verdict === "fits poorly" ? "Look at these reports twice" : "These reports do not fit their mechanism"), h("p", {}, words))];
 }
 
 const STATISTICS: Record<string, string> = { "quantile 0.25": "a quarter is at most", "quantile 0.75": "three quarters are at most" };
 
 /** An answer in large letters, its interval below; `forget` puts a button beside it. */
-function answerCard(one: Answer, forget?: () => void, meant = ""): HTMLElement {
+function answerCard(one: Answer, { hasLevel, forget, meant = "" }: { hasLevel: boolean; forget?: () => void; meant?: string }): HTMLElement {
   const [estimate = "", ...rest] = one.words.split(", between ");
   const name = meant ? h("span", { class: "meant" }, meant, h("code", {}, one.query)) : (STATISTICS[one.query] ?? one.query);
+  const [ends = "", ...remarks] = rest.join(", between ").split("; ");
+  const level = hasLevel ? `, at ${percent(one.level)}` : "";
   return h("div", {}, h("dt", {}, name, forget && h("button", { type: "button", class: "quiet forget", "aria-label": `Forget ${one.query}`, onclick: forget }, "×")),
-    h("dd", {}, estimate), rest.length > 0 && h("dd", { class: "ends" }, `between ${rest.join(", between ")}`));
+    h("dd", {}, estimate), ends && h("dd", { class: "ends" }, [`between ${ends}${level}`, ...remarks].join("; ")));
 }

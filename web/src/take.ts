@@ -5,6 +5,7 @@ import { cellMap } from "./cellmap.js";
 import { h, put, s } from "./dom.js";
 import { fieldFor, type Field } from "./fields.js";
 import { alone, drawn, fingerprint, keep, KEY, noteRefused, refusals, secret, type Drawn } from "./kept.js";
+import { distanceWords } from "./ground.js";
 import { inWords, placeOf, type Place } from "./tables.js";
 
 /** Who may take part, as the collector says beside the survey. */
@@ -116,8 +117,13 @@ function inShort(sentences: string[]): string {
   const found = sentences.map((one) => ODDS.exec(one)).filter((one) => one !== null);
   const whole = found.find((one) => one[3] ?? one[2]);
   if (whole) return `Even odds between any two ${whole[3] ?? "answers"} become at most ${whole[4]} for whoever sees it.`;
-  const pairs = found.slice(-2).map((one) => `${one[1]} apart become at most ${one[4]}`);
+  const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart become at most ${one[4]}`);
   return pairs.length ? `For whoever sees it, even odds between two answers ${pairs.join(", between two ")}.` : "";
+}
+
+/** "0.5 km" as people say it: 500 m. */
+function inMetres(words: string): string {
+  return words.replace(/^0\.\d+ km$/, (far) => distanceWords(parseFloat(far), "km"));
 }
 
 function counted(number: number, noun: string): string {

@@ -55,7 +55,7 @@ function made(summary: SurveySummary): HTMLElement {
 export class Along {
   readonly element: HTMLElement;
   /** Closes the survey, after asking. */
-  readonly closing = h("div", { class: "closing" });
+  readonly closing = h("section", { class: "closing" });
   readonly #summary: SurveySummary;
   readonly #picture: Picture;
   readonly #said = h("p", { class: "note", role: "status" });
@@ -68,13 +68,14 @@ export class Along {
   constructor(summary: SurveySummary, picture: Picture) {
     this.#summary = summary;
     this.#picture = picture;
-    this.element = h("section", { class: "along" }, h("h2", {}, "Take along"), h("div", { class: "take-along" }, ...this.#buttons()), this.#said,
+    this.element = h("section", { class: "along", hidden: true }, h("h3", {}, "Take along"), h("div", { class: "take-along" }, ...this.#buttons()), this.#said,
       h("details", {}, h("summary", {}, "The same in commands"), this.#commands, copyButton(() => this.#commands.textContent ?? "")),
       h("details", {}, h("summary", {}, "The same in Python"), this.#python, copyButton(() => this.#python.textContent ?? ""),
         h("button", { type: "button", class: "quiet", onclick: () => save("estimate.py", this.#python.textContent ?? "", "text/x-python") }, "Save estimate.py")));
   }
 
   show(look: Look, spec: Spec): void {
+    this.element.removeAttribute("hidden");
     this.#look = look;
     this.#spec = spec;
     put(this.#commands, look.code.commands);
@@ -84,8 +85,8 @@ export class Along {
   closed(isClosed: boolean): void {
     if (isClosed === this.#isClosed) return;
     this.#isClosed = isClosed;
-    if (isClosed) put(this.closing, h("p", { class: "note" }, "This survey is closed: it takes no more reports."));
-    else put(this.closing, h("button", { type: "button", onclick: () => this.#confirm() }, "Close this survey…"));
+    if (isClosed) put(this.closing, h("h3", {}, "Close"), h("p", { class: "note" }, "This survey is closed: it takes no more reports."));
+    else put(this.closing, h("h3", {}, "Close"), h("p", { class: "note" }, "Once it is closed it takes no more reports; that cannot be undone."), h("button", { type: "button", class: "final", onclick: () => this.#confirm() }, "Close this survey…"));
   }
 
   #buttons(): HTMLElement[] {

@@ -154,13 +154,16 @@ export class TakeAlong {
     put(this.#trial, bar.element);
     let result: (HTMLElement | string)[] = [];
     try {
-      const { survey } = await ask<{ survey: string }>("/studio/v1/trials", { draft: this.#draft });
+      const { survey, title, name, accepted, most } = await ask<SurveySummary & { most: number }>("/studio/v1/trials", { draft: this.#draft });
+      const many = Math.min(people, most);
+      // The same values, noise and guess are one survey, whatever it is called: what is added to is said.
+      const before = accepted > 0 ? h("p", { class: "note" }, `${counted(accepted, "person")}, made up, had answered this design before, as “`, h("bdi", {}, title || name), "”: these are added to them.") : "";
       await restart();
       const look = h("p", { class: "beside" }, h("a", { class: "button", href: `#/look/${survey}` }, "Look at what they said"));
-      put(this.#trial, bar.element, look);
-      await work({ kind: "simulate", survey, people }, { signal: own.signal, tell: bar.tell });
-      say(`${counted(people, "person")}, made up, have answered.`);
-      result = [h("p", {}, `${counted(people, "person")}, made up, have answered a simulated survey.`), look];
+      put(this.#trial, bar.element, before, look);
+      await work({ kind: "simulate", survey, people: many }, { signal: own.signal, tell: bar.tell });
+      say(`${counted(many, "person")}, made up, have answered.`);
+      result = [h("p", {}, `${counted(many, "person")}, made up, have answered a simulated survey.`), before, look];
     } catch (error) {
       fail(error);
     }

@@ -63,12 +63,16 @@ SOON = 200
 
 @dataclass(frozen=True)
 class Questions:
-    """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them."""
+    """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them.
+
+    `windows` if they are looked for where that takes long.
+    """
 
     queries: list[Query]
     statistics: list[Statistic]
     joint: bool
     prospect: bool
+    windows: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +238,7 @@ class Findings:
 
 def ask(survey: Survey, answer: Estimate, questions: Questions, level: float, *, has_band: bool) -> Asked:
     """Ask for median and mean where values are numbers, for what was asked, and for the windows that reports tell."""
-    undivided = why_undivided(answer)
+    undivided = why_undivided(answer, is_bidden=questions.windows)
     is_unbidden = isinstance(answer.alphabet, Integers) and not undivided
     unbidden = [Statistic(0.5), *([Statistic()] if answer.alphabet.has_mean else [])] if is_unbidden else []
     wanted = dict.fromkeys([*unbidden, *questions.statistics])
@@ -248,6 +252,8 @@ def ask(survey: Survey, answer: Estimate, questions: Questions, level: float, *,
     if has_band and answer.blocks is not None:
         warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
     band = answer.interval(level) if has_band and answer.blocks is None else None
+    if undivided and isinstance(answer.alphabet, Grid):  # JSON has no line for it
+        say(f"Districts are left out: {undivided}.", stderr=True)
     return Asked(asked, None if undivided else _find_windows(survey, answer, level), undivided, band)
 
 

@@ -51,6 +51,15 @@ TOKEN = "CONFIDE_TOKEN"  # noqa: S105 - the name of a variable
 
 INVITATION = "([0-9a-zA-Z]{5}-?){4}"
 
+HOST = "127.0.0.1"
+
+ServedSurveys = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
+    ),
+]
+Host = Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")]
 StorePath = Annotated[
     str, typer.Option("--store", metavar="STORE", help="A file, for SQLite, or postgresql://... for PostgreSQL.")
 ]
@@ -63,15 +72,10 @@ TokenFile = Annotated[
 
 
 def serve(  # noqa: PLR0913 - one argument an option
-    surveys: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
-        ),
-    ] = None,
+    surveys: ServedSurveys = None,
     *,
     store: StorePath = STORE,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    host: Host = HOST,
     port: Annotated[int, typer.Option(metavar="PORT", help="0 for any that is free.")] = 8000,
     upload: Annotated[
         str, typer.Option(metavar="open|token|invited", help="Who may send reports of surveys that are new here.")

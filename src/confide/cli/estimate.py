@@ -185,6 +185,10 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         bool,
         typer.Option("--prospect", help="Also say what a query's width comes from, and what would narrow it."),
     ] = False,
+    windows: Annotated[
+        bool,
+        typer.Option("--windows", help="Also look for the districts of a map that has many cells, for about a minute."),
+    ] = False,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -235,7 +239,12 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         counted = counted.of_different_people(different_people)
         if counted.heading.by:
             alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--marginal": marginal, "--cross": cross}
-            alone |= {"--joint": joint or None, "--prospect": prospect or None, "--cell": cell}
+            alone |= {
+                "--joint": joint or None,
+                "--prospect": prospect or None,
+                "--windows": windows or None,
+                "--cell": cell,
+            }
             _refuse_for_groups(alone | {"--background": background, "-o .geojson": _maps(outputs) or None})
             _warn_of_groups(contract)
             wanted = Wanted(queries, statistics, interval, outputs, everything, as_json)
@@ -253,7 +262,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     with progress("Testing the fit"):
         fits_of_this = answer.fit, answer.shape_fit
     with progress("Finding intervals"):
-        questions = Questions(queries, statistics, joint, prospect)
+        questions = Questions(queries, statistics, joint, prospect, windows)
         found = ask(contract, answer, questions, level, has_band=interval is not None)
         tables = tabulate(answer, names, crosses, level, joint=joint)
     account = None if true_rows is None else true_rows.account

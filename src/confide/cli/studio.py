@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import os
+import re
 import tempfile
 import webbrowser
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli.collector import STORE, StorePath, needs_server, without_password
+from confide.cli.collector import HOST, STORE, Host, ServedSurveys, StorePath, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
 from confide.errors import InvalidParameterError
 from confide.surveys import Survey, load_survey
@@ -37,20 +38,15 @@ TRIED = 20
 PEOPLE = 10_000
 """Made-up people who answer the survey of a store that is new."""
 
-TOKENS = "studio-"
-"""What the names of the studio's own tokens begin with."""
+TOKENS = re.compile(r"studio-\d+-[0-9a-f]{12}").fullmatch
+"""The names of the studio's own tokens, which nobody else gives by chance: the process, and random digits."""
 
 
 def studio(
-    surveys: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
-        ),
-    ] = None,
+    surveys: ServedSurveys = None,
     *,
     store: StorePath = STORE,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    host: Host = HOST,
     port: Annotated[
         int | None,
         typer.Option(metavar="PORT", help=f"[default: {PORT}, or the next that is free]", show_default=False),
@@ -129,9 +125,9 @@ def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
     from confide.collector.tokens import make_token
 
     for one in opened.tokens() if is_alone else ():
-        if one.name.startswith(TOKENS):
+        if TOKENS(one.name):
             opened.revoke(one.name)
-    return make_token(opened, "administer", f"{TOKENS}{os.getpid()}-{os.urandom(3).hex()}")
+    return make_token(opened, "administer", f"studio-{os.getpid()}-{os.urandom(6).hex()}")
 
 
 def _revoke(url: str, name: str) -> None:

@@ -37,6 +37,7 @@ class Readings:
         self._kept: OrderedDict[tuple[str, str], Answered] = OrderedDict()
         self._under_way: dict[tuple[str, str, int], asyncio.Task[bytes]] = {}
         self._pool: ProcessPoolExecutor | None = None
+        self._is_over = False
 
     async def get(self, entry: Entry, what: str) -> Answered:
         """Return an answer, and the version of the counts that it is of."""
@@ -74,17 +75,21 @@ class Readings:
             self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
         loop, record = asyncio.get_running_loop(), await self._count(entry)
         call = _Call(what, entry.stored.document, record)
+        ended = Refusal(503, "unavailable", "The computation was ended. Ask again.", retry_after=5)
+        if self._is_over:
+            raise ended
         try:
             is_answer, body = await loop.run_in_executor(self._pool, call)
         except BrokenProcessPool:
             self._pool = None
-            raise Refusal(503, "unavailable", "The computation was ended. Ask again.", retry_after=5) from None
+            raise ended from None
         if not is_answer:
             raise Refusal(422, "no-answer", body.decode())
         return body
 
     def close(self) -> None:
-        """End the process that computes."""
+        """End the process that computes, and begin no other."""
+        self._is_over = True
         if self._pool is not None:
             for process in list((self._pool._processes or {}).values()):
                 process.terminate()

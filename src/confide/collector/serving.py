@@ -159,7 +159,7 @@ class Server(uvicorn.Server):
             timeout_graceful_shutdown=30,
         )
         super().__init__(config)
-        self._on_ready = on_ready
+        self._application, self._on_ready = application, on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
@@ -169,6 +169,13 @@ class Server(uvicorn.Server):
         gc.set_threshold(RARELY, 20, 20)
         if self._on_ready is not None and self.started:
             self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, without waiting for what is being computed, by a guest too: whoever waits is told."""
+        self._application.readings.close()
+        if self._application.guest is not None:
+            self._application.guest.close()
+        await super().shutdown(sockets)
 
 
 def bind(host: str, port: int) -> socket.socket:

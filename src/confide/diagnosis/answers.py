@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from confide.alphabets import Alphabet, Integers
+from confide.alphabets import Alphabet, Grid, Integers
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
 from confide.estimates import Estimate
 from confide.intervals import ERROR, Interval, Resolution, Windows, check_level
+from confide.intervals.division import MOST_CELLS
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
 from confide.recovery import recover
@@ -61,6 +62,9 @@ MOST_BITS = 200_000
 
 MOST_UNBIDDEN = 2_000
 """Values up to which windows, mean and median are looked for unbidden: longer lines take tens of seconds."""
+
+MOST_CELLS_UNBIDDEN = 200
+"""The same on a plane, for windows: 280 cells took 14 s of processor, 480 took 55 s, and few of them are read."""
 
 NEARLY_SURE = 0.99
 """Probability for which the number of people that bit vectors need is given."""
@@ -126,9 +130,12 @@ class ConcavityChance:
     probability: float | None = None
 
 
-def why_undivided(answer: Estimate) -> str:
-    """Return why windows, mean and median of an estimate are not looked for unbidden; nothing where they are."""
-    return _why_in_doubt(answer) or _why_long(answer)
+def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
+    """Return why windows, mean and median of an estimate are not looked for; nothing where they are.
+
+    `is_bidden` if somebody asked for windows, and waits for those of a map, too.
+    """
+    return _why_in_doubt(answer) or _why_long(answer) or ("" if is_bidden else _why_slow(answer))
 
 
 def _why_in_doubt(answer: Estimate) -> str:
@@ -153,6 +160,14 @@ def _why_long(answer: Estimate) -> str:
     if sum(bits) * answer.alphabet.size > MOST_BITS:
         return f"{sum(bits):,} unlike bit vectors take long; ask with --query, --mean or --median, or in Python"
     return ""
+
+
+def _why_slow(answer: Estimate) -> str:
+    cells = answer.alphabet.size
+    if not isinstance(answer.alphabet, Grid) or cells <= MOST_CELLS_UNBIDDEN:
+        return ""
+    seconds = max(10, round(14 * (min(cells, MOST_CELLS) / 280) ** 2.5, -1))  # beyond those, blocks of cells
+    return f"{cells:,} cells take about {seconds:.0f} s; confide estimate --windows looks for them"
 
 
 @dataclass(frozen=True, eq=False)

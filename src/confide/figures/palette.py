@@ -26,7 +26,7 @@ COLORS: dict[str, tuple[str, str]] = {
     "stacked": ("#0069AA", "#58AEEC"),
     "ibu": ("#159469", "#27E79A"),
     "held-out": ("#019DD7", "#4291B3"),
-    "mle": ("#645300", "#856D00"),
+    "mle": ("#645300", "#FFB405"),
     "normalized": ("#561A4B", "#FCC5FC"),
     "projected": ("#A02C6A", "#AF4571"),
     "smooth": ("#3B238C", "#6E5FC8"),

@@ -29,7 +29,7 @@ With a G from all values Stein's correction would be too small by a third to a h
 """
 
 FINE = 0.5
-"""Standard errors from one atom to the next."""
+"""Standard errors from one atom to the next, unless there would be too many."""
 
 MOST_ATOMS = 64
 """Atoms past which they are twice as far apart."""
@@ -46,8 +46,11 @@ FAINTEST = 0.2
 LONG = 512
 """Values past which shares are taken to be drawn anew each: a chain takes as many steps as there are values."""
 
-MOVE = 1.0
-"""Standard errors of the answer by which shares are moved to see how far the guess follows."""
+MOVE = 2.0
+"""Atoms that shares are moved by to see how far the guess follows: a standard error, or more where atoms are far apart.
+
+By less, a share like no other would seem to stay at its own atom, and to follow nothing.
+"""
 
 ROOM = 400_000
 """Numbers that moved shares may take up at a time: as many as a processor keeps near it."""
@@ -112,12 +115,12 @@ class Shrunk:
     def follow(self, queries: FloatArray, directions: FloatArray) -> FloatArray:
         """Return by how much what is said of each query moves along a direction: a row of moves each."""
         some = max(1, ROOM // (self.shares.size * (self._atoms.size + 1) * len(self._chains)))
-        follows = np.empty(len(queries))
+        follows, far = np.empty(len(queries)), MOVE * self._fine
         for begin in range(0, len(queries), some):
             now = slice(begin, begin + some)
-            moves = MOVE * directions[now]
+            moves = far * directions[now]
             up, down = self._moved(np.concatenate([moves, -moves])).reshape(2, *moves.shape)
-            follows[now] = ((up - down) * queries[now]).sum(axis=1) / (2 * MOVE)
+            follows[now] = ((up - down) * queries[now]).sum(axis=1) / (2 * far)
         return follows
 
     def _moved(self, moves: FloatArray) -> FloatArray:
@@ -130,13 +133,23 @@ class Shrunk:
         return scaled
 
     @cached_property
+    def _fine(self) -> float:
+        """Standard errors from one atom to the next."""
+        fine = FINE
+        while np.unique(self._steps(fine)).size > MOST_ATOMS:
+            fine *= 2
+        return fine
+
+    def _steps(self, fine: float) -> FloatArray:
+        """Return which atoms are around each share, counted from nothing."""
+        places = 2 * (np.sqrt(self._variance(self.shares)) - math.sqrt(self.least)) / self.growth
+        return np.maximum(np.floor(places / fine)[:, None] + REACH, 0.0)
+
+    @cached_property
     def _atoms(self) -> FloatArray:
         """Shares that G may be made of: even steps in standard errors, next to the shares that there are."""
-        root, fine = math.sqrt(self.least), FINE
-        places = 2 * (np.sqrt(self._variance(self.shares)) - root) / self.growth
-        while (steps := np.unique(np.maximum(np.floor(places / fine)[:, None] + REACH, 0.0))).size > MOST_ATOMS:
-            fine *= 2
-        atoms = (np.maximum(steps * fine * self.growth / 2 + root, 0.0) ** 2 - self.least) / self.growth
+        places = np.unique(self._steps(self._fine)) * self._fine
+        atoms = (np.maximum(places * self.growth / 2 + math.sqrt(self.least), 0.0) ** 2 - self.least) / self.growth
         return np.unique(np.append(atoms, 1 / self.shares.size))
 
     def _variance(self, shares: FloatArray) -> FloatArray:

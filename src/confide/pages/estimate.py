@@ -9,7 +9,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 import confide
-from confide.alphabets import Integers
+from confide.alphabets import Grid, Integers
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.diagnosis import why_undivided
@@ -151,7 +151,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         *(show_marginal(name, *one) for name, one in (marginals or {}).items()),
         *(show_cross(table) for table in crosses),
         pair(
-            section("In words", paragraph(summarise(story)))
+            section("In words", paragraph(summarise(story)) + _say_undivided(story))
             + ("" if fit.is_bad else section("Do the reports fit the survey?", paragraph(str(fit))))
             + _show_shape(story.outcomes[0].estimate),
             state_promise(survey, counts.origin, files),
@@ -238,6 +238,14 @@ def _find_windows(story: Story, answers: Sequence[Interval]) -> Windows | None:
     if why_undivided(answer):
         return None
     return answer.windows(level=answers[0].level if answers else USUAL_LEVEL, name=story.survey.name)
+
+
+def _say_undivided(story: Story) -> str:
+    """Say why a map has no districts, where it has none."""
+    why = (
+        why_undivided(story.outcomes[0].estimate) if story.windows is None and isinstance(story.alphabet, Grid) else ""
+    )
+    return paragraph(f"Districts are left out: {why}.") if why else ""
 
 
 def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interval, ...]:

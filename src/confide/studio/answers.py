@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from confide.methods import METHODS, Stacked
 from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
+from confide.sampling import Permanent
 from confide.studio.asking import chosen_methods
 from confide.studio.drafts import Draft, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
@@ -63,7 +66,7 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "words": _expected_words(draft, outcome),
         "fewest": None if estimate.is_told or estimate.uniformity is None else estimate.uniformity.cure,
     }
-    if not estimate.is_told or estimate.alphabet.size > MOST_WINDOWED or why_undivided(estimate):
+    if not estimate.is_told or estimate.alphabet.size > MOST_WINDOWED or why_undivided(estimate, is_bidden=True):
         return found
     tell(2, 3, "Looking for windows that can be told", found)  # the picture is there; these take as long again
     windows = estimate.windows(name=draft.survey.name)
@@ -79,7 +82,7 @@ def simulated_counts(mechanism: Mechanism, truth: np.ndarray[Any, Any], people: 
 
 def require_drawable(mechanism: Mechanism, people: int) -> None:
     """Refuse so many people that drawing their reports one by one would take too long."""
-    if not has_matrix(mechanism) and people * mechanism.alphabet.size > MOST_DRAWN:
+    if people * mechanism.alphabet.size > MOST_DRAWN and not has_matrix(mechanism):
         raise InvalidParameterError(
             f"Reports of this mechanism are drawn one by one; {counted(people, 'person')} take long. Take fewer here, "
             f"or the truncated mechanism."
@@ -254,18 +257,32 @@ def counts_file(work: dict[str, Any], tell: Tell) -> bytes:  # noqa: ARG001 - to
 SIMULATED_AT_A_TIME = 200
 """Made-up people in a batch."""
 
+MOST_AT_ONCE, MOST_CELLS = 1_000, 2_000_000
+"""Made-up people who are drawn in one go, and their number times that of values."""
+
 
 def simulate(work: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
-    """Return blurred reports of made-up people, in batches of people of one group."""
-    survey, people = Survey.from_json(work["document"]), int(work["people"])
+    """Return blurred reports of some of so many made-up people, in batches of people of one group."""
+    survey = _read(work["document"])
+    require_drawable(survey.mechanism, int(work["of"]))
+    people = min(int(work["people"]), MOST_AT_ONCE, max(1, MOST_CELLS // survey.alphabet.size))
     tell(0, people, "Made-up people answer")
-    values, generator = _made_up(survey, people), np.random.default_rng()
-    reports = Wire.of(survey).to_lists(survey.privatize(values, taken=True))
-    found = []
-    for start in range(0, people, SIMULATED_AT_A_TIME):
-        groups = {name: str(generator.choice(known)) for name, known in survey.groups.items()}
-        found.append({"groups": groups, "reports": reports[start : start + SIMULATED_AT_A_TIME]})
-    return found
+    # With permanent noise each has a secret, which nobody keeps.
+    own = [Permanent(secrets.token_bytes(16)) for _ in range(people)] if survey.needs_secret else None
+    reports = Wire.of(survey).to_lists(survey.privatize(_made_up(survey, people), rng=own, taken=True))
+    generator, cells = np.random.default_rng(), dict[tuple[str, ...], list[Any]]()
+    for report in reports:  # each of any group, whoever else is in it
+        cell = tuple(known[generator.integers(len(known))] for known in survey.groups.values())
+        cells.setdefault(cell, []).append(report)
+    return [
+        {"groups": dict(zip(survey.groups, cell, strict=True)), "reports": theirs[start : start + SIMULATED_AT_A_TIME]}
+        for cell, theirs in cells.items()
+        for start in range(0, len(theirs), SIMULATED_AT_A_TIME)
+    ]
+
+
+_read = lru_cache(4)(Survey.from_json)
+"""Surveys that made-up people answer, of which this process is asked again and again."""
 
 
 def _made_up(survey: Survey, people: int) -> Values:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from confide.collector.service import Refusal
-from confide.studio.workers import Tell, Worker
+from confide.studio.workers import ENDED, Tell, Worker
 
 MOST_JOBS = 16
 """Jobs that are at work or wait."""
@@ -25,7 +25,7 @@ MOST_KEPT = 64
 FORGOTTEN = 300.0
 """Seconds after which a job that ended is forgotten, whether anybody fetched its answer or not."""
 
-STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503, "slow": 422}
+STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
 """Statuses of HTTP, by the code of what went wrong."""
 
 
@@ -45,6 +45,8 @@ class Crew:
         """Return an answer as JSON, or refuse; a task that is cancelled ends its process."""
         loop = asyncio.get_running_loop()
         async with self._turns:
+            if self._is_closed:  # the server ends
+                raise Refusal(STATUS["ended"], "ended", ENDED, retry_after=1)
             if begin is not None:
                 begin()
             worker = await self._take(loop)

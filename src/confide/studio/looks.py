@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from confide.studio.previews import promise_of
 from confide.studio.workers import Tell
 from confide.surveys import Survey
 from confide.theory.fit import FitVerdict
+from confide.theory.verdicts import Finding, without_labels
 
 LEVEL = 0.95
 """How often an interval holds the truth."""
@@ -40,6 +42,10 @@ KEPT = 4
 
 MOST_BANDED = 1000
 """Values up to which each gets an interval: a bootstrap of a hundred takes three seconds."""
+
+
+LONGEST_VERDICT, LONGEST_ALONE = 110, 60
+"""Letters of a verdict that is set apart from what follows it, or from nothing: longer ones are a paragraph."""
 
 
 class Kept:
@@ -89,7 +95,7 @@ class Reading:
     @property
     def why_not(self) -> str:
         """Why windows and statistics are not looked for; empty where they are."""
-        found: str = self.find("why", lambda: why_undivided(self.estimate))
+        found: str = self.find("why", lambda: why_undivided(self.estimate, is_bidden=True))
         return found
 
     @property
@@ -293,10 +299,31 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
     return shown, differences
 
 
-def _diagnosis(reading: Reading) -> list[str]:
+def _diagnosis(reading: Reading) -> list[dict[str, str]]:
+    """Return each sentence of the diagnosis, with its verdict by itself."""
     survey = reading.survey
     found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
-    return [*told_in_words(found), *verdict_in_words(found)]
+    return [headed(words) for words in (*told_in_words(found), *verdict_in_words(found))]
+
+
+def headed(words: str) -> dict[str, str]:
+    """Return a paragraph with its verdict, which stands before a colon or is its first sentence, and the rest of it.
+
+    >>> headed("These reports fit (p = 0.35). Bots at 0 would not show; least known is age in 40..49.")
+    {'head': 'These reports fit (p = 0.35).', 'words': ' Bots at 0 would not show; least known is age 40 to 49.'}
+    """
+    plain = _in_plain_words(words)
+    found = re.match(r".*?(?::|[a-z)%]\.)(?= |$)", plain)
+    end = found.end() if found else 0
+    if end > (LONGEST_VERDICT if plain[end:] else LONGEST_ALONE):
+        end = 0
+    return {"head": plain[:end], "words": plain[end:]}
+
+
+def _in_plain_words(words: str) -> str:
+    """Return a sentence with questions as people say them: age 36 to 85, age 36."""
+    ranged = re.sub(r"\b(\w+) in (-?[\d.]*\d)\.\.(-?[\d.]*\d)", r"\1 \2 to \3", words)
+    return re.sub(r"\b(\w+) == ", r"\1 ", ranged)
 
 
 def _details(reading: Reading) -> list[dict[str, str]]:
@@ -305,15 +332,20 @@ def _details(reading: Reading) -> list[dict[str, str]]:
     told = {
         "Method": f"{estimate.method.full_name}; {estimate.ending}",
         "Mixed from": "; ".join(explain_choices(estimate.choices)),
-        "Mechanism": f"{describe_mechanism(survey)}: {survey.mechanism!r}",
-        "Promise": str(survey.mechanism.guarantee),
+        "Mechanism": describe_mechanism(survey),
+        "Promise": str(survey.mechanism.guarantee).replace(" x distance", " × distance"),  # noqa: RUF001
         "Noise": reading.counts.origin.in_short,
-        "Identification": str(estimate.identification),
+        "Identification": _plainly(estimate.identification),
         "Dependence": estimate.dependence,
         "Log-likelihood": f"{estimate.log_likelihood:,.2f}",
         "Fingerprint": survey.fingerprint,
     }
     return [{"name": name, "words": words} for name, words in told.items() if words]
+
+
+def _plainly(finding: Finding) -> str:
+    """Return a finding with the theorem behind it by what that says."""
+    return f"{finding.verdict}: {finding.reason} ({without_labels(finding.source)})"
 
 
 def look_code(survey: Survey, queries: Sequence[str], methods: Sequence[str]) -> dict[str, str]:

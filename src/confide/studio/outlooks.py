@@ -120,7 +120,8 @@ def in_progress(label: str, repeat: int, repeats: int) -> str:
     'Trying truncated geometric on 10,000 people, 0.05 per year: made-up survey 3 of 12'
     """
     kind, _, setting = label.partition(": ")[2].partition(", ")
-    return f"Trying {kind.replace('-', ' ')} on {setting}: made-up survey {repeat} of {repeats}"
+    named = kind.replace("-", " ").replace("laplace", "Laplace")
+    return f"Trying {named} on {setting}: made-up survey {repeat} of {repeats}"
 
 
 def _expected(measure: Measure, value: float, margin: float = 0.0) -> dict[str, Any]:

@@ -53,26 +53,31 @@ TRUSTED = b"; require-trusted-types-for 'script'"
 NOT_BUILT = "This page is not built yet. In a clone: make web"
 
 MOST_PREVIEWS = 8
-"""Previews that wait; a page asks for the next when it has the last."""
+"""Drafts that wait to be previewed or tried; a page asks for the next when it has the last."""
 
 STARTING_SECONDS = 60.0
 """Seconds that a process may take to start; on a machine that is busy it takes several."""
 
 PREVIEW_SECONDS = 5.0
-"""Seconds after which a preview is given up: no draft that people make takes a tenth of it."""
+"""Seconds after which a draft is given up: none that people make takes a tenth of it."""
 
 MOST_SIMULATED = 100_000
 """Made-up people who answer at a time."""
 
-SIMULATION_PAUSE = 0.03
-"""Seconds between their batches, so that whoever looks sees them come."""
+SIMULATION_PAUSE = 0.00015
+"""Seconds that each of them takes, so that whoever looks sees them come."""
+
+TRIAL_CLOSED = (
+    "Made-up people answered this design before, and that survey was closed. To try it anew, change what reports "
+    "depend on, such as epsilon, the values or what the truth may look like."
+)
 
 FINGERPRINT = re.compile("[0-9a-f]{32}").fullmatch
 
 CREWS = {"preview": 1, "quick": 2, "look": 2, "long": 1}
 """Processes of each sort. Two look, each with its memory: one answers questions while the other is at the windows."""
 
-LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "long"}
+LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "quick"}
 """Which processes do which work: what a slider waits for never waits behind what takes long."""
 
 
@@ -155,7 +160,7 @@ class Studio:
                 return await asyncio.to_thread(self._start, request)
             case ["preview" | "trials" as what]:
                 message = await self._read(request)
-                return await (self._preview(message) if what == "preview" else self._try(message))
+                return await self._try(message) if what == "trials" else (200, await self._draft(what, message), JSON)
             case ["jobs"]:
                 return await self._begin(await self._read(request, role="read"), request)
             case ["jobs", number]:
@@ -217,9 +222,10 @@ class Studio:
             "version": _version(entry, account),
         }
 
-    async def _preview(self, message: Mapping[str, Any]) -> Reply:
+    async def _draft(self, kind: str, message: Mapping[str, Any]) -> bytes:
+        """Return what comes of a draft at once; one that takes longer is given up, and its process ended."""
         if self._previews >= MOST_PREVIEWS:
-            raise Refusal(429, "busy", "Too many previews wait. Ask again later.", retry_after=1)
+            raise Refusal(429, "busy", "Too many drafts wait. Ask again later.", retry_after=1)
         self._previews += 1
         try:
             loop = asyncio.get_running_loop()
@@ -232,18 +238,21 @@ class Studio:
                 def begin(*_: object) -> None:  # the draft's own clock: a process that starts slowly is not its fault
                     loop.call_soon_threadsafe(hurry)
 
-                return 200, await self.crews["preview"].do("preview", dict(message), begin), JSON
+                return await self.crews["preview"].do(kind, dict(message), begin)
         except TimeoutError:
-            said = "This draft takes too long to preview. Take fewer or coarser values, or another mechanism."
+            said = "This draft takes too long. Take fewer or coarser values, or another mechanism."
             raise Refusal(422, "slow", said) from None
         finally:
             self._previews -= 1
 
     async def _try(self, message: Mapping[str, Any]) -> Reply:
-        """Add a draft as a survey that made-up people answer, or find that it is there."""
-        made = orjson.loads(await self.crews["quick"].do("trial", dict(message)))
-        fingerprint = await asyncio.to_thread(self.collector.add, made["document"])
-        return 201, orjson.dumps({"survey": fingerprint}), JSON
+        """Add a draft as a survey that made-up people answer, or find that it is there, with what it is called."""
+        made = orjson.loads(await self._draft("trial", message))
+        entry = self.collector.entry(await asyncio.to_thread(self.collector.add, made["document"]))
+        if entry.stored.is_closed:
+            raise Refusal(410, "closed", TRIAL_CLOSED)
+        summary = await asyncio.to_thread(self._summary, entry)
+        return 201, orjson.dumps(summary | {"most": min(made["most"], MOST_SIMULATED)}), JSON
 
     async def _begin(self, message: dict[str, Any], request: Call) -> Reply:
         kind = message.get("kind")
@@ -289,15 +298,17 @@ class Studio:
             raise Refusal(410, "closed", "This survey is closed, and takes no more reports.")
 
         async def work(job: Job) -> bytes:
-            asked = {"document": entry.stored.document, "people": people}
-            batches = orjson.loads(await self._worker("simulate", asked)(job))
             done = 0
-            for batch in batches:
-                message = write_message(entry.survey, batch["reports"], groups=batch["groups"])
-                await self.collector.take(message)
-                done += len(batch["reports"])
-                job.tell(done, people, "Made-up people answer")
-                await asyncio.sleep(SIMULATION_PAUSE)
+            job.tell(done, people, "Made-up people answer")
+            while done < people:  # a few at a time, so that neither memory nor whoever asks meanwhile waits for all
+                asked = {"document": entry.stored.document, "people": people - done, "of": people}
+                crew = self.crews[LONG["simulate"]]
+                for batch in orjson.loads(await crew.do("simulate", asked, None, job.begin)):
+                    message = write_message(entry.survey, batch["reports"], groups=batch["groups"])
+                    await self.collector.take(message)
+                    done += len(batch["reports"])
+                    job.tell(done, people, "Made-up people answer")
+                    await asyncio.sleep(SIMULATION_PAUSE * len(batch["reports"]))
             return orjson.dumps({"accepted": done})
 
         return work
