@@ -82,7 +82,7 @@ export function promiseOf({ guarantee, lasting, limits, isPermanent }: Survey, a
   const again = isPermanent
     ? [`Any number of reports of the same value: ${terms(every)}. Each other value adds as much.`]
     : most === null
-      ? [`Each further report adds as much: ${terms(guarantee, 2)} after 2, ${terms(guarantee, 30)} after 30.`]
+      ? [`Each further report adds as much: ${terms(guarantee, 30)} after 30.`]
       : [];
   if (most !== null) {
     const sum = isPermanent ? (lasting ? "" : ", none twice") : `: ${terms(guarantee, most)}`;

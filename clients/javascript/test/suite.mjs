@@ -483,6 +483,11 @@ export const CHECKS = {
     assert(words[0] === "One report: 0.05 per year.", words[0]);
     assert(words.some((one) => one.includes("even odds become 51 to 49 at most")), words.join("\n"));
     assert(words.at(-1) === "At most 30 reports of one person: 1.5 per year.", words.at(-1));
+    // Of pairs that there are: the neighbours that lie farthest apart, by their middles 55 and 77.5, and the ends.
+    const ranges = confide.loadSurvey(await signed({ alphabet: { kind: "bins", edges: [0, 18, 30, 45, 65, 90], unit: "year" }, mechanism: { kind: "truncated-geometric", epsilon: 0.05 } })).promise;
+    same(ranges.slice(1, 3), ["Two values 22.5 years apart: even odds become 75 to 25 at most.", "Two values 68.5 years apart: even odds become 97 to 3 at most."], "uneven ranges");
+    const square = confide.loadSurvey(await signed({ alphabet: { kind: "grid", rows: 4, columns: 5, spacing: 0.5, unit: "km" }, mechanism: { kind: "truncated-taxicab", epsilon: 1 } })).promise;
+    assert(square[2].startsWith("Two values 2.5 km apart:"), square.join("\n"));
     const said = async (change) => confide.loadSurvey(await signed({ ...AGES, ...change })).promise.slice(-2).join(" ");
     const lasting = "Any number of reports of the same value: 1 per year. Each other value adds as much.";
     same(await said({ limits: { noise: "permanent", reports: 3 } }), `${lasting} At most 3 reports of one person, none twice.`, "permanent");
