@@ -61,15 +61,15 @@ def _try(fault: Fault, copies: SimpleQueue[Path]) -> bool:
     built = {file: file.read_bytes() for one in SHIPPED.values() for file in (copy / one).iterdir() if file.is_file()}
     try:
         path.write_text(fault.plant(sound), encoding="utf-8")
-        if path.suffix == ".ts":
-            _build(copy, next(project for project in SHIPPED if fault.file.startswith(f"{project}/")))
-        is_dead = not _passes(copy, fault.tests)
+        project = next((one for one in SHIPPED if fault.file.startswith(f"{one}/")), None)
+        is_built = project is None or _builds(copy, project)
+        is_dead = is_built and not _passes(copy, fault.tests)
     finally:
         path.write_text(sound, encoding="utf-8")
         for file, content in built.items():
             file.write_bytes(content)
         copies.put(copy)
-    print(f"{'noticed ' if is_dead else 'SURVIVED'}  {fault.file}: {fault.why}", flush=True)
+    print(f"{'noticed ' if is_dead else 'SURVIVED' if is_built else 'NO BUILD'}  {fault.file}: {fault.why}", flush=True)
     return is_dead
 
 
@@ -83,12 +83,12 @@ def _copy(target: Path) -> Path:
     return target
 
 
-def _build(copy: Path, project: str) -> None:
-    """Build a project in TypeScript from a copy's sources; a fault that is no TypeScript ends everything."""
+def _builds(copy: Path, project: str) -> bool:
+    """Build a web project from a copy's sources, and return whether that went."""
     modules = copy / project / "node_modules"
     if not modules.exists():
         modules.symlink_to(ROOT / project / "node_modules")
-    subprocess.run(["node", "build.mjs"], cwd=copy / project, check=True, capture_output=True)
+    return subprocess.run(["node", "build.mjs"], cwd=copy / project, check=False, capture_output=True).returncode == 0
 
 
 def _passes(copy: Path, tests: Sequence[str], *, is_told: bool = False) -> bool:
