@@ -196,7 +196,7 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     page.unroute("**/studio/v1/jobs")
     page.locator(".picture .district").first.wait_for()
     words = page.locator(".picture .tick").all_text_contents()
-    assert {"40.750° N", "74.00° W"} <= set(words)
+    assert {"40.750° N", "74.000° W"} <= set(words)
     assert "within 2 km of 40.749, -73.979" in page.locator("#question-help").inner_text()
     assert "tell" in page.locator("figure .finding").first.inner_text()
     assert re.fullmatch("Nothing looks wrong.*|The reports fit.*", page.locator(".verdict").inner_text())
