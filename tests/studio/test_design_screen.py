@@ -110,6 +110,28 @@ def test_a_plan_tells_a_first_answer_which_can_be_taken(page: Page, studio: Runn
     assert page.evaluate("document.activeElement.className") == "address"
 
 
+def test_the_same_wishes_have_the_same_epsilon_however_one_came_there(page: Page, studio: RunningStudio) -> None:
+    open_design(page, studio)
+    epsilon, error = page.locator(".follows strong"), page.get_by_label("It may be off by, as a number")
+    wait_for_words(page, ".follows", "From this follows")
+    first = epsilon.inner_text()
+    for wish in ("2", "0.5"):
+        error.fill(wish)
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(100)
+        wait_for_words(page, ".follows", "From this follows")
+    assert epsilon.inner_text() == first
+    # Back before the plan of something else is done: its answer is not taken for this one's.
+    error.fill("0.23")
+    page.keyboard.press("Tab")
+    page.locator(".follows progress").wait_for()
+    error.fill("0.5")
+    page.keyboard.press("Tab")
+    wait_for_words(page, ".follows", "From this follows")
+    page.wait_for_timeout(1000)
+    assert epsilon.inner_text() == first
+
+
 def test_people_follow_from_an_epsilon_that_was_chosen(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     choose(page, "Categories")

@@ -57,6 +57,11 @@ export function fresh(name: string, left: State["left"]): State {
   return state;
 }
 
+/** The epsilon that a template begins with. */
+export function epsilonOf(state: State): number {
+  return started().templates.find((one) => one.name === state.template)?.draft.epsilon ?? state.draft.epsilon;
+}
+
 /** A first target, which the template's epsilon and people meet; and a question. */
 function targetOf({ survey: { alphabet, name } }: Draft, emd: number): Target {
   return { by: "emd", emd, width: 0.02, query: queryOf(name, alphabet) };

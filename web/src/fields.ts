@@ -43,7 +43,7 @@ function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: (
   const choose = (found: number): void => {
     const isThere = Number.isInteger(found) && found >= 0 && found < row.size;
     index = isThere ? found : null;
-    put(shown, isThere ? row.label(found) : unset);
+    put(shown, isThere ? row.label(found) : number?.value ? `Choose from ${row.label(0)} to ${row.label(row.size - 1)}` : unset);
     shown.classList.toggle("none", !isThere);
     slider.setAttribute("aria-valuetext", isThere ? row.label(found) : "not chosen yet");
     slider.classList.toggle("unset", !isThere);

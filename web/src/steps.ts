@@ -3,7 +3,7 @@ import { work, type AlphabetTable, type Planned, type Preview, type Progress } f
 import { choices, field, mark, slider, type Slider } from "./controls.js";
 import { h, put } from "./dom.js";
 import type { Desk } from "./design.js";
-import { fresh, keep, keyFor, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
+import { epsilonOf, fresh, keep, keyFor, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
 import { number, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { spanOf, unitOf, valueFields } from "./values.js";
@@ -63,10 +63,13 @@ export class Steps {
     const { state } = this.#desk;
     const key = keyOf(state);
     this.#unwait();
-    // What people follow from is epsilon too: with another the number would be another.
-    if (this.#planning?.solve === "people" && this.#planning.key !== keyFor(state, "people")) this.#planning.stop.abort();
-    if (state.isOwn || key === this.#done || key === state.planned?.key) return;
+    // What is looked for is of another draft: its answer would be taken for this one's. People follow from epsilon too.
+    if (this.#planning && this.#planning.key !== keyFor(state, this.#planning.solve)) this.#planning.stop.abort();
+    // Whoever comes back to where a template began finds its epsilon again, not that of what was tried meanwhile.
+    if (!state.isOwn && key === state.fresh && state.draft.epsilon !== epsilonOf(state)) return this.#set({ epsilon: epsilonOf(state) });
+    if (state.isOwn || key === this.#done || key === state.planned?.key) return this.#showFollows();
     this.#planning?.stop.abort();
+    this.#showFollows();
     const solve = key === state.fresh ? "error" : "epsilon";
     this.#waits = solve === "epsilon";
     this.#timer = window.setTimeout(() => void this.#run(solve), PAUSE);

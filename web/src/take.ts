@@ -104,12 +104,13 @@ function promise(): HTMLElement {
   const { reports, epsilon } = survey.limits;
   const most = reports === null ? "" : ` At most ${counted(reports, "report")} of each person.`;
   const total = epsilon === null ? "" : ` At most epsilon ${epsilon} of each person in all.`;
+  const also = Object.keys(survey.groups).length > 0 ? ", beside the groups that you choose" : "";
   return h("section", { class: "promise" },
-    h("p", {}, `Your answer stays on this device. Noise is added here, and only a blurred report is sent. ${inShort(survey.promise)}${most}${total}`),
-    h("details", {}, h("summary", {}, "The whole promise"), h("ul", {}, ...survey.promise.map((one) => h("li", {}, one)))));
+    h("p", {}, `Your answer stays on this device. Noise is added here, and only a blurred report is sent${also}. ${inShort(survey.promise)}${most}${total}`),
+    h("details", {}, h("summary", {}, "The whole promise"), h("ul", {}, ...survey.promise.map((one) => h("li", {}, one)), alphabet.kind === "bins" && h("li", {}, "Two ranges are as far apart as their middles: so are two people on either side of an edge, however near they are."))));
 }
 
-const ODDS = /^(?:.*: )?(?:Two values (.*) apart|Any two (values)|any two (people)) are told apart .*: even odds become (.*) at most\.$/;
+const ODDS = /^(?:.*: |Together )?(?:Two values (.*) apart|Any two (values)|any two (people)): even odds become (.*) at most\.$/;
 
 /** The promise in one sentence: of people as a whole where there are several attributes, else near and far. */
 function inShort(sentences: string[]): string {
@@ -175,7 +176,7 @@ function showForm(reports: number): void {
   const trouble = h("p", { class: "trouble", role: "alert" });
   const field = fieldFor(alphabet, survey.name, () => put(trouble));
   const groups = groupFields(() => put(trouble));
-  const form = h("form", { autocomplete: "off", novalidate: true }, field.element, groups.element, codeField(), trouble, ready,
+  const form = h("form", { autocomplete: "off", novalidate: true }, field.element, alphabet.kind === "bins" && h("p", { class: "note" }, "A number on an edge belongs to the range that begins with it."), groups.element, codeField(), trouble, ready,
     h("p", { class: "note" }, "One press draws one report. It is shown before it is sent, and not drawn again: choosing among several would give your answer away."));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -324,9 +325,11 @@ function showHeld({ reason = "", retryAfter }: Sent): void {
 }
 
 function showWaiting(reason: string): void {
+  const beside = besideOf(drawn()?.groups ?? {});
   const words = reason ? `The collector said: ${reason}` : "The collector cannot be reached now, or this device has no network.";
   show("Your report waits", h("p", {}, `${words} The report is kept on this device and sent by itself, once and no more, while this page is open or when you open it again.`),
     h("p", { class: "sent-value" }, wordsOf(drawn()?.report)),
+    beside && h("p", {}, `Beside it, as it is: ${beside}.`),
     h("button", { class: "quiet", onclick: () => void deliver() }, "Try now"));
 }
 

@@ -37,12 +37,10 @@ export function terms(guarantee: Guarantee, reports = 1): string {
 }
 
 /** What a report tells of two values whose log-ratio is at most this. */
-function toldApart(ratio: number): string {
-  const factor = Math.exp(ratio);
-  const times = general(factor, ratio < 0.01 ? 5 : 3);
+function odds(ratio: number): string {
   const likelier = 100 / (1 + Math.exp(-ratio));
   const digits = likelier >= 50.5 && likelier < 99 ? 0 : 1;
-  return `told apart by a factor of ${times}: even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
+  return `: even odds become ${likelier.toFixed(digits)} to ${(100 - likelier).toFixed(digits)} at most`;
 }
 
 /** How many steps two values lie apart at most. */
@@ -63,14 +61,17 @@ function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
       largest += part.epsilon * (part.kind === "local" ? 1 : own.spacing * reach(own));
       return sentences(part, own).map((sentence) => `${guarantee.names[index]}: ${sentence}`);
     });
-    return [...each, `Together any two people are ${toldApart(largest)}.`];
+    return [...each, `Together any two people${odds(largest)}.`];
   }
-  if (guarantee.kind === "local") return [`Any two values are ${toldApart(guarantee.epsilon)}.`];
-  // Neighbours, a middling and a far pair, as many as there are; of coordinates, whose steps are a metre or so, farther ones.
+  if (guarantee.kind === "local") return [`Any two values${odds(guarantee.epsilon)}.`];
+  // Neighbours (those farthest apart, where they differ) and a far pair; of coordinates, whose steps are a metre or so, farther ones.
   const scale = (alphabet as Plane).steps ? 100 : 1;
-  return [1, 5, 50].flatMap((step) => {
+  const { positions } = alphabet as Line;
+  const near = positions ? Math.max(...positions.map((one, index) => index && toDouble(minus(one, positions[index - 1])))) : 1;
+  const far = Math.min(reach(alphabet), positions ? Infinity : 50);
+  return [near, far].flatMap((step, index) => {
     const apart = step * scale * alphabet.spacing;
-    return step > 1 && step > reach(alphabet) ? [] : `Two values ${counted(apart, alphabet.unit)} apart are ${toldApart(guarantee.epsilon * apart)}.`;
+    return index && far <= near ? [] : `Two values ${counted(apart, alphabet.unit)} apart${odds(guarantee.epsilon * apart)}.`;
   });
 }
 
