@@ -124,6 +124,10 @@ def test_made_up_people_answer_a_draft_apart_from_real_ones(context: BrowserCont
     simulated = cf.Survey.from_json(said.body.decode())
     assert said.headers["confide-simulated"] == "true"
     assert simulated.simulated == "falling"
+    page.reload()  # the same again is no survey of its own, and that is said
+    page.get_by_role("button", name="Try it with made-up people").click()
+    wait_for_words(page, ".trial", "2,000 people, made up, had answered this design before")
+    wait_for_words(page, ".trial", "2,000 people, made up, have answered")
     look = studio.work(
         {"kind": "look", "survey": trial, "queries": [], "methods": [], "band": False, "groups": False}
         | {"diagnosis": False}

@@ -173,6 +173,8 @@ def privatize(  # noqa: PLR0913 - one argument an option
     if has_no_name(output):
         say(f"{'Standard output' if str(output) == '-' else output} {NO_METADATA}", stderr=True)
     noise = NOISES[done.noise] + (f" {seed}, for simulation only" if seed is not None else "")
+    if contract.simulated:
+        noise = f"simulated: made-up people answer this survey, drawn from {contract.simulated}"
     _summarize(contract, done, output, noise, seed=seed, as_json=as_json)
 
 
@@ -219,27 +221,27 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
 
 
 def _summarize(survey: Survey, done: Privatized, output: Path, noise: str, *, seed: int | None, as_json: bool) -> None:
-    guarantee, rows = str(survey.mechanism.guarantee), done.account
+    guarantee, rows, is_protected = str(survey.mechanism.guarantee), done.account, done.noise is not Noise.SEEDED
     if as_json:
         record = {
             "reports": rows.people,
             "output": str(output),
             "seed": seed,
             "noise": str(done.noise),
-            "guarantee": guarantee if seed is None else None,
+            "guarantee": guarantee if is_protected else None,
         }
         record |= {"order": done.order, "order_words": KEPT_ORDER if done.order == "kept" else None}
         record |= {"kept": _kept_record(done), "metadata": where_metadata_stand(output)}
-        show_json(record | {"is_protected": seed is None, "rows": rows.record})
+        show_json(record | {"is_protected": is_protected, "rows": rows.record})
         return
     is_piped = str(output) == "-"
     is_plain = not rows.total_rejected and not rows.remarks and not done.kept
-    if is_piped and seed is None and is_plain and done.order == "shuffled":
+    if is_piped and is_protected and is_plain and done.order == "shuffled":
         return  # a filter says nothing when all is well
     say(f"Wrote {counted(rows.people, 'report')} to {'standard output' if is_piped else output}.", stderr=is_piped)
     pairs = [("Read", rows.description), ("Noise", noise), ("Order", _describe_order(done, seed))]
     pairs += [("Kept", _describe_kept(done))] if done.kept else []
-    pairs += [("Promise", guarantee if seed is None else "none")]
+    pairs += [("Promise", guarantee if is_protected else "none")]
     pairs += [] if is_piped else [("Metadata", where_metadata_stand(output) or "none")]
     show_pairs(pairs, stderr=is_piped)
 

@@ -35,6 +35,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
     return {
         "name": survey.name,
         "title": survey.title,
+        "simulated": survey.simulated or None,
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {
             "kind": mechanism.kind,
@@ -78,6 +79,8 @@ def _show_in_words(survey: Survey) -> None:
         ("Repetition", describe_repetition(survey)),
         *([] if survey.shape is None else [("Declared shape", _describe_shape(survey.shape))]),
     ]
+    if survey.simulated:
+        pairs.insert(0, ("Answered by", f"made-up people, drawn from {survey.simulated}: its reports are simulated"))
     say(survey.title, style="bold")
     say()
     show_pairs(pairs)

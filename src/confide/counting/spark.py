@@ -139,13 +139,14 @@ class SparkLedger:
         far = [path for path in paths if "://" in path]
         elsewhere: tuple[tuple[str, Metadata | None], ...] = tuple((path, None) for path in far)
         if not local:
-            self.traces, self.files = Traces(elsewhere), len(far)
+            self.traces, self.files = Traces(elsewhere, bool(getattr(self._survey, "simulated", ""))), len(far)
             return far
         readable, titles = self._closing.enter_context(set_down(local))
         found = search(readable)
         self.notes += found.notes
         if self._survey is not None:
-            self.traces = Traces((*elsewhere, *Traces.of(found.files, self._survey, titles).files))
+            near = Traces.of(found.files, self._survey, titles)
+            self.traces = Traces((*elsewhere, *near.files), near.is_simulated)
         allowed = self._allow_copies
         self.sources = digest_sources(found.files, titles, self.traces, self._request, allow_copies=allowed)
         self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in found.files))

@@ -299,6 +299,8 @@ class Traces:
     """Metadata of files of reports by what the files are called in messages; None for those that carry none."""
 
     files: tuple[tuple[str, Metadata | None], ...] = ()
+    is_simulated: bool = False
+    """Whether the survey is one that made-up people answer, so that all its reports are simulated."""
 
     @classmethod
     def of(cls, paths: Iterable[str], survey: Survey | Mechanism, titles: dict[str, str] | None = None) -> Traces:
@@ -311,10 +313,12 @@ class Traces:
         for name, path, known in found:
             if known is not None:
                 known.check(path, name)
-        return cls(tuple((name, known) for name, _, known in found))
+        return cls(tuple((name, known) for name, _, known in found), bool(getattr(survey, "simulated", "")))
 
     def origin(self, people: float, columns: Sequence[str]) -> Origin:
         """Return the origin of this many reports, read from these columns: what metadata do not prove is not known."""
+        if self.is_simulated:
+            return Origin(simulated=people)
         proven = sum((Origin.of(one.noise, one.reports) for one in self._known(columns)), Origin())
         secure = min(proven.secure, people)
         permanent = min(proven.permanent, people - secure)

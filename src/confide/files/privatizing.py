@@ -136,13 +136,14 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
     source = _Source(seed, secret, secret_column, keep, ledger)
     account, groups = Account(source=name_of(str(values))), _Groups(keep)
     order: Order = "kept" if keep_order else "shuffled"
-    if seed is not None:
+    noise = Noise.SEEDED if survey.simulated else source.noise  # whatever it comes from, nobody is behind it
+    if noise is Noise.SEEDED:
         warn_simulated(output)
     with contextlib.ExitStack() as closing:
         set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
         # Without one usable row there is no output, but the rows that were set aside are kept all the same.
         closing.enter_context(contextlib.suppress(_NoneUsableError))
-        sink = closing.enter_context(report_sink(output, survey, noise=source.noise, order=order, kept=keep))
+        sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
         take = closing.enter_context(_in_order(sink, output, source.generator, is_kept=keep_order))
         for read in read_value_batches(values, survey, columns, source.kept(keep)):
             rows, secrets = source.split(read)
@@ -165,7 +166,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
         groups.refuse_telling(account.source)
     account.require_any(survey.alphabet, "Values")
     alone, in_small_groups = groups.people_below(2), groups.people_below(SMALL_GROUP)
-    return Privatized(account, order, tuple(keep), source.noise, groups.number, alone, in_small_groups)
+    return Privatized(account, order, tuple(keep), noise, groups.number, alone, in_small_groups)
 
 
 class _Source:

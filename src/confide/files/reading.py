@@ -133,7 +133,8 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
     """
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     name = str(path)
-    traces = Traces.of([name], survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    bare = Traces(((name_of(name), None),), bool(getattr(survey, "simulated", "")))
+    traces = Traces.of([name], survey) if Path(name).is_file() else bare
     return replace(_read(name, request), traces=traces)
 
 
