@@ -247,8 +247,15 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
     words.filter(has_text="1,000,000 people").wait_for()
     page.keyboard.press("Home")
     words.filter(has_text="100 people").wait_for()
+    # Of other data nothing is told any more before the first picture of it comes.
+    page.route("**/studio/v1/jobs", held.append)
     page.get_by_label("Data", exact=True).select_option(label="Check-ins in San Francisco, Gowalla")
+    assert words.inner_text() == "Asking these people…"
+    assert page.locator(".stale figure").count() == 1
+    page.unroute("**/studio/v1/jobs")
+    page.get_by_role("button", name="Ask other people").click()
     words.filter(has_text="km").wait_for()
+    assert page.locator(".stale").count() == 0
     page.locator("svg .heat-of-16").first.wait_for()
     page.get_by_text("Numbers", exact=True).click()
     with page.expect_download() as coming:

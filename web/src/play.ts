@@ -52,6 +52,7 @@ class Play {
   readonly #state = h("div", { class: "state" });
   #boxes: HTMLInputElement[] = [];
   #range: Preview["epsilon"] = { value: 0.05, low: 0.001, high: 10, usual: 0.05, per: "" };
+  readonly #result = h("div", {});
   #seed = 1;
   #isOver = false;
   #again = 0;
@@ -78,7 +79,8 @@ class Play {
         control("play-dataset", "Data", this.#dataset), control("play-mechanism", "Mechanism", this.#mechanism),
         control("play-epsilon", "Epsilon", this.#epsilon, this.#epsilonWords), control("play-people", "People", this.#people, this.#peopleWords),
         h("div", { class: "play-methods" }, this.#methods, again)),
-      this.#words, this.#picture.element, this.#table, explained(), this.#state);
+      this.#words, this.#result, explained(), this.#state);
+    put(this.#result, this.#picture.element, this.#table);
   }
 
   end(): void {
@@ -90,8 +92,15 @@ class Play {
   /** Learn which mechanisms suit the data, then draw. */
   begin(): void {
     const dataset = this.#chosenDataset();
+    if (this.#drawn) this.#fade();
     if (dataset) this.#prepare(dataset);
     else put(this.#words, "This server has no bundled data.");
+  }
+
+  /** Of other data or another mechanism nothing is told any more, until the first picture comes. */
+  #fade(): void {
+    this.#result.classList.add("stale");
+    put(this.#words, "Asking these people…");
   }
 
   #chosenDataset(): Setting["dataset"] | undefined {
@@ -129,6 +138,7 @@ class Play {
     this.#epsilon.setAttribute("aria-valuetext", this.#epsilonWords.textContent ?? "");
     this.#people.setAttribute("aria-valuetext", `${this.#peopleWords.textContent} people`);
     this.#offer(this.#mechanism.value);
+    if (this.#drawn && this.#drawn.mechanism !== this.#mechanism.value) this.#fade();
     this.#draw({ dataset, mechanism: this.#mechanism.value, epsilon, people, methods: this.#boxes.filter((box) => box.checked).map((box) => box.value), seed: this.#seed, at: performance.now() });
   }
 
@@ -152,6 +162,7 @@ class Play {
     if (this.#drawn?.dataset !== setting.dataset) this.#known.clear();
     this.#fresh.clear();
     this.#drawn = setting;
+    this.#result.classList.remove("stale");
     this.#add(found, setting);
     performance.measure("play first", { start: setting.at, end: performance.now() });
     if (found.left.length) this.#follow({ ...setting, methods: found.left });

@@ -45,10 +45,9 @@ export class Rivalry {
 
   #offer(): void {
     this.#offered = this.#preview?.mechanisms.length ?? 1;
-    const others = this.#offered - 1;
     put(
       this.#body,
-      h("p", { class: "offer" }, `${others === 1 ? "One other mechanism suits" : `${others} other mechanisms suit`} these values. Simulated surveys tell which comes closest to the truth.`),
+      h("p", { class: "offer" }, "Simulated surveys tell which mechanism of this promise comes closest to the truth."),
       h("button", { type: "button", onclick: () => void this.#run() }, "Compare them"),
     );
   }
