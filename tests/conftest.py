@@ -1,5 +1,6 @@
 """What all tests share: one hypothesis profile, imports between test modules, and a cache of their own."""
 
+import asyncio
 import gc
 import os
 import sys
@@ -36,6 +37,17 @@ settings.register_profile(
 # For a hunt: CONFIDE_HYPOTHESIS=hunt pytest tests/laws
 settings.register_profile("hunt", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("CONFIDE_HYPOTHESIS", "suite"))
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a test run a loop of its own in a process whose browser, which stays, has one running in the same thread."""
+    running = None if "browser" in request.fixturenames else asyncio._get_running_loop()
+    if running is not None:
+        asyncio._set_running_loop(None)
+    yield
+    if running is not None:
+        asyncio._set_running_loop(running)
 
 
 # Fourteen thousand tests are made and stay: to look for garbage among them again and again took a third of collecting.

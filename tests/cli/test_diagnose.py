@@ -105,7 +105,8 @@ def test_the_page_is_self_contained(call: Call, twins: Path) -> None:
     page = (twins / "page.html").read_text()
     for words in ("Can this answer be right?", "From above", "From the side", "only never", "cannot be told apart"):
         assert words in page
-    assert page.count("<svg") == 4  # the shares of single values too
+    # Two views of a triangle, each for a screen, a tablet and a telephone, and the shares of single values.
+    assert (page.count("<figure"), page.count("<svg")) == (4, 8)
     for forbidden in ("http-equiv", "src=", "@import", "url(http", "<script"):
         assert forbidden not in page
 

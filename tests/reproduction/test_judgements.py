@@ -137,7 +137,7 @@ def test_the_index_marks_the_smallest_median_and_names_the_figure(tmp_path: Path
     folder.write_run(Run("small", "0.2.0", 3, 6, 6, 0, 1.0, 1.0, ""))
     page = reproduction_page([experiment], folder)
     assert "<strong>2 (0.5)</strong>" in page
-    assert "<td>3 (0.5)</td>" in page
+    assert '<td data-label="MLE">3 (0.5)</td>' in page
     assert "In the paper: Figure 7." in page
     assert page.index("<summary>How it was computed") < page.index("Figure 7 (fig:multiple_mles)")  # folded
     assert "6 cells (3 repeats)" in page

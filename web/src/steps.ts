@@ -351,7 +351,8 @@ export class Steps {
       state.planned = { key, planned };
     }
     say(planned.words);
-    this.#desk.changed();
+    if (solve === "error") keep(state); // the draft is as it was
+    else this.#desk.changed();
   }
 }
 

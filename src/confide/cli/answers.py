@@ -204,6 +204,11 @@ class Findings:
             *self._distances(),
         ]
 
+    def note_undivided(self) -> None:
+        """Say that a map's districts are left out, beside JSON, which has no line for it."""
+        if self.asked.undivided and isinstance(self.outcome.estimate.alphabet, Grid):
+            say(f"Districts are left out: {self.asked.undivided}.", stderr=True)
+
     def _bases(self) -> list[tuple[str, str]]:
         """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
         asked, answer = self.asked, self.outcome.estimate
@@ -252,8 +257,6 @@ def ask(survey: Survey, answer: Estimate, questions: Questions, level: float, *,
     if has_band and answer.blocks is not None:
         warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
     band = answer.interval(level) if has_band and answer.blocks is None else None
-    if undivided and isinstance(answer.alphabet, Grid):  # JSON has no line for it
-        say(f"Districts are left out: {undivided}.", stderr=True)
     return Asked(asked, None if undivided else _find_windows(survey, answer, level), undivided, band)
 
 

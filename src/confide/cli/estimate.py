@@ -269,6 +269,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     finding = Findings(contract, gathered, outcome, found, tables, known, account, tuple(lines))
     written = _write(outputs, finding, has_tables=bool(marginal or crosses))
     if as_json:
+        finding.note_undivided()
         rows = {"rows": gathered.account.record, "truth_rows": None if account is None else account.record}
         show_json(finding.record | rows)
     else:

@@ -160,7 +160,7 @@ def _cells(plan: Plan, one: Prediction) -> list[str]:
 def _mechanisms(plan: Plan) -> str:
     if not plan.rivals:
         return ""
-    own = [_marked(plan.mechanism.kind, is_plan=True), promise(plan.mechanism)]
+    own = [_marked(plan.mechanism.kind, is_plan=True), text(promise(plan.mechanism))]
     rows = [[*own, text(expected(plan.measure, plan.prediction)), ""]]
     for one in plan.rivals:
         error = NONE if one.prediction is None else text(expected(plan.measure, one.prediction))
