@@ -48,7 +48,7 @@ def _design(kind: str) -> Show:
 def _demo(studio: RunningStudio) -> str:
     """Return the survey that a studio begins with: the eldest of them."""
     surveys = studio.ask("/v1/surveys").json["surveys"]
-    return str(next(one["survey"] for one in surveys if "simulated" in one["title"]))
+    return str(next(one["survey"] for one in surveys if one["is_simulated"]))
 
 
 def _own(studio: RunningStudio, mechanism: cf.Mechanism, title: str, **settings: Any) -> cf.Survey:
