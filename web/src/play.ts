@@ -99,6 +99,7 @@ class Play {
 
   /** Of other data or another mechanism nothing is told any more, until the first picture comes. */
   #fade(): void {
+    this.#drawn = null; // what still comes of it is shown no more
     this.#result.classList.add("stale");
     put(this.#words, "Asking these people…");
   }
