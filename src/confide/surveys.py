@@ -276,15 +276,15 @@ class Survey:
     @property
     def _content(self) -> dict[str, Any]:
         """What the fingerprint is of: all but what the survey is called."""
-        shape: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
-        shape |= {"simulated": self.simulated} if self.simulated else {}
-        return shape | {place: json_of(declaration) for place, declaration in self._declarations().items()}
+        declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
+        declared |= {"simulated": self.simulated} if self.simulated else {}
+        return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _below_title(self, most: int | None = None) -> list[str]:
-        """Return the shape, where there is one, and the tables."""
-        shape = [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        shape += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
-        return shape + [line for place, one in self._declarations().items() for line in toml_table(place, one, most)]
+        """Return the shape and the mark of a simulated survey, where there are, and the tables."""
+        lines = [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
+        lines += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
+        return lines + [line for place, one in self._declarations().items() for line in toml_table(place, one, most)]
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""

@@ -1,4 +1,4 @@
-/** A survey's promise in plain words, with odds: Python's sentences, for distances in place of pairs of values. */
+/** A survey's promise in plain words, with odds: of distances, where Python's sentences are of pairs of values. */
 import type { Alphabet, Attributes, Line, Plane } from "./alphabets.js";
 import { minus, toDouble } from "./exact.js";
 import type { Guarantee, Single } from "./mechanisms.js";

@@ -266,7 +266,7 @@ declare function taxicabMoves(ratio: Fraction): Moves;
 declare function planarMoves(rate: Fraction): Moves;
 /** Displacements with the probabilities of a table over one quadrant, alike in all four. */
 declare function tableMoves(quadrant: readonly (readonly number[])[]): Moves;
-/** A survey's promise in plain words, with odds: Python's sentences, for distances in place of pairs of values. */
+/** A survey's promise in plain words, with odds: of distances, where Python's sentences are of pairs of values. */
 /** The epsilon of all attributes together, where each has one that knows no distance. */
 declare function together(guarantee: Guarantee): number | null;
 /** The promise in a few words. */
