@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors check bench client screenshots setup clean
+.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors machines check bench client screenshots setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -43,7 +43,10 @@ contracts: $(VENV)/.installed-dev  ## Check that imports point one way
 vectors: $(VENV)/.installed-dev  ## Check that the vectors for clients are what would be made (half a minute)
 	@$(BIN)/python -m vectors --check
 
-check: lint types contracts vectors test  ## All of the above: what CI runs
+machines: $(VENV)/.installed-dev  ## Run the tests of vectors and fingerprints as other processors would compute
+	@$(BIN)/python -m vectors.machines
+
+check: lint types contracts vectors machines test  ## All of the above: what CI runs
 
 bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maximum, the default method, intervals, other packages, counting, groups
 	@$(BIN)/python -m benchmarks.channels

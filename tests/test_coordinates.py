@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import confide as cf
+from confide.channels import kernel_in_blocks
 from confide.counting import count
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.files import privatize_file, read_report_rows, read_values
@@ -130,7 +131,7 @@ def brute_force(kernel: PlanarKernel, parts: int, down: int, along: int) -> floa
 
 def test_a_kernel_spread_over_cells() -> None:
     fine = planar_laplace_kernel((15, 12), 0.4)
-    kernel = fine.in_blocks(3)
+    kernel = kernel_in_blocks(fine, 3)
     assert kernel.cells.shape == (5, 4)
     for down, along in ((0, 0), (1, 0), (2, 3), (4, 3)):
         assert kernel.cells[down, along] == pytest.approx(brute_force(fine, 3, down, along), rel=1e-12)

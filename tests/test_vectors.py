@@ -14,7 +14,7 @@ import pytest
 import confide as cf
 from confide.alphabets import BitVectors
 from confide.canonical import canonical_json, fingerprint_of, read_json
-from confide.declarations import ALPHABETS, inner_mechanisms
+from confide.declarations import ALPHABETS
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
 from confide.sampling import Bits
@@ -62,18 +62,8 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def loaded(document: dict[str, Any]) -> cf.Survey:
-    """Return a survey with the document's own tables: those of this processor may differ in their last place."""
-    survey = cf.Survey.from_json(canonical_json(document))
-    _use_tables(survey.mechanism, "mechanism", document.get("tables", {}))
-    return survey
-
-
-def _use_tables(mechanism: cf.Mechanism, place: str, tables: dict[str, Any]) -> None:
-    for name, attribute in (("quadrant", "_quadrant"), ("nearest", "_remap")):
-        if name in tables.get(place, {}):
-            vars(mechanism)[attribute] = np.array(tables[place][name])
-    for name, inner in inner_mechanisms(mechanism).items():
-        _use_tables(inner, f"{place}.{name}", tables)
+    """Return a survey; tables that are not this machine's to the last bit are refused."""
+    return cf.Survey.from_json(canonical_json(document))
 
 
 def reported(survey: cf.Survey, value: Any, bits: Bits) -> Any:

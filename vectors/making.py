@@ -11,7 +11,6 @@ import numpy as np
 
 import confide as cf
 from confide.canonical import canonical_json
-from confide.errors import ConfideError
 from vectors.drawing import RATIOS, Tape
 from vectors.reading import report_of
 from vectors.surveys import MECHANISMS
@@ -28,7 +27,7 @@ def draws_text(kind: str) -> str:
     """Return the file of one mechanism: surveys, and reports that are drawn under them."""
     groups = []
     for number, mechanism in enumerate(MECHANISMS[kind]):
-        document = document_of(cf.Survey(mechanism, "value", f"{kind} {number}"), kind, number)
+        document = json.loads(cf.Survey(mechanism, "value", f"{kind} {number}").to_json())
         RATIOS.clear()
         draws = list(draws_of(document, mechanism, f"{kind} {number}"))
         ratios = [{"x": str(x), "numerator": f"{top:x}", "bits": bits} for x, (top, bits) in RATIOS.items()]
@@ -43,21 +42,6 @@ def written(what: str, groups: list[tuple[Json, str, list[Json]]]) -> str:
         lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in vectors)
         parts.append(f'{json.dumps(common, separators=(",", ":"))[:-1]},\n"{name}":[\n{lines}\n]}}')
     return f'{{"vectors":"{what}","version":1,"groups":[\n' + ",\n".join(parts) + "\n]}\n"
-
-
-def document_of(survey: cf.Survey, kind: str, number: int) -> Json:
-    """Return the survey's document; the one that is written already where it is the same but for rounding of tables."""
-    path = FOLDER / "draws" / f"{kind}.json"
-    if path.exists():
-        groups = json.loads(path.read_text(encoding="utf-8"))["groups"]
-        known = groups[number]["survey"] if number < len(groups) else {}
-        try:
-            if cf.Survey.from_json(canonical_json(known)) == survey:
-                return dict(known)
-        except ConfideError:
-            pass
-    made: Json = json.loads(survey.to_json())
-    return made
 
 
 def draws_of(document: Json, mechanism: cf.Mechanism, name: str) -> Iterator[Json]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import random
 import struct
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import confide as cf
 from confide.canonical import canonical_json, fingerprint_of, read_json
 from vectors import refusals, texts
 from vectors.drawing import Tape
-from vectors.making import document_of, some_values, written
+from vectors.making import some_values, written
 from vectors.reading import report_of
 from vectors.surveys import MECHANISMS
 
@@ -27,7 +28,7 @@ def permanent_text() -> str:
     groups = []
     for kind, mechanisms in MECHANISMS.items():
         for number, mechanism in enumerate(mechanisms if kind == "two-rounds" else mechanisms[:2]):
-            document = document_of(cf.Survey(mechanism, "value", f"{kind} {number}"), kind, number)
+            document = json.loads(cf.Survey(mechanism, "value", f"{kind} {number}").to_json())
             reports = [
                 permanent(document, value, secret)
                 for value in some_values(mechanism.alphabet)[:2]

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.checks import check_positive
 from confide.errors import InvalidParameterError
+from confide.portable import length
 
 Value = int | float | str | tuple[int | float | str, ...]
 """One value of an alphabet: a number, a category, or the (row, column) of a cell."""
@@ -99,8 +100,7 @@ class Euclidean(Metric):
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Metric.between`."""
-        lengths: NDArray[np.float64] = np.linalg.norm(_difference(left, right), axis=-1)
-        return self.spacing * lengths
+        return self.spacing * length(*_differences(left, right))
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
         """See :meth:`Metric.bracket`."""
@@ -129,8 +129,7 @@ class Manhattan(Metric):
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Metric.between`."""
-        lengths: NDArray[np.float64] = np.abs(_difference(left, right)).sum(axis=-1)
-        return self.spacing * lengths
+        return self.spacing * _taxicab(left, right)
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
         """See :meth:`Metric.bracket`."""
@@ -186,7 +185,7 @@ class Circular(Metric):
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Metric.between`."""
-        steps = np.abs(_difference(left, right)).sum(axis=-1) % self.size
+        steps = _taxicab(left, right) % self.size
         lengths: NDArray[np.float64] = np.minimum(steps, self.size - steps)
         return lengths
 
@@ -273,5 +272,12 @@ def _steps(left: Sequence[float], right: Sequence[float]) -> list[Fraction]:
     return [Fraction(one) - Fraction(other) for one, other in zip(left, right, strict=True)]
 
 
-def _difference(left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-    return np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)
+def _differences(left: ArrayLike, right: ArrayLike) -> list[NDArray[np.float64]]:
+    """Return the differences of each coordinate; these are added in their order, the same on every machine."""
+    difference = np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)
+    return [difference[..., place] for place in range(difference.shape[-1])]
+
+
+def _taxicab(left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
+    first, *others = map(np.abs, _differences(left, right))
+    return sum(others, start=first)

@@ -1,14 +1,12 @@
 """Tables: numbers that a device needs beside a survey, where making them takes numerical work.
 
-Floating point differs in its last place from processor to processor, so that tables are no part of a survey's
-fingerprint. A document that carries them states a digest of their own behind it.
+A device cannot make them from the survey, so they have a digest of their own behind the survey's fingerprint. They are
+the same on every machine (:mod:`confide.portable`).
 """
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from confide.declarations import inner_mechanisms
 from confide.errors import SurveyError, TooLargeError
@@ -19,9 +17,6 @@ from confide.mechanisms.unary import UnaryEncoding
 
 LARGEST_DOCUMENT = 5_000_000
 """Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
-
-AGREEMENT = 1e-9
-"""Relative difference between tables of two machines; rounding makes 1e-13 of it."""
 
 
 def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
@@ -40,13 +35,17 @@ def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[
 
 
 def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
-    """Refuse tables that are not those of a mechanism, but for rounding."""
+    """Refuse tables that are not those of a mechanism, to the last bit."""
     own = tables_of(mechanism)
     _require_same_keys("tables", given, own)
     for place, tables in own.items():
         _require_same_keys(f"tables of {place}", given[place], tables)
         for name, table in tables.items():
-            _require_same_numbers(f"{name} of {place}", given[place][name], table)
+            if given[place][name] != table:
+                raise SurveyError(
+                    f"The table {name} of {place} is not the one that this survey's mechanism has. Write the survey "
+                    f"again with: confide export survey.toml -o survey.json"
+                )
 
 
 def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
@@ -79,17 +78,4 @@ def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:
         raise SurveyError(
             f"The {what} should be {', '.join(own) or 'left out'}; got {got or 'none'}. Write the survey again with: "
             f"confide export survey.toml -o survey.json"
-        )
-
-
-def _require_same_numbers(what: str, given: object, own: Any) -> None:
-    wanted = np.asarray(own, dtype=np.float64)
-    try:
-        found = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != wanted.shape or not (np.abs(found - wanted) <= AGREEMENT * np.abs(wanted)).all():
-        raise SurveyError(
-            f"The table {what} is not the one that this survey's mechanism has. Write the survey again with: confide "
-            f"export survey.toml -o survey.json"
         )

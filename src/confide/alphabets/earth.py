@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -274,7 +275,7 @@ class Places(Grid):
 
     @cached_property
     def _digits(self) -> int:
-        return max(0, math.ceil(-math.log10(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns))))
+        return max(0, -Decimal(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns)).adjusted())
 
     def _degrees(self, cells: NDArray[np.float64] | Indices) -> NDArray[np.float64]:
         """Return latitude and longitude of places counted in rows and columns; the far rims are the bounds."""

@@ -1,5 +1,7 @@
 """The ground under a plane: what a degree of latitude and of longitude measure on the ellipsoid WGS 84, with proof.
 
+Bounds and spacings of places come from here, so no function is used whose last bit depends on the machine.
+
 >>> least, most = ground_scales(Box(40.7044, -74.0205, 40.7942, -73.9374))
 >>> round(least[0], 2), round(least[1], 2)
 (111.05, 84.4)
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 
 from confide.checks import check_choice, is_number
 from confide.errors import InvalidParameterError
+from confide.portable import cosine, sine
 
 EQUATOR = 6378.137
 """Radius of the equator of WGS 84, km."""
@@ -109,7 +112,8 @@ def ground_scales(box: Box) -> tuple[Scales, Scales]:
     low = 0.0 if box.south <= 0 <= box.north else min(abs(box.south), abs(box.north))
     high = max(abs(box.south), abs(box.north))
     most = meridian_radius(high), parallel_radius(low)
-    half = math.hypot(most[0] * math.radians(box.tall), most[1] * math.radians(box.wide)) / 2
+    tall, wide = most[0] * math.radians(box.tall), most[1] * math.radians(box.wide)
+    half = math.sqrt(tall * tall + wide * wide) / 2
     reach = math.degrees(half / meridian_radius(0))
     furthest = high + reach
     if furthest >= 90:
@@ -118,8 +122,9 @@ def ground_scales(box: Box) -> tuple[Scales, Scales]:
             f"large or too near a pole for a plane. Choose a smaller one, further away."
         )
     for _ in range(2):  # the second time with a bound on the latitude that is already good
-        turn = math.tan(math.radians(furthest)) / EQUATOR
-        furthest = min(furthest, high + math.degrees(turn * half**2 / (2 * meridian_radius(0))))
+        angle = math.radians(furthest)
+        turn = sine(angle) / cosine(angle) / EQUATOR
+        furthest = min(furthest, high + math.degrees(turn * half * half / (2 * meridian_radius(0))))
     least = meridian_radius(max(0.0, low - reach)), parallel_radius(furthest)
     degree = math.radians(1)
     return (least[0] * degree, least[1] * degree), (most[0] * degree, most[1] * degree)
@@ -131,8 +136,8 @@ def meridian_radius(latitude: float) -> float:
     >>> round(meridian_radius(0), 3), round(meridian_radius(90), 3)
     (6335.439, 6399.594)
     """
-    sine = math.sin(math.radians(latitude))
-    return EQUATOR * (1 - _SQUARED_ECCENTRICITY) / math.sqrt(1 - _SQUARED_ECCENTRICITY * sine**2) ** 3
+    root = _flattened(math.radians(latitude))
+    return EQUATOR * (1 - _SQUARED_ECCENTRICITY) / (root * root * root)
 
 
 def parallel_radius(latitude: float) -> float:
@@ -142,7 +147,12 @@ def parallel_radius(latitude: float) -> float:
     (6378.137, 3197.105)
     """
     angle = math.radians(latitude)
-    return EQUATOR * math.cos(angle) / math.sqrt(1 - _SQUARED_ECCENTRICITY * math.sin(angle) ** 2)
+    return EQUATOR * cosine(angle) / _flattened(angle)
+
+
+def _flattened(angle: float) -> float:
+    height = sine(angle)
+    return math.sqrt(1 - _SQUARED_ECCENTRICITY * (height * height))
 
 
 def kilometres(length: object, name: str = "cell") -> float:

@@ -2,7 +2,7 @@
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
 from confide.channels.bits import BitChannel
-from confide.channels.clamped_planar import ClampedPlanarConvolution
+from confide.channels.clamped_planar import ClampedPlanarConvolution, kernel_in_blocks
 from confide.channels.composed import Composed
 from confide.channels.dense import Dense
 from confide.channels.embedded import Embedded
@@ -37,4 +37,5 @@ __all__ = [
     "TwoSidedExponential",
     "VerticalStack",
     "WrappedExponential",
+    "kernel_in_blocks",
 ]

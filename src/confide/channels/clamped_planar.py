@@ -27,6 +27,8 @@ from confide.channels.planar import (
     norms_of,
     swap_axes,
 )
+from confide.checks import read_only
+from confide.kernels import PlanarKernel
 
 ENDS = [0, -1]
 """The first and the last of something."""
@@ -97,7 +99,7 @@ class ClampedPlanarConvolution(PlaneConvolution):
 
     def in_blocks(self, side: int) -> ClampedPlanarConvolution:
         """See :meth:`Channel.in_blocks`; blocks at the far rims that do not fit are taken for whole."""
-        return ClampedPlanarConvolution(self.kernel.in_blocks(side))
+        return ClampedPlanarConvolution(kernel_in_blocks(self.kernel, side))
 
     def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
         """See :meth:`Channel.push_error`: what the border collects goes through sums besides transforms."""
@@ -268,3 +270,40 @@ def _without_ends(vectors: FloatArray) -> FloatArray:
     inner = np.zeros_like(vectors)
     inner[..., 1:-1] = vectors[..., 1:-1]
     return inner
+
+
+def kernel_in_blocks(kernel: PlanarKernel, side: int) -> PlanarKernel:
+    """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
+
+    >>> from confide.kernels import planar_geometric_kernel
+    >>> kernel = kernel_in_blocks(planar_geometric_kernel((4, 4), 1.0), 2)
+    >>> total = 4 * kernel.corners[0, 0] - 2 * (kernel.rows[0, 0] + kernel.columns[0, 0]) + kernel.cells[0, 0]
+    >>> bool(abs(total - 1) < 1e-14)
+    True
+    """
+    (down, tails_down), (along, tails_along) = (_between_blocks(count, side) for count in kernel.cells.shape)
+    return PlanarKernel(
+        read_only(down @ kernel.cells @ along.T),
+        read_only(tails_down @ kernel.rows @ along.T),
+        read_only(down @ kernel.columns @ tails_along.T),
+        read_only(tails_down @ kernel.corners @ tails_along.T),
+    )
+
+
+def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
+    """Return what takes displacements of cells to those of blocks, along one axis: itself, and the tails from it on.
+
+    From place u of a block to place v of the one d further it is d side + v - u; on average over u, summed over v. The
+    tail from block d on begins, for d >= 1, (d - 1) side + u + 1 cells away, where u counts from the nearer end; that
+    from its own block on is all but what leaves it backwards. Displacements beyond the table are taken for its last.
+    """
+    steps, last = np.arange(-(-count // side)), count - 1
+    cells, tails = np.zeros((2, steps.size, count))
+    for shift in range(1 - side, side):
+        np.add.at(cells, (steps, np.minimum(np.abs(steps * side + shift), last)), (side - abs(shift)) / side)
+    for place in range(side):
+        np.add.at(tails, (steps[1:], np.minimum((steps[1:] - 1) * side + place + 1, last)), 1 / side)
+        tails[0, min(side - place, last)] -= 1 / side
+    tails[0, 0] += 1
+    tails[0, min(1, last)] += 1
+    return cells, tails

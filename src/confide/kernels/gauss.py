@@ -3,7 +3,9 @@
 A Gauss rule with m nodes is exact for polynomials of degree 2m - 1. For the *sum* over 0, 1, ..., N - 1 the orthogonal
 polynomials are the discrete Chebyshev ones, whose recurrence is b_j = j^2 (N^2 - j^2) / (4 (4 j^2 - 1)) around the
 centre (N - 1) / 2. Dropping the j^2 beside N^2 gives the Legendre recurrence, hence the integral over an interval of
-length N. So one construction (Golub and Welsch) serves lattices and continuous planes alike.
+length N. So one construction serves lattices and continuous planes alike.
+
+Tables of weights rest on these rules, so they are made of + - * / and sqrt alone: the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ class Rule:
     weights: FloatArray
 
 
-@cache
 def interval_rule(length: float, nodes: int = NODES) -> Rule:
     """Return the rule for the integral over [0, length].
 
@@ -42,8 +43,14 @@ def interval_rule(length: float, nodes: int = NODES) -> Rule:
     >>> bool(abs(rule.weights @ rule.nodes**2 - 8 / 3) < 1e-13)
     True
     """
+    unit = _unit_rule(nodes)
+    return Rule(length * unit.nodes, length * unit.weights)
+
+
+@cache
+def _unit_rule(nodes: int) -> Rule:
     order = np.arange(1.0, nodes)
-    return _golub_welsch(length / 2, (length * order) ** 2 / (4 * (4 * order**2 - 1)), length)
+    return _gauss_rule(0.5, order * order / (4 * (4 * order * order - 1)), 1.0)
 
 
 @cache
@@ -56,8 +63,8 @@ def sum_rule(count: int, nodes: int = NODES) -> Rule:
     """
     if count <= nodes:
         return Rule(read_only(np.arange(float(count))), read_only(np.ones(count)))
-    order = np.arange(1.0, nodes)
-    return _golub_welsch((count - 1) / 2, order**2 * (count**2 - order**2) / (4 * (4 * order**2 - 1)), count)
+    squares = np.arange(1.0, nodes) * np.arange(1.0, nodes)
+    return _gauss_rule((count - 1) / 2, squares * (float(count) * count - squares) / (4 * (4 * squares - 1)), count)
 
 
 def tail_sum_rule(start: int, decay: float, across: float = 0.0) -> Rule:
@@ -68,7 +75,7 @@ def tail_sum_rule(start: int, decay: float, across: float = 0.0) -> Rule:
     """
     parts, begin, end = [], start, _reach(start, decay, across)
     while begin < end:
-        count = max(NODES, min(begin, int(STEEPEST / decay)))
+        count = _doubled(min(begin, int(STEEPEST / decay)))
         parts.append(_shifted(sum_rule(count), begin))
         begin += count
     return _joined(parts)
@@ -86,16 +93,53 @@ def tail_integral_rule(start: float, decay: float, across: float = 0.0) -> Rule:
 
 def _reach(start: float, decay: float, across: float) -> float:
     """Return where decay (hypot(i, across) - hypot(start, across)) has grown until the rest is negligible."""
-    return math.sqrt((math.hypot(start, across) + NEGLIGIBLE / decay) ** 2 - across**2)
+    reach = math.sqrt(start * start + across * across) + NEGLIGIBLE / decay
+    return math.sqrt(reach * reach - across * across)
 
 
-def _golub_welsch(centre: float, squares: FloatArray, mass: float) -> Rule:
-    """Return the rule of a symmetric measure: eigenvalues of its Jacobi matrix, and first components squared."""
-    from scipy.linalg import eigh_tridiagonal
+def _doubled(most: int) -> int:
+    """Return the largest of NODES, 2 NODES, 4 NODES, ... up to a count: few blocks differ, so few rules are made."""
+    count = NODES
+    while 2 * count <= most:
+        count *= 2
+    return count
 
-    values, vectors = eigh_tridiagonal(np.zeros(squares.size + 1), np.sqrt(squares))
-    first: FloatArray = vectors[0].astype(np.float64)
-    return Rule(read_only(centre + values.astype(np.float64)), read_only(mass * first**2))
+
+def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
+    """Return the rule of a symmetric measure from its recurrence p_j+1 = (x p_j - b_j p_j-1) / b_j+1, b^2 = squares.
+
+    The weight of a node is the mass over the sum of all p_j(node)^2.
+    """
+    nodes, roots = _zeros(squares), np.sqrt(squares)
+    before, value = np.zeros(nodes.size), np.ones(nodes.size)
+    norms = value * value
+    for number, root in enumerate(roots):
+        back = roots[number - 1] * before if number else before
+        before, value = value, (nodes * value - back) / root
+        norms = norms + value * value
+    return Rule(read_only(centre + nodes), read_only(mass / norms))
+
+
+def _zeros(squares: FloatArray) -> FloatArray:
+    """Return all zeros of the last polynomial, by bisection: Sturm's sequence counts those below a point."""
+    wanted = np.arange(squares.size + 1)
+    high = np.full(wanted.size, 2 * math.sqrt(float(squares.max(initial=0.0))))
+    low = -high
+    for _ in range(64):  # past float64's 53 bits: no end moves any more
+        middle = (low + high) / 2
+        is_above = _zeros_below(middle, squares) > wanted
+        low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
+    return low
+
+
+def _zeros_below(points: FloatArray, squares: FloatArray) -> NDArray[np.int64]:
+    quotient = 0.0 - points
+    count = (quotient < 0).astype(np.int64)
+    with np.errstate(divide="ignore"):  # a quotient of 0 is followed by one of minus infinity, which counts
+        for square in squares:
+            quotient = (0.0 - points) - square / quotient
+            count += quotient < 0
+    return count
 
 
 def _shifted(rule: Rule, offset: float) -> Rule:

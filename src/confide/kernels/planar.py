@@ -8,7 +8,8 @@ A planar kernel is even in both directions, so a quadrant says it all. For displ
     corners[i, j]  of all (i', j') with i' >= i and j' >= j: what a corner collects
 
 The tails beyond the quadrant are computed once along its far rim, by Gauss rules; everything nearer is a running sum of
-positive terms, so every entry has full relative accuracy.
+positive terms, so every entry has full relative accuracy. All of it is + - * / and sqrt in a fixed order
+(:mod:`confide.portable`): devices draw from these numbers, and they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ import numpy as np
 
 from confide.checks import read_only
 from confide.kernels.gauss import FloatArray, Rule, interval_rule, tail_integral_rule, tail_sum_rule
+from confide.portable import exp_minus, length, one_minus_exp_minus, total
 
 NEAR = 16
 """Cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond."""
 
 DEEPEST = 650.0
 """Exponents are cut off here, before float64 ends: a cut keeps neighbours within e^decay, a zero would not."""
+
+FAINTEST = float(exp_minus(DEEPEST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +51,14 @@ class PlanarKernel:
         total = 4 * corners[0, 0] - 2 * (rows[0, 0] + columns[0, 0]) + cells[0, 0]
         return cls(*(read_only(table / total) for table in (cells, rows, columns, corners)))
 
-    def in_blocks(self, side: int) -> PlanarKernel:
-        """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
-
-        >>> kernel = planar_geometric_kernel((4, 4), 1.0).in_blocks(2)
-        >>> total = 4 * kernel.corners[0, 0] - 2 * (kernel.rows[0, 0] + kernel.columns[0, 0]) + kernel.cells[0, 0]
-        >>> bool(abs(total - 1) < 1e-14)
-        True
-        """
-        (down, tails_down), (along, tails_along) = (_between_blocks(count, side) for count in self.cells.shape)
-        return PlanarKernel(
-            read_only(down @ self.cells @ along.T),
-            read_only(tails_down @ self.rows @ along.T),
-            read_only(down @ self.columns @ tails_along.T),
-            read_only(tails_down @ self.corners @ tails_along.T),
-        )
+    @property
+    def quadrant(self) -> FloatArray:
+        """Displacements up to the table's size; the rim stands for all beyond it, which is clamped alike."""
+        quadrant = self.cells.copy()
+        quadrant[-1, :] = self.rows[-1, :]
+        quadrant[:, -1] = self.columns[:, -1]
+        quadrant[-1, -1] = self.corners[-1, -1]
+        return quadrant
 
 
 def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
@@ -76,8 +73,8 @@ def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKerne
     down, along = tail_sum_rule(height, decay, width), tail_sum_rule(width, decay, height)
     return PlanarKernel.build(
         _density(points_down.nodes, points_along.nodes, decay),
-        _floored(down.weights @ _density(down.nodes, points_along.nodes, decay), decay),
-        _floored(_density(points_down.nodes, along.nodes, decay) @ along.weights, decay),
+        _floored(_weighed(_density(down.nodes, points_along.nodes, decay), down), decay),
+        _floored(_weighed(_density(along.nodes, points_down.nodes, decay), along), decay),
         _floored_corner(down, along, decay),
     )
 
@@ -101,48 +98,33 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     )
 
 
-def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
-    """Return what takes displacements of cells to those of blocks, along one axis: itself, and the tails from it on.
-
-    From place u of a block to place v of the one d further it is d side + v - u; on average over u, summed over v. The
-    tail from block d on begins, for d >= 1, (d - 1) side + u + 1 cells away, where u counts from the nearer end; that
-    from its own block on is all but what leaves it backwards. Displacements beyond the table are taken for its last.
-    """
-    steps, last = np.arange(-(-count // side)), count - 1
-    cells, tails = np.zeros((2, steps.size, count))
-    for shift in range(1 - side, side):
-        np.add.at(cells, (steps, np.minimum(np.abs(steps * side + shift), last)), (side - abs(shift)) / side)
-    for place in range(side):
-        np.add.at(tails, (steps[1:], np.minimum((steps[1:] - 1) * side + place + 1, last)), 1 / side)
-        tails[0, min(side - place, last)] -= 1 / side
-    tails[0, 0] += 1
-    tails[0, min(1, last)] += 1
-    return cells, tails
-
-
 def _every(count: int) -> Rule:
     return Rule(np.arange(float(count)), np.ones(count))
 
 
 def _density(rows: FloatArray, columns: FloatArray, decay: float) -> FloatArray:
-    exponents = np.minimum(decay * np.hypot(rows[:, None], columns[None, :]), DEEPEST)
-    density: FloatArray = np.exp(-exponents)
-    return density
+    return exp_minus(np.minimum(decay * length(rows[:, None], columns[None, :]), DEEPEST))
+
+
+def _weighed(values: FloatArray, rule: Rule) -> FloatArray:
+    """Apply a rule along the first axis."""
+    return total(values * rule.weights.reshape(-1, *[1] * (values.ndim - 1)))
 
 
 def _floored(tails: FloatArray, decay: float) -> FloatArray:
     """Keep a tail of cut-off cells in proportion to them, so that neighbours still differ by e^decay at most."""
-    return np.maximum(tails, math.exp(-DEEPEST) / -math.expm1(-decay))
+    return np.maximum(tails, FAINTEST / one_minus_exp_minus(decay))
 
 
 def _floored_corner(down: Rule, along: Rule, decay: float) -> float:
-    corner = float(down.weights @ _density(down.nodes, along.nodes, decay) @ along.weights)
-    return max(corner, math.exp(-DEEPEST) / math.expm1(-decay) ** 2)
+    corner = float(_weighed(_weighed(_density(down.nodes, along.nodes, decay), down), along))
+    rest = one_minus_exp_minus(decay)
+    return max(corner, FAINTEST / (rest * rest))
 
 
 def _cell_integrals(height: int, width: int, decay: float) -> FloatArray:
     """Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink."""
-    cells = np.full((height, width), math.exp(-DEEPEST))
+    cells = np.full((height, width), FAINTEST)
     reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
     visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
     cells[: visible.shape[0], : visible.shape[1]] = visible
@@ -168,33 +150,43 @@ def _pieces(count: int, nodes: int) -> Rule:
 
 
 def _smooth_integrals(height: int, width: int, rule: Rule, decay: float) -> FloatArray:
-    cells = np.zeros((height, width))
     rows = np.arange(float(height))
-    columns = (np.arange(float(width))[:, None] + rule.nodes).reshape(-1)
+    columns = rule.nodes[:, None] + np.arange(float(width))
+    cells = np.zeros((height, width))
     for down, weight in zip(rule.nodes, rule.weights, strict=True):
-        along = _density(rows + down, columns, decay).reshape(height, width, rule.nodes.size)
-        cells += weight * (along @ rule.weights)
+        along = _density(columns.reshape(-1), rows + down, decay).reshape(*columns.shape, height)
+        cells = cells + weight * _weighed(along, rule).T
     return cells
 
 
 def _origin_integral(decay: float) -> float:
     """Integrate over the cell that holds the kink, in polar coordinates: eight equal triangles, one smooth integral.
 
-    Along a ray of angle phi the cell ends at radius secant(phi) / 2, and the integral of r e^(-decay r) up to R is
-    P(2, decay R) / decay^2 with the regularised incomplete gamma function P.
+    Along a ray of slope t = tan(phi) the cell ends at radius R = sqrt(1 + t^2) / 2, and dphi = dt / (1 + t^2). The
+    integral of r e^(-decay r) up to R is P(2, decay R) / decay^2 with the regularised incomplete gamma function P.
     """
-    from scipy.special import gammainc
+    rule = interval_rule(1.0)
+    secants = np.sqrt(1 + rule.nodes * rule.nodes)
+    terms = _incomplete_gamma(decay * secants / 2) / (secants * secants)
+    return 8 * float(_weighed(terms, rule)) / (decay * decay)
 
-    rule = interval_rule(math.pi / 4)
-    radii = 0.5 / np.cos(rule.nodes)
-    return float(8 * rule.weights @ gammainc(2, decay * radii)) / decay**2
+
+def _incomplete_gamma(points: FloatArray) -> FloatArray:
+    """Return P(2, y) = 1 - (1 + y) e^-y, by its series y^2 / 2! + y^3 / 3! + ... times e^-y where that would cancel."""
+    faded = exp_minus(np.minimum(points, DEEPEST))
+    small = np.minimum(points, 1.0)
+    term = small * small / 2
+    series = term
+    for order in range(3, 20):
+        term = term * small / order
+        series = series + term
+    return np.where(points < 1, series * faded, 1 - (1 + points) * faded)
 
 
 def _across_cells(tail: Rule, count: int, decay: float) -> FloatArray:
     """Integrate the density over a half-infinite strip for each of `count` cells across."""
     cell = _pieces(max(1, math.ceil(decay / 4)), 24)
     strips = [
-        tail.weights @ _density(tail.nodes, position + cell.nodes, decay) @ cell.weights
-        for position in np.arange(float(count))
+        _weighed(_density(tail.nodes, position + cell.nodes, decay), tail) for position in np.arange(float(count))
     ]
-    return np.array(strips)
+    return _weighed(np.stack(strips, axis=1), cell)

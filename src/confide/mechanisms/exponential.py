@@ -22,13 +22,14 @@ from confide.channels import (
 )
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
-from confide.kernels import planar_geometric_kernel
+from confide.kernels import DEEPEST, planar_geometric_kernel
 from confide.mechanisms.base import Mechanism, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import power_weights
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
 from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, SumMetric, Uneven
+from confide.portable import exp_minus, length
 from confide.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
 
 
@@ -145,9 +146,7 @@ class Exponential(Mechanism):
 
     def _faded(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return e^(-rate / 2) to the power of distances in steps."""
-        # Exponents past 650 would underflow; cut off there they keep neighbours within the promise, a zero would not.
-        faded: NDArray[np.float64] = np.exp(-np.minimum(shaded(self._half_rate) * distances, 650.0))
-        return faded
+        return exp_minus(np.minimum(shaded(self._half_rate) * distances, DEEPEST))
 
     @property
     def _line(self) -> Integers | None:
@@ -208,10 +207,8 @@ class Exponential(Mechanism):
         """All displacements between two cells of the grid; what lies beyond would be refused anyway."""
         assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; callers have asked)
         self.alphabet.require_listable()
-        if self.alphabet.size > LARGEST_TABLE:
-            return planar_geometric_kernel(self.alphabet.shape, shaded(self._half_rate)).cells
-        down, along = map(np.arange, self.alphabet.shape)
-        return self._faded(np.hypot(down[:, None], along))
+        down, along = (np.arange(float(side)) for side in self.alphabet.shape)
+        return self._faded(length(down[:, None], along))
 
 
 def is_positive_definite(metric: Metric) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,8 +18,14 @@ from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet
 from confide.mechanisms.facts import Facts
-from confide.mechanisms.promises import worst_ratio
+from confide.mechanisms.promises import epsilon_above, worst_ratio
 from confide.sampling import as_integers
+
+EVEN = 2.0**-51
+"""How far a row may sum from 1 and count as divided by its sum: one division leaves half of that at most."""
+
+ROUNDING = Fraction(1, 2**48)
+"""By how much a ratio of two entries may be below that of the probabilities drawn from: a division, and two sums."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,9 +98,8 @@ class FromMatrix(Mechanism):
         used = largest > 0
         if (smallest[used] == 0).any():
             return LocalDP(math.inf)
-        epsilon = float(np.log(largest[used] / smallest[used]).max())
-        # Rounded up past the errors of the division and the logarithm, for a promise may not be short.
-        return LocalDP(epsilon * (1 + 1e-14) + 1e-15 if epsilon > 0 else 0.0)
+        ratio = float((largest[used] / smallest[used]).max())
+        return LocalDP(epsilon_above(Fraction(ratio) * (1 + ROUNDING)) if ratio > 1 else 0.0)
 
     @cached_property
     def channel(self) -> Dense:
@@ -158,12 +164,13 @@ def _as_matrix(matrix: ArrayLike, alphabet: Alphabet) -> NDArray[np.float64]:
         raise InvalidParameterError(
             f"Probabilities must be finite and not negative; got {array[row, column]} in row {row}, column {column}."
         )
-    # Rounded once each: the promise is taken from these rows, and a sum off by more would make it short.
     sums = np.array([math.fsum(row) for row in array])
     worst = int(np.argmax(np.abs(sums - 1)))
     if abs(sums[worst] - 1) > SUM_TOLERANCE:
         raise InvalidParameterError(
             f"Every row must sum to 1; row {worst} sums to {sums[worst]:.10g}. Divide each row by its sum."
         )
-    rows: NDArray[np.float64] = array / sums[:, None] + 0.0  # no negative zeros: they are equal but hash apart
+    # A row that was divided once sums to 1 within EVEN, and is left as it is: read back, a survey is still the same.
+    is_even = np.abs(sums - 1) <= EVEN
+    rows: NDArray[np.float64] = array / np.where(is_even, 1.0, sums)[:, None] + 0.0  # minus zero would hash apart
     return rows

@@ -326,15 +326,41 @@ def layout_of(cells: Grid | Selection) -> Layout | None:
 
 
 def nearest_cells(box: Grid, outputs: Grid) -> Indices:
-    """Return, for each cell of a box, the number of the nearest output."""
-    from scipy.ndimage import distance_transform_edt
+    """Return, for each cell of a box, the number of the nearest output; the lowest number among equally near ones.
 
+    Whole numbers alone: the table is part of a survey's document, and must not depend on a library's choice.
+    """
     numbers = outputs.locate(box.decode(np.arange(box.size))).reshape(box.shape)
     if (numbers >= 0).all():
         return numbers.reshape(-1)
-    rows, columns = distance_transform_edt(numbers < 0, return_distances=False, return_indices=True)
-    nearest: Indices = numbers[rows, columns].reshape(-1)
-    return nearest
+    if box.columns > box.rows:  # the second pass takes the square of the columns' number
+        return _nearest(numbers.T).T.reshape(-1)
+    return _nearest(numbers).reshape(-1)
+
+
+def _nearest(numbers: Indices) -> Indices:
+    """Fill each cell without a number, -1, with that of the nearest cell that has one: along columns, then rows."""
+    rows, columns = numbers.shape
+    above, below = (_passed(numbers[::step])[:, ::step] for step in (1, -1))
+    # The lower number stands above, so it is taken where both are equally far.
+    named, steps = np.where(above[1] <= below[1], above, below)
+    found, across, farthest = numbers.copy(), np.arange(columns), rows + columns
+    for row in np.flatnonzero((numbers < 0).any(axis=1)).tolist():
+        missing = np.flatnonzero(numbers[row] < 0)
+        squares = (missing[:, None] - across) ** 2 + np.where(named[row] < 0, farthest, steps[row]) ** 2
+        is_nearest = squares == squares.min(axis=1, keepdims=True)
+        found[row, missing] = np.where(is_nearest, named[row], numbers.size).min(axis=1)
+    return found
+
+
+def _passed(numbers: Indices) -> Indices:
+    """Return the last number passed along each column, row by row, and how many rows ago; -1 and far without one."""
+    passed = np.empty((2, *numbers.shape), dtype=np.int64)
+    last = np.array([[-1], [sum(numbers.shape)]]) + np.zeros(numbers.shape[1], dtype=np.int64)
+    one_more = np.array([[0], [1]])
+    for row, own in enumerate(numbers):
+        passed[:, row] = last = np.where(own >= 0, [own, np.zeros_like(own)], last + one_more)
+    return passed
 
 
 def hull(*parts: Grid) -> Grid:

@@ -30,6 +30,7 @@ from confide.channels import (
     Embedded,
     PlanarConvolution,
     VerticalStack,
+    kernel_in_blocks,
 )
 from confide.counts import Counts, tally
 from confide.errors import InvalidParameterError
@@ -273,12 +274,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
 
     @cached_property
     def _quadrant(self) -> NDArray[np.float64]:
-        """Displacements up to the box's size; the rim stands for all beyond it, which is clamped alike."""
-        quadrant = self._kernel.cells.copy()
-        quadrant[-1, :] = self._kernel.rows[-1, :]
-        quadrant[:, -1] = self._kernel.columns[:, -1]
-        quadrant[-1, -1] = self._kernel.corners[-1, -1]
-        return quadrant
+        return self._kernel.quadrant
 
     @cached_property
     def _table(self) -> TableNoise:
@@ -374,7 +370,7 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
         finer = planar_laplace_kernel((shape[0] * parts, shape[1] * parts), shaded(self._rate) / parts)
-        return finer.in_blocks(parts) if parts > 1 else finer
+        return kernel_in_blocks(finer, parts) if parts > 1 else finer
 
 
 def crowded_window(counts: Counts, part: Selection) -> Grid:

@@ -247,20 +247,23 @@ def power_exceeds(ratio: Fraction, steps: int, bracket: Callable[[int], Bracket]
 
 
 def epsilon_above(ratio: Fraction) -> float:
-    """Return a float64 with e^epsilon of at least a ratio above 1, by exact comparison: the logarithm, rounded up.
+    """Return the smallest float64 with e^epsilon of at least a ratio above 1: the logarithm, rounded up exactly.
 
     >>> epsilon_above(Fraction(3)) >= math.log(3), epsilon_above(Fraction(3)) < math.log(3) + 1e-15
     (True, True)
     """
-    below = 1 / ratio
-    epsilon = -log_of(below)
-    while ratio_exceeds(ratio.numerator, ratio.denominator, _exactly(epsilon)):
+    epsilon = -log_of(1 / ratio)  # nearly; which float64 it is depends on the machine's logarithm
+    while not _is_below(epsilon, ratio):
+        epsilon = math.nextafter(epsilon, 0.0)
+    while _is_below(epsilon, ratio):
         epsilon = math.nextafter(epsilon, math.inf)
     return epsilon
 
 
-def _exactly(bound: float) -> Callable[[int], Bracket]:
-    return lambda _: (Fraction(bound), Fraction(bound))
+def _is_below(epsilon: float, ratio: Fraction) -> bool:
+    """Whether e^epsilon is below a ratio."""
+    exact = Fraction(epsilon)
+    return ratio_exceeds(ratio.numerator, ratio.denominator, lambda _: (exact, exact))
 
 
 @lru_cache(maxsize=4096)
