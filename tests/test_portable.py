@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ import pytest
 
 import confide as cf
 from confide.kernels import gauss
+from confide.mechanisms.planar import nearest_cells
+from confide.mechanisms.promises import epsilon_above
 from confide.portable import cosine, exp_minus, length, one_minus_exp_minus, sine, total
+from confide.sampling import log_of
 from confide.surveys import parse_survey
 from vectors.machines import settings
 from vectors.surveys import MECHANISMS
@@ -119,10 +123,10 @@ def digest() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in settings() if name != "plain"])
-def test_documents_are_the_same_bytes_under_other_instruction_sets(name: str) -> None:
+def test_documents_are_the_same_bytes_under_the_plainest_instruction_set() -> None:
     command = [sys.executable, "-c", "from tests.test_portable import digest; print(digest())"]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)} | settings()[name]
+    plainest = settings().get("no AVX2 either", {}) | {"OPENBLAS_CORETYPE": "Prescott"}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)} | plainest
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == digest()
 
@@ -177,6 +181,43 @@ def test_a_matrix_is_divided_by_its_sums_once() -> None:
     once = cf.FromMatrix(cf.Integers(0, 1), rows).matrix
     assert abs(math.fsum(once[0]) - 1) < 1e-15
     assert (cf.FromMatrix(cf.Integers(0, 1), once).matrix == once).all()
+
+
+def test_a_computed_epsilon_is_the_smallest_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    ratios = [Fraction(3), Fraction(1001, 1000), Fraction(10**30 + 1, 10**30), Fraction(2**70, 3)]
+    found = [epsilon_above(ratio) for ratio in ratios]
+    for step in (-math.inf, math.inf):  # whatever the library's logarithm rounds to
+        moved = lambda ratio, step=step: math.nextafter(log_of(ratio), step)  # noqa: E731
+        monkeypatch.setattr("confide.mechanisms.promises.log_of", moved)
+        assert [epsilon_above(ratio) for ratio in ratios] == found
+    for ratio, epsilon in zip(ratios, found, strict=True):
+        low, high = (EXACT.exp(Decimal(one)) for one in (math.nextafter(epsilon, 0), epsilon))
+        assert low < EXACT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)) <= high
+
+
+def test_the_promise_of_a_matrix_covers_the_weights_it_is_drawn_from() -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(30):
+        mechanism = cf.FromMatrix(cf.Integers(0, 2), generator.dirichlet(np.ones(4), 3))
+        rows = [[Fraction(one, sum(row)) for one in row] for row in (mechanism.weights(value) for value in range(3))]
+        worst = max(one[place] / other[place] for one in rows for other in rows for place in range(4))
+        assert epsilon_above(worst) <= mechanism.guarantee.bound(0, 1) < epsilon_above(worst) * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (7, 5), (1, 6), (6, 6)])
+def test_the_nearest_output_is_found_in_whole_numbers(shape: tuple[int, int]) -> None:
+    generator = np.random.default_rng(shape[0])
+    rows, columns = shape
+    cells = [(row, column) for row in range(rows) for column in range(columns)]
+    for count in (1, len(cells) // 2, len(cells) - 1):
+        chosen = generator.choice(len(cells), count, replace=False)
+        grid = cf.Grid(rows, columns, holes=[cells[place] for place in chosen])
+        outputs = [cell for cell in cells if cell not in grid.holes]
+        wanted = [
+            min(((row - down) ** 2 + (column - along) ** 2, number) for number, (down, along) in enumerate(outputs))[1]
+            for row, column in cells
+        ]
+        assert nearest_cells(grid.box, grid).tolist() == wanted
 
 
 EXACT = Context(prec=60)

@@ -29,11 +29,11 @@ def settings() -> dict[str, dict[str, str]]:
 
 
 def main() -> int:
-    """Run the tests under every setting; return 1 if one fails."""
+    """Run the tests under every setting but the plain one, which `make test` has; return 1 if one fails."""
     failed = 0
-    for name, chosen in settings().items():
+    for name, chosen in list(settings().items())[1:]:
         print(f"{name}: {' '.join(f'{key}={value!r}' for key, value in chosen.items())}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", *TESTS, *sys.argv[1:]]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", *TESTS, *sys.argv[1:]]
         failed |= subprocess.run(command, env=os.environ | chosen, check=False).returncode != 0  # noqa: S603 (our own tests)
     return int(failed)
 
