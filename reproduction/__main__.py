@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from confide.cli.failures import ExitCode, explained_failures
 from confide.cli.terminal import console, say, say_exactly, show, show_json, warn
-from confide.cli.usage import AsJson, ExitCode, explained_failures
+from confide.cli.usage import AsJson
 from confide.errors import InvalidParameterError
 from confide.files import write_text
 from confide.wording import counted

@@ -39,7 +39,7 @@ def test_import_confide_alone_loads_nothing() -> None:
     """The command line puts its guard against an interruption in place after it."""
     loaded = modules_after("import confide.__main__")
     assert not {name for name in loaded if name.startswith(("numpy", "scipy", "typing", "typer"))}
-    assert {name for name in loaded if name.startswith("confide")} == {"confide", "confide.__main__"}
+    assert {name for name in loaded if name.startswith("confide")} == {"confide", "confide.__main__", "confide.cli"}
 
 
 def test_the_first_name_loads_the_library(loaded: set[str]) -> None:

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
+from confide.cli.failures import ExitCode
 from confide.cli.main import app
-from confide.cli.usage import ExitCode
 from confide.comparisons import assess_pool
 from confide.files import SurveyGroups
 from confide.groups import recover_groups

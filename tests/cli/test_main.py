@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import confide
 from confide import errors
-from confide.cli.main import COMMANDS, app
-from confide.cli.usage import MEANINGS, ExitCode, exit_code_of
+from confide.cli.failures import MEANINGS, ExitCode, exit_code_of
+from confide.cli.main import COMMANDS, app, examples_of
 
 PROGRAM = [sys.executable, "-m", "confide"]
 
@@ -42,7 +42,7 @@ def test_help_of_every_command_has_an_example(call: Call, name: str) -> None:
     ending = call(name, "--help")
     assert ending.code == 0
     assert "For example:" in ending.out
-    assert all(example in ending.out and f"confide {name}" in example for example in COMMANDS[name][1])
+    assert all(example in ending.out and f"confide {name}" in example for example in examples_of(name))
 
 
 def test_every_error_has_an_exit_code() -> None:
@@ -215,6 +215,13 @@ def test_every_command_is_tried_into_a_closed_pipe() -> None:
     # These say a few lines beside a server, and are tried in tests/collector and tests/studio.
     online = {"serve", "studio", "send", "pull", "curate"}
     assert {arguments[0] for arguments in (*WORDY, *EVERY_COMMAND)} >= set(COMMANDS) - online
+
+
+def test_the_version_and_a_typo_are_answered_without_numpy() -> None:
+    code = "import sys; from confide.cli.main import app\ntry: app()\nexcept SystemExit: print('numpy' in sys.modules)"
+    for arguments in (["--version"], ["estimat"]):
+        ending = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        assert ending.stdout.endswith("False\n")
 
 
 IMPORTED = ["confide.cli.main", "numpy", "confide.mechanisms", "typer", "rich.console"]

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
+from confide.cli.failures import ExitCode
 from confide.cli.main import app
-from confide.cli.usage import ExitCode
 from confide.pages import estimate_page
 
 FALLING = np.linspace(1.0, 0.05, 10) ** 2

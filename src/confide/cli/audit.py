@@ -9,8 +9,9 @@ import typer
 
 from confide import audits
 from confide.audits import Audit
+from confide.cli.failures import ExitCode, NoAnswerError
 from confide.cli.terminal import progress, say, show_json, show_pairs
-from confide.cli.usage import AsJson, ExitCode, NoAnswerError, SurveyPath
+from confide.cli.usage import AsJson, SurveyPath
 from confide.errors import InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey, load_survey

@@ -30,21 +30,23 @@ if TYPE_CHECKING:
     from confide.collector.client import Client
     from confide.collector.service import Settings
 
-SERVE_EXAMPLES = (
-    "confide serve survey.toml",
-    "confide serve --simulate 10000",
-    "confide serve survey.toml --store postgresql://localhost/confide --port 8001",
-    "confide serve survey.toml --allow-origin https://example.org",
-)
-SEND_EXAMPLES = (
-    "confide send survey.toml values.csv --to http://127.0.0.1:8000",
-    "confide send survey.toml values.csv --to http://127.0.0.1:8000 --invitation invitations.txt",
-    "confide send survey.toml people.csv --to http://127.0.0.1:8000 --column age --secret-column secret",
-)
-PULL_EXAMPLES = (
-    "confide pull http://127.0.0.1:8000 -o counts.parquet",
-    "confide pull http://127.0.0.1:8000 --by town,day -o counts.parquet",
-)
+EXAMPLES = {
+    "serve": (
+        "confide serve survey.toml",
+        "confide serve --simulate 10000",
+        "confide serve survey.toml --store postgresql://localhost/confide --port 8001",
+        "confide serve survey.toml --allow-origin https://example.org",
+    ),
+    "send": (
+        "confide send survey.toml values.csv --to http://127.0.0.1:8000",
+        "confide send survey.toml values.csv --to http://127.0.0.1:8000 --invitation invitations.txt",
+        "confide send survey.toml people.csv --to http://127.0.0.1:8000 --column age --secret-column secret",
+    ),
+    "pull": (
+        "confide pull http://127.0.0.1:8000 -o counts.parquet",
+        "confide pull http://127.0.0.1:8000 --by town,day -o counts.parquet",
+    ),
+}
 
 STORE = "confide.db"
 TOKEN = "CONFIDE_TOKEN"  # noqa: S105 - the name of a variable

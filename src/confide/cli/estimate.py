@@ -14,6 +14,7 @@ from confide.alphabets import Alphabet, Lattice
 from confide.cli.answers import Findings, Questions, ask, tables_beside
 from confide.cli.attributes import choose_tables, tabulate
 from confide.cli.collector import local_counts, name_reports, take_named
+from confide.cli.failures import NoAnswerError
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
 from confide.cli.repetition import warn_over_limit
@@ -36,7 +37,6 @@ from confide.cli.usage import (
     Mean,
     Median,
     MethodName,
-    NoAnswerError,
     Quantiles,
     Rejects,
     ShapeWords,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -12,28 +13,53 @@ import typer
 from typer.core import TyperGroup
 
 from confide import __version__
-from confide.cli import (
-    audit,
-    collector,
-    count,
-    curate,
-    datasets,
-    demo,
-    diagnose,
-    estimate,
-    export,
-    init,
-    merge,
-    plan,
-    privatize,
-    show,
-    studio,
-)
-from confide.cli.usage import MEANINGS, ExitCode, explained_failures, refuse_output
+from confide.cli import unguard
+from confide.cli.failures import MEANINGS, ExitCode, explained_failures, refuse_output
+
+COMMANDS = {
+    "demo": "demo",
+    "init": "init",
+    "show": "show",
+    "export": "export",
+    "audit": "audit",
+    "plan": "plan",
+    "privatize": "privatize",
+    "count": "count",
+    "merge": "merge",
+    "estimate": "estimate",
+    "diagnose": "diagnose",
+    "studio": "studio",
+    "serve": "collector",
+    "send": "collector",
+    "pull": "collector",
+    "curate": "curate",
+    "datasets": "datasets",
+}
+"""Every command, with the module of confide.cli that has it and its EXAMPLES; a new one joins by standing here."""
 
 
 class ExplainingGroup(TyperGroup):
-    """Commands whose failures end with a message and an exit code in place of a traceback."""
+    """Commands that are imported when they are called, and whose failures end with a message and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (click's signature)
+        """Return the names of all commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (click's signature)
+        """Import a command; None where there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"confide.cli.{COMMANDS[cmd_name]}")
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        epilog = _paragraphs("For example:", examples_of(cmd_name))
+        app.command(cmd_name, epilog=epilog, context_settings=HELP)(getattr(module, cmd_name))
+        return typer.main.get_command(app)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was asked for; it is imported now, and may end an interruption in its own way."""
+        found = super().resolve_command(ctx, args)
+        unguard()
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -71,6 +97,8 @@ def _paragraphs(heading: str, lines: Iterable[str]) -> str:
     return "\b\n" + "\n".join([heading, *(f"  {line}" for line in lines)])
 
 
+HELP = {"help_option_names": ["-h", "--help"]}
+
 app = typer.Typer(
     cls=ExplainingGroup,
     no_args_is_help=True,
@@ -78,7 +106,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help reads as well, and comes a tenth of a second sooner
     # A pretty traceback may show local variables, and those may be private values.
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
     epilog=_paragraphs("Exit codes:", (f"{code:d}  {meaning}" for code, meaning in MEANINGS.items())),
 )
 
@@ -102,29 +130,10 @@ def confide(
     """
 
 
-COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "demo": (demo.demo, demo.EXAMPLES),
-    "init": (init.init, init.EXAMPLES),
-    "show": (show.show, show.EXAMPLES),
-    "export": (export.export, export.EXAMPLES),
-    "audit": (audit.audit, audit.EXAMPLES),
-    "plan": (plan.plan, plan.EXAMPLES),
-    "privatize": (privatize.privatize, privatize.EXAMPLES),
-    "count": (count.count, count.EXAMPLES),
-    "merge": (merge.merge, merge.EXAMPLES),
-    "estimate": (estimate.estimate, estimate.EXAMPLES),
-    "diagnose": (diagnose.diagnose, diagnose.EXAMPLES),
-    "studio": (studio.studio, studio.EXAMPLES),
-    "serve": (collector.serve, collector.SERVE_EXAMPLES),
-    "send": (collector.send, collector.SEND_EXAMPLES),
-    "pull": (collector.pull, collector.PULL_EXAMPLES),
-    "curate": (curate.curate, curate.EXAMPLES),
-    "datasets": (datasets.datasets, datasets.EXAMPLES),
-}
-"""Every command with examples for its help; a new one joins by standing here."""
-
-for _name, (_command, _examples) in COMMANDS.items():
-    app.command(_name, epilog=_paragraphs("For example:", _examples))(_command)
+def examples_of(command: str) -> tuple[str, ...]:
+    """Return the examples in a command's help."""
+    examples = import_module(f"confide.cli.{COMMANDS[command]}").EXAMPLES
+    return examples[command] if isinstance(examples, dict) else examples
 
 
 def run() -> None:

@@ -1,12 +1,10 @@
-"""Usage that commands share: arguments and options, checks on them, and the exit codes that scripts can rely on."""
+"""Usage that commands share: arguments and options, and checks on them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,21 +12,10 @@ import typer
 
 from confide.alphabets import Alphabet, Categories, Coordinates, Places, PlaneAlphabet
 from confide.checks import check_choice
-from confide.cli.terminal import complain, warn
+from confide.cli.failures import ExitCode
+from confide.cli.terminal import warn
 from confide.counting import ReportInput, read_reports
-from confide.errors import (
-    BrokenPromiseError,
-    ConfideError,
-    InvalidInputError,
-    InvalidParameterError,
-    LimitError,
-    MissingExtraError,
-    NotInvertibleError,
-    SolverError,
-    SurveyError,
-    TooLargeError,
-    UnreachableTargetError,
-)
+from confide.errors import InvalidParameterError
 from confide.files import REPORT_COLUMN, Reject, check_writable
 from confide.files.metadata import SUFFIX
 from confide.files.sheets import resolved
@@ -317,21 +304,6 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
             )
 
 
-class ExitCode(IntEnum):
-    """Exit codes of the command line."""
-
-    SUCCESS = 0
-    UNEXPECTED = 1
-    USAGE = 2
-    SURVEY = 3
-    DATA = 4
-    NO_ANSWER = 5
-    MISSING_PACKAGE = 6
-    BROKEN_PROMISE = 7
-    POOR_FIT = 8
-    INTERRUPTED = 130
-
-
 def end_strictly(*fits: Fit | GroupFits | ShapeFit | None, strict: bool) -> None:
     """End the command with its own exit code where the reports do not fit, if that was asked for."""
     if strict and any(one is not None and one.is_bad for one in fits):
@@ -350,70 +322,3 @@ def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
     asked = Shape.of(list(words))
     asked.check(survey.alphabet, survey.name)  # before any work is done
     return survey.shape if asked == survey.shape else asked
-
-
-class NoAnswerError(ConfideError):
-    """A survey is sound, but this mechanism cannot be estimated from or audited."""
-
-
-MEANINGS = {
-    ExitCode.SUCCESS: "success",
-    ExitCode.UNEXPECTED: "something unexpected, or nobody read the output to its end",
-    ExitCode.USAGE: "wrong usage of a command or an option",
-    ExitCode.SURVEY: "a bad survey file",
-    ExitCode.DATA: "bad data: values, reports, counts or truth, or a file that cannot be read or written",
-    ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach, a limit",
-    ExitCode.MISSING_PACKAGE: "an optional package is not installed",
-    ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
-    ExitCode.POOR_FIT: "with --strict: the reports fit mechanism or shape poorly (1 good survey of 20) or not at all",
-    ExitCode.INTERRUPTED: "interrupted from the keyboard",
-}
-"""Meaning of each exit code, as `confide --help` lists it."""
-
-BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
-    (SurveyError, ExitCode.SURVEY),
-    (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
-    (TooLargeError, ExitCode.NO_ANSWER),
-    (InvalidParameterError, ExitCode.USAGE),
-    (MissingExtraError, ExitCode.MISSING_PACKAGE),
-    (NoAnswerError, ExitCode.NO_ANSWER),
-    (NotInvertibleError, ExitCode.NO_ANSWER),
-    (SolverError, ExitCode.NO_ANSWER),
-    (UnreachableTargetError, ExitCode.NO_ANSWER),
-    (LimitError, ExitCode.NO_ANSWER),
-    (InvalidInputError, ExitCode.DATA),
-)
-"""The first line whose error fits decides; anything else is unexpected."""
-
-
-def exit_code_of(error: ConfideError) -> ExitCode:
-    """Return the exit code for a failure.
-
-    >>> exit_code_of(SurveyError("no alphabet"))
-    <ExitCode.SURVEY: 3>
-    """
-    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), ExitCode.UNEXPECTED)
-
-
-@contextmanager
-def explained_failures() -> Iterator[None]:
-    """End a failure with one message and its exit code, in place of a traceback."""
-    try:
-        yield
-    except ConfideError as error:
-        complain(str(error))
-        raise typer.Exit(int(exit_code_of(error))) from None
-    except MemoryError as error:
-        reason = f" ({error})" if str(error) else ""
-        complain(f"So many values or reports do not fit into memory{reason}. Use fewer or coarser values.")
-        raise typer.Exit(int(ExitCode.NO_ANSWER)) from None
-    except BrokenPipeError:
-        raise  # typer ends it quietly: whoever read the output has seen enough
-    except OSError as error:
-        raise typer.Exit(int(refuse_output(error))) from None
-
-
-def refuse_output(error: OSError) -> ExitCode:
-    """Say that the output cannot be written, and return the exit code for it."""
-    complain(f"The output cannot be written: {error.strerror or error}.")
-    return ExitCode.DATA
