@@ -234,7 +234,9 @@ class Bins(Integers):
         if outside.size:
             first = amounts[outside[0]]
             shown = first.item() if isinstance(first, np.generic) else first
-            why, cure = ("lies outside", self.cure) if not is_none[outside[0]] else ("is no finite number", "Correct it.")
+            why, cure = (
+                ("lies outside", self.cure) if not is_none[outside[0]] else ("is no finite number", "Correct it.")
+            )
             if isinstance(shown, str) and (hint := self.hint((shown,))):
                 why, cure = f"is no plain number: {hint}", "Declare the format in the survey, or convert the texts."
             raise ValueOutsideAlphabetError(

@@ -76,10 +76,11 @@ class Numeral(str):
     __slots__ = ()
 
 
+_SIGN = f"([^0-9+{BLANK}\ufeff-]*)"
 _GAP = f"[,.'\u2019_{BLANK}]"
-_EXAMPLE = re.compile(f"([^0-9+-]*)1({_GAP}?)234(?:([.,])[0-9]+)?([^0-9+-]*)")
+_EXAMPLE = re.compile(f"[{BLANK}]*{_SIGN}[{BLANK}]*1({_GAP}?)234(?:([.,])[0-9]+)?[{BLANK}]*{_SIGN}[{BLANK}]*")
 _GROUPS = f"(?:({_GAP})(?:[0-9]{{3}}{_GAP})*[0-9]{{3}})?"
-_WRITTEN = re.compile(f"[+-]?([^0-9+-]*)[0-9]+?{_GROUPS}(?:([.,])[0-9]+)?([^0-9+-]*)")
+_WRITTEN = re.compile(f"[+-]?{_SIGN}([{BLANK}]*)[0-9]+?{_GROUPS}(?:([.,])[0-9]+)?([{BLANK}]*){_SIGN}")
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class NumberFormat:
     def _pattern(self) -> re.Pattern[str]:
         found = _EXAMPLE.fullmatch(self.example)
         before, gap, mark, behind = ("", "", "", "") if found is None else (part or "" for part in found.groups())
-        around = [f"(?:{re.escape(part.strip())})?" for part in (before, behind)]
+        around = [f"(?:{re.escape(part)})?" for part in (before, behind)]
         between = f"[{BLANK}]" if gap.isspace() else re.escape(gap)
         grouped = f"[0-9]{{1,3}}(?:{between}[0-9]{{3}})+|" if gap else ""
         part = f"(?:{re.escape(mark)}([0-9]+))?" if mark else "()"
@@ -129,7 +130,7 @@ class NumberFormat:
         ('$1,234', '1234,56', '')
         """
         found = _WRITTEN.fullmatch(text.strip())
-        if found is None or (found[2] and found[2] == found[3]):
+        if found is None or (found[3] and found[3] == found[4]):
             return ""
-        before, gap, mark, behind = (part or "" for part in found.groups())
-        return f"{before}1{gap}234{f'{mark}56' if mark else ''}{behind}"
+        before, blank, gap, mark, other, behind = (part or "" for part in found.groups())
+        return f"{before}{blank}1{gap}234{f'{mark}56' if mark else ''}{other}{behind}"
