@@ -66,7 +66,7 @@ ZONES = ("UTC", "Europe/Berlin", "Asia/Tokyo")
 
 
 def test_one_moment_on_three_clocks_is_three_values() -> None:
-    moments = [MOMENT.astimezone(zoneinfo.ZoneInfo(zone)) for zone in ZONES] * 2
+    moments: Any = [MOMENT.astimezone(zoneinfo.ZoneInfo(zone)) for zone in ZONES] * 2
     assert cf.Hours().take(moments).tolist() == [23, 0, 8] * 2
     assert cf.Weekdays().take(moments).tolist() == [6, 0, 0] * 2
     assert cf.Dates("2026-03-01", "2026-03-02").take(moments).tolist() == [0, 1, 1] * 2
