@@ -63,7 +63,7 @@ def test_columns_are_taken_by_name_and_each_by_its_own_alphabet() -> None:
     assert people.is_single(single)
     assert people.read(["35", "f"]) == (3, "f")
     assert people.remark(["35", "f"]) == "income folded"
-    with pytest.raises(InvalidParameterError, match="Columns called income, sex are needed; got sex"):
+    with pytest.raises(InvalidParameterError, match="needs columns called income, sex; got sex"):
         people.take({"sex": ["f"]})  # type: ignore[arg-type]
     with pytest.raises(InvalidParameterError, match="one length; got 1, 2"):
         people.take({"sex": ["f", "m"], "income": [3]})  # type: ignore[arg-type]

@@ -105,7 +105,7 @@ def test_arrays_of_any_kind() -> None:
     [
         (DAYS, ["2026-03-01", "2026-02-30"], "1 of 2 entries.*'2026-02-30' at position 1 .no such date"),
         (DAYS, ["2027-01-01"], "outside the alphabet"),
-        (DAYS, np.array(["2026-03-01", "NaT"], dtype="datetime64[D]"), "position 1 .missing"),
+        (DAYS, np.array(["2026-03-01", "NaT"], dtype="datetime64[D]"), "missing; first: None at position 1"),
         (DAYS, [3, 4], "not a date"),
         (DAYS, [None], "missing"),
         (DAYS, [["2026-03-01"]], "shape"),
@@ -270,7 +270,7 @@ def test_the_earth_mover_goes_around() -> None:
 @pytest.mark.parametrize("alphabet", [cf.Dates("2026-01-01", "2026-12-31"), cf.Hours(), cf.Weekdays()], ids=repr)
 def test_missing_times_never_vanish(alphabet: cf.Alphabet) -> None:
     for entries in (["NaT"], ["NaT", "NaT"], ["NaT", "2026-03-01T10"]):
-        with pytest.raises(cf.ConfideError, match=r"first: None at position 0 \(missing\)"):
+        with pytest.raises(cf.ConfideError, match="missing; first: None at position 0"):
             alphabet.take(np.array(entries, dtype="datetime64[h]"))
 
 

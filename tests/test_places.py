@@ -111,7 +111,7 @@ def test_points_that_lie_in_no_cell_are_refused_with_the_likely_cause() -> None:
     places = cf.Places(*MANHATTAN, cell="500 m")
     with pytest.raises(ValueOutsideAlphabetError, match=r"1 of 2 .* position 1 \(latitude and longitude swapped\)"):
         places.take([(40.75, -73.98), (-73.98, 40.75)])
-    with pytest.raises(ValueOutsideAlphabetError, match="not decimal degrees"):
+    with pytest.raises(ValueOutsideAlphabetError, match="missing; first: nan at position 0"):
         places.take([(math.nan, -73.98)])
     with pytest.raises(ValueOutsideAlphabetError, match="no latitude and longitude"):
         places.take([(95.0, -73.98)])
@@ -282,7 +282,7 @@ def test_damaged_places_are_refused_each_for_its_reason(tmp_path: Path, ending: 
         pytest.importorskip("pyarrow.parquet").write_table(
             csv.read_csv(tmp_path / "people.csv", convert_options=options), values
         )
-    done = privatize_file(values, tmp_path / "reports.csv", survey, rejects=tmp_path / "rejects.csv")
+    done = privatize_file(values, tmp_path / "reports.csv", survey, rejects=tmp_path / "rejects.csv", force=True)
     account = done.account
     assert account.columns == ("lat", "lng")
     assert {reason: number for reason, number in account.rejected.items() if number} == {

@@ -271,7 +271,7 @@ def describe_alphabet(alphabet: Alphabet) -> str:
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
         return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
     if alphabet.summary:
-        return alphabet.summary
+        return f"{alphabet.summary}{read}"
     if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
         return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)

@@ -20,7 +20,7 @@ import numpy as np
 
 from confide.checks import read_only
 from confide.errors import DataFileError, InvalidInputError
-from confide.polygons import Area, FloatArray, at, check_polygon, check_polygons
+from confide.polygons import Area, FloatArray, at, check_polygon
 from confide.wording import counted
 
 GeoJSON = str | PathLike[str] | Mapping[str, Any]
@@ -161,7 +161,7 @@ def _feature(content: Any, where: str) -> tuple[Mapping[str, Any], str, str]:
 
 
 def _polygons(geometry: Mapping[str, Any], where: str) -> tuple[tuple[FloatArray, ...], ...]:
-    """Return the polygons of a geometry, each checked, and together."""
+    """Return the polygons of a geometry, each checked; they may overlap."""
     kind, coordinates = geometry["type"], geometry.get("coordinates")
     if kind not in ("Polygon", "MultiPolygon"):
         cure = "Give its parts as one MultiPolygon." if kind == "GeometryCollection" else "Give a Polygon."
@@ -171,8 +171,6 @@ def _polygons(geometry: Mapping[str, Any], where: str) -> tuple[tuple[FloatArray
     try:
         for rings in polygons:
             check_polygon(rings)
-        if len(polygons) > 1:
-            check_polygons(polygons)
     except InvalidInputError as error:
         raise DataFileError(f"{where} is no area: {error}.") from None
     return polygons

@@ -62,7 +62,7 @@ class Area:
         return _edges([ring for rings in self.polygons for ring in rings])
 
     def contains(self, points: ArrayLike) -> Chosen:
-        """Return for each point, latitude and longitude, whether it lies inside.
+        """Return for each point, latitude and longitude, whether it lies inside one of the polygons.
 
         A point on a border belongs to one of the two areas that share it, never to both or neither.
         """
@@ -71,7 +71,13 @@ class Area:
         is_round = np.abs(longitude) > 180  # a grid may go on past the date line; the others keep their last digits
         longitude = np.where(is_round, (longitude + 180) % 360 - 180, longitude)
         longitude = np.where(longitude == 180, -180.0, longitude)  # one meridian, which is a western border
-        return _hold(self.edges, longitude, latitude)
+        inside, order = np.zeros(latitude.size, dtype=bool), np.argsort(latitude, kind="stable")
+        ranked = latitude[order]
+        for edges in map(_edges, self.polygons):  # each by itself: two that overlap hold what both hold
+            first = np.searchsorted(ranked, edges[:, 1].min())
+            some = order[first : np.searchsorted(ranked, edges[:, 1].max(), side="right")]
+            inside[some] |= _hold(edges, longitude[some], latitude[some])
+        return inside
 
     def cuts(self, boxes: ArrayLike) -> Chosen:
         """Return for each box, given by its corners (latitude, longitude), whether a border runs through it.
@@ -115,28 +121,6 @@ def check_polygon(rings: Sequence[FloatArray]) -> None:
 
     _compare(edges, check)
     _check_holes(rings, edges, ring_of, touched)
-
-
-def check_polygons(polygons: Sequence[Sequence[FloatArray]]) -> None:
-    """Refuse polygons of one area that overlap; they may touch, also along a border."""
-    edges = _edges([ring for rings in polygons for ring in rings])
-    part_of = np.repeat(np.arange(len(polygons)), [sum(len(ring) - 1 for ring in rings) for rings in polygons])
-
-    def check(left: Numbers, right: Numbers) -> None:
-        left, right = (one[part_of[left] != part_of[right]] for one in (left, right))
-        a, b, c, d = edges[left, :2], edges[left, 2:], edges[right, :2], edges[right, 2:]
-        crosses = (_turn(a, b, c) * _turn(a, b, d) < 0) & (_turn(c, d, a) * _turn(c, d, b) < 0)
-        _refuse_crossing(edges, left, right, crosses)
-
-    _compare(edges, check)
-    inner = np.array([_inner_point(rings) for rings in polygons])
-    for number, rings in enumerate(polygons):
-        within = _hold(_edges(rings), inner[:, 0], inner[:, 1])
-        within[number] = False
-        if within.any():
-            raise InvalidInputError(
-                f"one polygon lies inside another, at {at(inner[int(np.argmax(within))])}. Leave one of them out"
-            )
 
 
 def at(position: FloatArray) -> str:
@@ -291,15 +275,3 @@ def _passes(edge: FloatArray, low: FloatArray, high: FloatArray) -> Chosen:
     corners = ((low, low), (low, high), (high, low), (high, high))
     sides = [direction[0] * (y[:, 1] - start[1]) - direction[1] * (x[:, 0] - start[0]) for x, y in corners]
     return np.asarray((np.max(sides, axis=0) > 0) & (np.min(sides, axis=0) < 0))
-
-
-def _inner_point(rings: Sequence[FloatArray]) -> FloatArray:
-    """Return a point inside a polygon: halfway along the longest run of a line of latitude through it."""
-    edges = _edges(rings)
-    latitudes = np.unique(edges[:, 1])
-    tallest = int(np.argmax(np.diff(latitudes)))
-    y = (latitudes[tallest] + latitudes[tallest + 1]) / 2
-    some = edges[(edges[:, 1] < y) != (edges[:, 3] < y)]
-    x = np.sort(some[:, 0] + (y - some[:, 1]) / (some[:, 3] - some[:, 1]) * (some[:, 2] - some[:, 0]))
-    longest = 2 * int(np.argmax(x[1::2] - x[0::2]))
-    return np.array([(x[longest] + x[longest + 1]) / 2, y])

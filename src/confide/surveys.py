@@ -16,11 +16,12 @@ TruncatedGeometric(alphabet=Integers(0, 99), epsilon=0.05)
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -50,6 +51,15 @@ CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 SURVEY_KEYS = ("name", "title", *CONTENT_KEYS)
+
+
+@contextlib.contextmanager
+def _shallow() -> Iterator[None]:
+    """Refuse what is nested deeper than Python can follow."""
+    try:
+        yield
+    except RecursionError:
+        raise SurveyError("It is nested too deep: a survey has a few tables within tables. Is it one?") from None
 
 
 @dataclass(frozen=True)
@@ -238,6 +248,7 @@ class Survey:
         return _pin(self.fingerprint, tables_of(self.mechanism))
 
     @classmethod
+    @_shallow()
     def from_json(cls, text: str) -> Survey:
         """Read what :meth:`to_json` wrote, and check that its fingerprint fits.
 
@@ -248,7 +259,7 @@ class Survey:
         """
         try:
             document = read_json(text)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise SurveyError(f"This is not valid JSON: {error}.") from None
         if not isinstance(document, dict):
             raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
@@ -316,6 +327,7 @@ def load_survey(path: str | Path) -> Survey:
         raise SurveyError(f"{path}: {error}") from None
 
 
+@_shallow()
 def parse_survey(text: str, folder: str | Path = "") -> Survey:
     r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
 

@@ -3,7 +3,7 @@ import { EVERY, hourIn, labelOf, padded, stepIn, stepNamed, WEEKDAYS, weekdayIn,
 import { compare, countUntil, fraction, listOf, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
 import { isNumber, isTable, isText } from "./errors.js";
 import type { Table } from "./json.js";
-import { decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, spelling, whole } from "./words.js";
+import { BLANK, decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, spelling, whole } from "./words.js";
 
 /** A value of a survey as it stands in JSON: a text, a number, a pair, or a list of several attributes' parts. */
 export type Value = string | number | readonly (string | number)[];
@@ -171,6 +171,8 @@ function bins(table: Table): Line {
   const below = Number(table.flag("below"));
   const above = table.flag("above");
   const unit = table.text("unit", "");
+  const factor = ofShortest(table.positive("scale", 1));
+  const written = table.states("format") ? formatted(table) : decimalIn;
   const middles = edges.slice(1).map((edge, index) => over(plus(edges[index], edge), 2n));
   const beyond = (edge: Fraction, middle: Fraction): Fraction => minus(plus(edge, edge), middle);
   const only = { spacing: toDouble(minus(edges[1], edges[0])) };
@@ -184,12 +186,27 @@ function bins(table: Table): Line {
     distances: "unproven",
     accept: (raw) => {
       const text = isNumber(raw) || isText(raw) ? String(raw) : "";
-      const amount = ofDecimal(decimalIn(text) ?? noValue(fault(text), raw));
+      const amount = times(ofDecimal((isText(raw) ? written : decimalIn)(text) ?? noValue(fault(text), raw)), factor);
       const place = countUntil(edges.length, (edge) => compare(edges[edge], amount) <= 0);
       return place === edges.length && !above ? NaN : place - 1 + below;
     },
     caption: (value) => binLabel(edges.map(toDouble), (value as number) - below, unit && ` ${unit}`),
   });
+}
+
+const SIGN = "([^\\d\\s\\x1c-\\x1f\\x85+-]*)";
+
+/** The decimal in a text that is written as the survey writes 1234, if it is. */
+function formatted(table: Table): (text: string) => string | undefined {
+  const example = whole(`${SIGN}${BLANK}*1(${BLANK}|[,.'\u2019_])?234(?:([.,])\\d+)?${BLANK}*${SIGN}`).exec(table.text("format"));
+  const [, before, gap, mark, behind] = (example ?? table.bad("format")).map((one = "") => (isMissing(one) && one ? BLANK : one.replace(/\W/g, "\\$&")));
+  if (mark && mark === gap) table.bad("format");
+  const groups = gap && `\\d{1,3}(?:${gap}\\d{3})+|`;
+  const pattern = whole(`([+-]?)(?:${before})?${BLANK}*(${groups}\\d+)(?:${mark || "(?!)"}(\\d+))?${BLANK}*(?:${behind})?`);
+  return (text) => {
+    const [found, sign, digits, part = ""] = pattern.exec(text) ?? [];
+    return found && `${sign + digits.replace(/\D/g, "")}.${part}`;
+  };
 }
 
 function equalEdges(table: Table): Fraction[] {

@@ -3,7 +3,8 @@ import { isNumber, isText, refuse, shown } from "./errors.js";
 import type { Table } from "./json.js";
 
 /** JavaScript's blanks but for one, and Python's separators beside. */
-const BLANKS = "(?:(?!\\ufeff)[\\s\\x1c-\\x1f\\x85])*";
+export const BLANK = "(?:(?!\\ufeff)[\\s\\x1c-\\x1f\\x85])";
+const BLANKS = `${BLANK}*`;
 
 /** A pattern between blanks, which must be the whole text. */
 export function whole(pattern: string, flags = ""): RegExp {

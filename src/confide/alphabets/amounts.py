@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Indices, Values, as_values, joined
+from confide.alphabets.base import Indices, Values, as_values, joined, wide_floats
 from confide.alphabets.lines import Integers
-from confide.alphabets.numerals import BLANK, REAL
+from confide.alphabets.numerals import BLANK, REAL, NumberFormat, Numeral
 from confide.checks import check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Metric, Uneven, Value
@@ -59,12 +59,20 @@ class Bins(Integers):
         such amounts are outside.
     unit
         Unit of the amounts.
+    format
+        How people's own amounts are written as texts, by the example of 1234: ``"$1,234.56"``, ``"1.234,56"``. Plain
+        decimal numbers if left out.
+    scale
+        By what people's own amounts are multiplied before they are put into bins: 0.001 where they are in dollars and
+        the bins in thousands.
 
     >>> salaries = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
     >>> salaries.take([9.99, 10, 250]), salaries.labels()[1:]
     (array([0, 1, 4]), ['10 to 20 thousand', '20 to 50 thousand', '50 to 100 thousand', '100 thousand or more'])
     >>> salaries.distance(0, 3)
     70.0
+    >>> Bins(edges=[0, 50, 100], format="$1,234", scale=0.001).take(["$58,000", 12000])
+    array([1, 0])
     """
 
     has_labels = True
@@ -73,8 +81,10 @@ class Bins(Integers):
     edges: tuple[Fraction, ...] = ()
     below: bool = False
     above: bool = False
+    format: str = ""
+    scale: Fraction = Fraction(1)
 
-    def __init__(  # noqa: PLR0913 (two ways to say where the edges are)
+    def __init__(  # noqa: PLR0913 (two ways to say where the edges are, and how amounts are read)
         self,
         low: Amount | None = None,
         high: Amount | None = None,
@@ -84,11 +94,20 @@ class Bins(Integers):
         below: bool = False,
         above: bool = False,
         unit: str = "",
+        format: str = "",  # noqa: A002 (as a survey has it)
+        scale: Amount = 1,
     ) -> None:
         for name, end in (("below", below), ("above", above)):
             if not isinstance(end, bool):
                 raise InvalidParameterError(f"{name} must be true or false; got {end!r}.")
         check_text("unit", unit)
+        if format != "":
+            NumberFormat(format)
+        factor = _short("scale", as_amount("scale", scale))
+        if factor < Fraction(1, 10**12):
+            raise InvalidParameterError(f"scale must be a number above 0, such as 0.001; got {scale!r}.")
+        object.__setattr__(self, "format", format)
+        object.__setattr__(self, "scale", factor)
         self._settle(_settle_edges(low, high, width, edges), below=below, above=above, unit=unit, start=0)
 
     def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, unit: str, start: int) -> None:
@@ -137,7 +156,20 @@ class Bins(Integers):
         if not is_equal:
             settings["edges"] = tuple(map(_plain, self.edges))
         settings |= {name: True for name, is_open in (("below", self.below), ("above", self.above)) if is_open}
-        return settings | ({"unit": self.unit} if self.unit else {})
+        settings |= {name: text for name, text in (("unit", self.unit), ("format", self.format)) if text}
+        return settings | ({"scale": _plain(self.scale)} if self.scale != 1 else {})
+
+    def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
+        """See :meth:`Alphabet.beyond`."""
+        ends = [self.span[0]] * self.below + [self.span[1]] * self.above
+        return {self.label_range(number, number): values == number for number in ends}
+
+    @property
+    def reading(self) -> str:
+        """See :attr:`Alphabet.reading`."""
+        parts = [f"written as {self.format}"] if self.format else []
+        parts += [f"multiplied by {_text(self.scale)}"] if self.scale != 1 else []
+        return f"amounts are {' and '.join(parts)}" if parts else ""
 
     def between(self, low: int | None, high: int | None) -> Integers:
         """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
@@ -150,6 +182,8 @@ class Bins(Integers):
         if len(edges) < 2:  # an open bin alone
             return super().between(low, high)
         part = object.__new__(Bins)
+        object.__setattr__(part, "format", self.format)
+        object.__setattr__(part, "scale", self.scale)
         part._settle(edges, below=below, above=above, unit=self.unit, start=low)
         return part
 
@@ -157,14 +191,22 @@ class Bins(Integers):
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`."""
-        found = _REAL.fullmatch(fields[0])
-        if found is None:
+        written = self._decimal_in(fields[0])
+        if written is None:
             return None
+        exact = Context(prec=len(written) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)  # a scale has 16 digits at most
         try:
-            amount = Decimal(found[1])
-        except InvalidOperation:  # an exponent past what a decimal holds: as far out as can be, or next to nothing
-            amount = Decimal(float(found[1]))
+            amount = exact.multiply(exact.create_decimal(written), Decimal(_text(self.scale)))
+        except ArithmeticError:  # an exponent past what a decimal holds: as far out as can be, or next to nothing
+            amount = Decimal(float(written))
         return self._number(bisect_right(self._decimals, amount))
+
+    def _decimal_in(self, text: str) -> str | None:
+        """Return the decimal number that a text says, in the format of the survey, if any."""
+        if self.format and not isinstance(text, Numeral):
+            return NumberFormat(self.format).read(text)
+        found = _REAL.fullmatch(text)
+        return None if found is None else found[1]
 
     def fault(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.fault`."""
@@ -177,18 +219,29 @@ class Bins(Integers):
             return "separators in a number"
         return "a sign or unit beside a number" if _WITH_SIGN.fullmatch(text) else "not a number"
 
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`."""
+        if self.read(fields) is not None:
+            return ""
+        guess = NumberFormat.guess(fields[0])
+        return f'it is a number under format = "{guess}"' if guess else ""
+
     def take(self, raw: ArrayLike) -> Values:
         """See :meth:`Alphabet.take`."""
-        amounts = as_values(raw, 1, self)
+        amounts = as_values(raw, self, (("value",),))
         numbers, is_none = self._count_edges(amounts)
         outside = np.flatnonzero(is_none | ~self.contains(numbers))
         if outside.size:
             first = amounts[outside[0]]
             shown = first.item() if isinstance(first, np.generic) else first
-            why = "is no finite number" if is_none[outside[0]] else "lies outside"
+            why, cure = (
+                ("lies outside", self.cure) if not is_none[outside[0]] else ("is no finite number", "Correct it.")
+            )
+            if isinstance(shown, str) and (hint := self.hint((shown,))):
+                why, cure = f"is no plain number: {hint}", "Declare the format in the survey, or convert the texts."
             raise ValueOutsideAlphabetError(
                 f"{outside.size:,} of {amounts.size:,} amounts have no bin in {self!r}; first: {shown!r} at position "
-                f"{outside[0]} {why}. {self.cure}",
+                f"{outside[0]} {why}. {cure}",
                 tuple(outside.tolist()),
             )
         return numbers
@@ -197,12 +250,11 @@ class Bins(Integers):
         """Return the number of the bin of each amount, and a mark on what is no finite number."""
         kind = amounts.dtype.kind
         if kind == "f":
-            # Narrow floats are the decimals that they print as too: 0.7 of 32 bits is below 0.7 of 64.
-            wide = amounts if amounts.dtype == np.float64 else amounts.astype(str).astype(np.float64)
-            places = np.searchsorted(np.array([float(edge) for edge in self.edges]), wide, side="right")
-            return self._numbers(places), ~np.isfinite(wide)
+            wide = wide_floats(amounts)
+            return self._numbers(np.searchsorted(self._limits, wide, side="right")), ~np.isfinite(wide)
         if kind in "iu":
-            edges = np.clip([float(math.ceil(edge)) for edge in self.edges], -(2.0**62), 2.0**62).astype(np.int64)
+            least = [float(math.ceil(edge / self.scale)) for edge in self.edges]
+            edges = np.clip(least, -(2.0**62), 2.0**62).astype(np.int64)
             return self._numbers(np.searchsorted(edges, amounts, side="right")), np.zeros(amounts.shape, dtype=bool)
         found = [self._read_one(amount) for amount in amounts.tolist()]
         is_none = np.array([one is None for one in found], dtype=bool)
@@ -213,7 +265,7 @@ class Bins(Integers):
             number = self.read((amount,))
             return number if isinstance(number, int) else None
         try:
-            return self._number(bisect_right(self.edges, as_amount("an amount", amount)))
+            return self._number(bisect_right(self.edges, as_amount("an amount", amount) * self.scale))
         except InvalidParameterError:
             return None
 
@@ -235,6 +287,11 @@ class Bins(Integers):
     def _decimals(self) -> list[Decimal]:
         return [Decimal(_text(edge)) for edge in self.edges]
 
+    @cached_property
+    def _limits(self) -> NDArray[np.float64]:
+        """Least people's own amounts, before the scale, that lie at or above each edge."""
+        return np.array([_least_float(edge, self.scale) for edge in self.edges])
+
     def sql(self, column: str = "value") -> str:
         """Return an SQL expression for the bin of a column of numbers; null where there is none.
 
@@ -242,12 +299,13 @@ class Bins(Integers):
         CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \
 rooms < 2 THEN 1 END
         """
+        limits = [_text(_shortest(limit)) for limit in self._limits.tolist()]
         branches = [
-            f"WHEN {column} < {_text(edge)} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
-            for place, edge in enumerate(self.edges)
+            f"WHEN {column} < {limit} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
+            for place, limit in enumerate(limits)
         ]
         if self.above:
-            branches.append(f"WHEN {column} >= {_text(self.edges[-1])} THEN {self.span[1]}")
+            branches.append(f"WHEN {column} >= {limits[-1]} THEN {self.span[1]}")
         return f"CASE WHEN NOT isfinite(CAST({column} AS DOUBLE)) THEN NULL {' '.join(branches)} END"
 
     # What is said of them.
@@ -379,7 +437,11 @@ rooms < 2 THEN 1 END
             shown = ", ".join(map(_text, self.edges[:SHOWN_EDGES]))
             kind = f"edges=[{shown}{', ...' if len(self.edges) > SHOWN_EDGES else ''}]"
         ends = ["below=True" if self.below else "", "above=True" if self.above else ""]
-        return f"Bins({joined(kind, *ends, f'unit={self.unit!r}' if self.unit else '')})"
+        read = [
+            f"format={self.format!r}" if self.format else "",
+            f"scale={_text(self.scale)}" if self.scale != 1 else "",
+        ]
+        return f"Bins({joined(kind, *ends, f'unit={self.unit!r}' if self.unit else '', *read)})"
 
 
 def as_amount(name: str, value: object) -> Fraction:
@@ -394,6 +456,16 @@ def as_amount(name: str, value: object) -> Fraction:
     if not isinstance(plain, int | Fraction) and not math.isfinite(plain):
         raise InvalidParameterError(f"{name} must be a finite number; got {value!r}.")
     return Fraction(str(plain)) if isinstance(plain, float | np.floating) else Fraction(plain)
+
+
+def _shortest(number: float) -> Fraction:
+    return Fraction(repr(number))
+
+
+def _least_float(edge: Fraction, scale: Fraction) -> float:
+    """Return the least float that reaches an edge once the decimal that it prints as is scaled."""
+    near = float(edge / scale)
+    return near if _shortest(near) * scale >= edge else math.nextafter(near, math.inf)
 
 
 def _middles(edges: tuple[Fraction, ...], *, below: bool, above: bool) -> tuple[Fraction, ...]:

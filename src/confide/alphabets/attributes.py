@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import Alphabet, Indices, Values, plain_array
+from confide.alphabets.columns import as_plain, choose_columns, named_columns, stacked
 from confide.checks import refuse_masked
-from confide.errors import InvalidParameterError, TooLargeError
+from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.metrics import Metric, SumMetric, Value, cut
 
 FloatArray = NDArray[np.float64]
@@ -138,22 +139,21 @@ class Attributes(Alphabet):
         ends = zip(self.alphabets, cut(left, self.widths), cut(right, self.widths), strict=True)
         return sum(alphabet.distance(one, other) for alphabet, one, other in ends)
 
-    def is_single(self, values: ArrayLike) -> bool:
-        """See :meth:`Alphabet.is_single`; also of one value by the names of its attributes."""
-        if isinstance(values, Mapping):
-            return all(np.ndim(part) == 0 for part in values.values())
-        return super().is_single(values)
-
     def as_array(self, values: ArrayLike) -> Values:
         """See :meth:`Alphabet.as_array`; parts of different types are kept as they are."""
-        return self._as_rows(values, self.parts, "parts", self.field_names)
+        return self._as_rows(as_plain(values, (self.field_names,)), self.parts, "parts", self.field_names)
 
     def take(self, raw: ArrayLike) -> Values:
         """See :meth:`Alphabet.take`; rows, or columns by their names, as a dictionary or a data frame has them."""
         widths = [len(alphabet.raw_names[0]) for alphabet in self.alphabets]
-        rows = self._as_rows(_by_name(raw, self.raw_names), sum(widths), "columns", self.raw_names[0])
-        pairs = zip(self.alphabets, columns_of(rows, widths), strict=True)
-        return _stacked([alphabet.take(column) for alphabet, column in pairs])
+        table = named_columns(raw)
+        if table is None:
+            rows = self._as_rows(raw, sum(widths), "columns", self.raw_names[0])
+            columns: Sequence[Any] = columns_of(rows, widths)
+        else:  # each with a type of its own
+            columns = _grouped(choose_columns(table, self.raw_names), widths)
+        pairs = zip(self.names, self.alphabets, columns, strict=True)
+        return stacked([_taken(name, alphabet, column) for name, alphabet, column in pairs])
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
@@ -167,7 +167,7 @@ class Attributes(Alphabet):
         """See :meth:`Alphabet.decode`."""
         numbers = np.asarray(indices, dtype=np.int64)
         each = zip(self.alphabets, self.split(numbers.reshape(-1)), strict=True)
-        return _stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
+        return stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
     @property
     def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
@@ -204,6 +204,11 @@ class Attributes(Alphabet):
         own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
         told = [f"{name} {remark}" for name, (alphabet, texts) in own if (remark := alphabet.remark(texts))]
         return " and ".join(told)
+
+    def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
+        """See :meth:`Alphabet.beyond`; with the name of the attribute."""
+        own = zip(self.names, self.alphabets, self.columns(values), strict=True)
+        return {f"{name} {end}": some for name, one, column in own for end, some in one.beyond(column).items()}
 
     def hint(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.hint`; with the name of the attribute."""
@@ -327,34 +332,26 @@ def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
     """Return the columns of each attribute, each with one type of its own where rows hold several."""
     ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
     own = [rows[:, start:end] if end - start > 1 else rows[:, start] for start, end in ends]
-    return [np.array(column.tolist()) if column.dtype.kind == "O" else column for column in own]
+    return [plain_array(column) for column in own]
+
+
+def _grouped(columns: Sequence[Any], widths: Sequence[int]) -> list[Any]:
+    """Return the columns of each attribute: one as it is, several as rows."""
+    rest = iter(columns)
+    own = [list(itertools.islice(rest, width)) for width in widths]
+    return [each[0] if len(each) == 1 else stacked(list(map(np.asarray, each))) for each in own]
+
+
+def _taken(name: str, alphabet: Alphabet, column: Any) -> Values:
+    """Return the values of one attribute; an error says which one it is about."""
+    try:
+        return alphabet.take(column)
+    except ValueOutsideAlphabetError as error:
+        raise ValueOutsideAlphabetError(f"{name}: {error}", error.positions) from None
 
 
 def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
     return (name,) if len(fields) == 1 else tuple(f"{name}_{field}" for field in fields)
-
-
-def _by_name(raw: Any, known: Sequence[tuple[str, ...]]) -> Any:
-    """Return columns that have names, as a dictionary or a data frame has them, as rows; anything else as it is."""
-    if not hasattr(raw, "keys"):
-        return raw
-    names = [str(name) for name in raw.keys()]  # noqa: SIM118 (iterating a mapping and a frame differ)
-    chosen = next((wanted for wanted in known if set(wanted) <= set(names)), None)
-    if chosen is None:
-        raise InvalidParameterError(
-            f"Columns called {', '.join(known[0])} are needed; got {', '.join(names)}. Rename them."
-        )
-    return _stacked([np.atleast_1d(np.asarray(raw[name])) for name in chosen])
-
-
-def _stacked(columns: list[Values]) -> Values:
-    """Return columns as rows; a number beside a category stays a number."""
-    if len({len(column) for column in columns}) > 1:
-        raise InvalidParameterError(f"Columns must have one length; got {', '.join(str(len(c)) for c in columns)}.")
-    if len({column.dtype.kind for column in columns}) > 1:
-        columns = [column.astype(object) for column in columns]
-    # By a new axis, for reshape cannot tell the width of no rows at all.
-    return np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
 
 
 def _flat(values: Sequence[Any]) -> Value:

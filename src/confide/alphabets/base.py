@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.alphabets.columns import as_plain, refuse_missing
 from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
-from confide.wording import counted, label_value
+from confide.wording import label_value
 
 Values = NDArray[Any]
 """An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
@@ -143,6 +145,10 @@ class Alphabet(ABC):
         """
         return ""
 
+    def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:  # noqa: ARG002 (for those with open ends)
+        """Return for each open end, by its name, which of the values lie there."""
+        return {}
+
     @property
     def reading(self) -> str:
         """Rule by which people's own texts become values, in words; nothing where they are the values."""
@@ -268,7 +274,7 @@ class Alphabet(ABC):
 
     def as_array(self, values: ArrayLike) -> Values:
         """Return a sequence of values as an array, refusing what has another shape than values of this alphabet."""
-        return as_values(values, self.parts, self)
+        return as_values(values, self, (self.field_names,))
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """Return for each value whether it is in the alphabet."""
@@ -276,6 +282,10 @@ class Alphabet(ABC):
 
     def is_single(self, values: ArrayLike) -> bool:
         """Whether this is one value rather than a sequence of values."""
+        if isinstance(values, Mapping):  # one value by the names of its parts
+            return all(np.ndim(part) == 0 for part in values.values())
+        if isinstance(values, list | tuple) and len(values) and isinstance(values[0], Mapping):
+            return False
         try:
             array = np.asarray(values)
         except ValueError:  # ragged: no value, and encode says so
@@ -362,18 +372,26 @@ class UnboundedAlphabet(SpacedAlphabet):
         return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
-def as_values(values: ArrayLike, parts: int, owner: object, wanted: str = "") -> Values:
-    """Return a sequence of values as an array, refusing single values and mixtures; `wanted` is what it asks for.
+def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]], wanted: str = "") -> Values:
+    """Return a sequence of values as an array, refusing single values, mixtures and what is missing.
 
-    >>> as_values([3, 4], 1, "a line")
+    Parameters
+    ----------
+    values
+        A sequence, a column, or a table, whose columns are found by their names.
+    owner
+        The alphabet.
+    names
+        What the columns of a value may be called.
+    wanted
+        What the alphabet asks for, in a message.
+
+    >>> from confide import Integers
+    >>> as_values([3, 4], Integers(0, 9), [("value",)])
     array([3, 4])
     """
     refuse_masked(f"entries for {owner!r}", values, InvalidParameterError)
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InvalidParameterError(f"Values of {owner!r} must be given as a rectangular array.") from None
-    array = plain_array(array)
+    array, parts = plain_array(_as_given(as_plain(values, names), owner)), owner.parts
     if array.size == 0:
         return array.reshape((0, parts) if parts > 1 else (0,))
     if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
@@ -382,7 +400,18 @@ def as_values(values: ArrayLike, parts: int, owner: object, wanted: str = "") ->
             f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
             f"Put a single value into a list."
         )
+    refuse_missing(array, owner)
     return array
+
+
+def _as_given(values: Any, owner: object) -> Values:
+    """Return an array whose entries are what was given: numpy makes texts of all that stands beside a text."""
+    try:
+        array = np.asarray(values)
+        is_made = array.dtype.kind == "U" and not isinstance(values, np.ndarray)
+        return np.asarray(values, dtype=object) if is_made else array
+    except ValueError:
+        raise InvalidParameterError(f"Values of {owner!r} must be given as a rectangular array.") from None
 
 
 def as_value(listed: Any) -> Value:
@@ -407,6 +436,8 @@ def plain_array(array: Values) -> Values:
             return array.astype(str)
         if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
             return _as_integers(array)
+        if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
+            return _as_floats(array)
     if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
         return array.astype(np.int64)
     return array
@@ -417,8 +448,19 @@ def _as_integers(array: Values) -> Values:
     try:
         return array.astype(np.int64)
     except OverflowError:
-        near = [float(max(-(2**1000), min(number, 2**1000))) for number in array.reshape(-1).tolist()]
-        return np.array(near).reshape(array.shape)  # Python's integers may be past what float64 holds
+        return _as_floats(array)
+
+
+def _as_floats(array: Values) -> Values:
+    """Return numbers as float64; Python's integers may be past what that holds."""
+    near = [float(max(-(2**1000), min(one, 2**1000))) if isinstance(one, int) else one for one in array.reshape(-1)]
+    return np.array(near, dtype=np.float64).reshape(array.shape)
+
+
+def wide_floats(array: Values) -> Values:
+    """Return narrow floats as the decimals that they print as: 0.7 of 32 bits is below 0.7 of 64."""
+    is_narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    return array.astype(str).astype(np.float64) if is_narrow else array
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
@@ -520,19 +562,21 @@ def _offenders(alphabet: Alphabet, values: Values, outside: Indices) -> Indices:
 
 
 def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> str:
-    if values.dtype.kind == "U" and outside.size == values.shape[0] and alphabet.metric != Discrete():
-        # numpy makes texts of numbers beside a text: the one that is no number is the one to name.
-        texts = values.reshape(len(values), -1).tolist()
-        place = next((place for place, text in enumerate(texts) if alphabet.parse(text) is None), 0)
-        shown = texts[place][0] if len(texts[place]) == 1 else tuple(texts[place])
-        return (
-            f"Values of {alphabet!r} must be numbers; got {counted(values.shape[0], 'text')}, such as {shown!r} at "
-            f"position {place}. Convert them, and leave out those that are none."
-        )
     first = np.asarray(values[outside[0]]).tolist()
+    parts = first if isinstance(first, list) else [first]
     shown = tuple(first) if isinstance(first, list) else first
+    why, cure = "", alphabet.cure
+    if alphabet.metric != Discrete():
+        if any(isinstance(part, str) for part in parts):
+            why, cure = ", which is a text", "Convert texts to numbers, and leave out those that are none."
+        elif alphabet.parse([str(part) for part in parts]) is None and all(map(_is_fraction, parts)):
+            why, cure = ", which is not a whole number", "Round it, or count amounts in Bins."
     verb = "lies" if outside.size == 1 else "lie"
     return (
         f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; "
-        f"first: {shown!r} at position {outside[0]}. {alphabet.cure}"
+        f"first: {shown!r} at position {outside[0]}{why}. {cure}"
     )
+
+
+def _is_fraction(part: object) -> bool:
+    return isinstance(part, float) and math.isfinite(part)

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values
+from confide.alphabets.base import Alphabet, Indices, Values, as_values
 from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK
-from confide.checks import check_choice, refuse_masked
+from confide.checks import check_choice
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Value
 from confide.wording import counted, told_at_edges
@@ -71,8 +71,6 @@ def _with_hour(day: date | None, texts: Sequence[str | None]) -> Moment | str:
 
 def _moment_of(value: object) -> Moment | str:
     """Return the moment that Python's own dates and times say."""
-    if value is None or value != value:  # noqa: PLR0124 (pandas' missing time is a datetime that is not itself)
-        return "missing"
     if isinstance(value, datetime):
         return Moment(value.date(), value.hour)
     if isinstance(value, date):
@@ -116,13 +114,10 @@ class Timed(Alphabet):
 
     def take(self, raw: ArrayLike) -> Values:
         """See :meth:`Alphabet.take`."""
-        refuse_masked(f"entries for {self!r}", raw, InvalidParameterError)
-        array = np.asarray(raw)
-        if array.ndim != 1 and array.size:
-            raise InvalidParameterError(f"{self!r} takes a sequence of dates; got an array of shape {array.shape}.")
+        array = as_values(raw, self, (("value",),), "dates")
         if array.size == 0:
             return np.zeros(0, dtype=np.int64)
-        numbers, faults = self._take_times(array) if array.dtype.kind == "M" else self._take_each(array)
+        numbers, faults = (self._of_times(array), {}) if array.dtype.kind == "M" else self._take_each(array)
         outside = np.flatnonzero(~self.contains(numbers))
         if outside.size:
             place = int(outside[0])
@@ -135,18 +130,15 @@ class Timed(Alphabet):
             )
         return numbers
 
-    def _take_times(self, times: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
-        missing = np.isnat(times)
-        numbers = np.full(times.shape, self._nothing, dtype=np.int64)
-        numbers[~missing] = self._of_times(times[~missing])
-        return numbers, dict.fromkeys(np.flatnonzero(missing).tolist(), "missing")
-
     def _take_each(self, array: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
-        known: dict[Any, int | str] = {}
+        known: dict[str, int | str] = {}
         found: list[int | str] = []
         for value in array.tolist():
+            if not isinstance(value, str):  # not kept: one moment on the clocks of two zones is equal
+                found.append(self._of_object(value))
+                continue
             if value not in known:
-                known[value] = self._of_text(value) if isinstance(value, str) else self._of_object(value)
+                known[value] = self._of_text(value)
             found.append(known[value])
         faults = {place: one for place, one in enumerate(found) if isinstance(one, str)}
         return np.array([self._nothing if isinstance(one, str) else one for one in found], dtype=np.int64), faults

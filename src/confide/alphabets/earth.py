@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Indices, Values, as_values, joined
+from confide.alphabets.base import Alphabet, Indices, Values, as_values, joined, wide_floats
 from confide.alphabets.ground import METRES, Box, check_unit, ground_scales, kilometres
 from confide.alphabets.numerals import parse_real
 from confide.alphabets.planes import Grid
@@ -31,7 +31,7 @@ ROOM = 1e-9
 """By how much less than what is proven a spacing is, relative: more than float64 rounds degrees and scales by."""
 
 COLUMN_NAMES = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
-"""Names of the columns of coordinates, also capitalised and in capitals."""
+"""Names of the columns of coordinates."""
 
 Point = tuple[float, float]
 
@@ -147,10 +147,7 @@ class Places(Grid):
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
         """See :attr:`Alphabet.raw_names`."""
-        return (
-            *COLUMN_NAMES,
-            *(tuple(map(change, names)) for change in (str.title, str.upper) for names in COLUMN_NAMES),
-        )
+        return COLUMN_NAMES
 
     @property
     def fine_print(self) -> tuple[str, ...]:
@@ -347,9 +344,9 @@ def label_point(point: Sequence[float], digits: int) -> str:
     return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
 
 
-def as_points(raw: ArrayLike, owner: object) -> NDArray[np.float64]:
+def as_points(raw: ArrayLike, owner: Alphabet) -> NDArray[np.float64]:
     """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
-    array = as_values(raw, 2, owner, "pairs (latitude, longitude)")
+    array = wide_floats(as_values(raw, owner, owner.raw_names, "pairs (latitude, longitude)"))
     if array.dtype.kind not in "iuf":
         raise InvalidParameterError(
             f"{owner!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from confide.errors import InvalidParameterError
 
 BLANK = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """Inside a class of characters: what may stand around a number, which is what :meth:`str.strip` takes away."""
@@ -64,3 +68,69 @@ def looks_like_a_number(text: str) -> bool:
     (True, False)
     """
     return _NUMBER_LIKE.fullmatch(text) is not None
+
+
+class Numeral(str):
+    """A number that a file holds as such and not as a text: however texts are written there, it is a plain decimal."""
+
+    __slots__ = ()
+
+
+_SIGN = f"([^0-9+{BLANK}\ufeff-]*)"
+_GAP = f"[,.'\u2019_{BLANK}]"
+_EXAMPLE = re.compile(f"[{BLANK}]*{_SIGN}[{BLANK}]*1({_GAP}?)234(?:([.,])[0-9]+)?[{BLANK}]*{_SIGN}[{BLANK}]*")
+_GROUPS = f"(?:({_GAP})(?:[0-9]{{3}}{_GAP})*[0-9]{{3}})?"
+_WRITTEN = re.compile(f"[+-]?{_SIGN}([{BLANK}]*)[0-9]+?{_GROUPS}(?:([.,])[0-9]+)?([{BLANK}]*){_SIGN}")
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """How numbers are written, by the example of 1234 or 1234.56.
+
+    What stands before and behind may be left out of a number, and so may the marks between thousands, all at once.
+
+    >>> NumberFormat("$1,234.56").read("-$58,000.5"), NumberFormat("1.234,56").read("58.000")
+    ('-58000.5', '58000.')
+    >>> NumberFormat("$1,234").read("58,00") is None
+    True
+    """
+
+    example: str
+
+    def __post_init__(self) -> None:
+        given: object = self.example  # as a file may have it
+        found = _EXAMPLE.fullmatch(given) if isinstance(given, str) else None
+        if found is None or (found[2] and found[2] == found[3]):
+            raise InvalidParameterError(
+                f'format must show how 1234 or 1234.56 is written, such as "$1,234.56" or "1.234,56"; got '
+                f"{self.example!r}."
+            )
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        found = _EXAMPLE.fullmatch(self.example)
+        before, gap, mark, behind = ("", "", "", "") if found is None else (part or "" for part in found.groups())
+        around = [f"(?:{re.escape(part)})?" for part in (before, behind)]
+        between = f"[{BLANK}]" if gap.isspace() else re.escape(gap)
+        grouped = f"[0-9]{{1,3}}(?:{between}[0-9]{{3}})+|" if gap else ""
+        part = f"(?:{re.escape(mark)}([0-9]+))?" if mark else "()"
+        blanks = f"[{BLANK}]*"
+        return re.compile(f"{blanks}([+-]?){around[0]}{blanks}({grouped}[0-9]+){part}{blanks}{around[1]}{blanks}")
+
+    def read(self, text: str) -> str | None:
+        """Return the number in a text as a plain decimal, or None where it is written otherwise."""
+        found = self._pattern.fullmatch(text)
+        return None if found is None else f"{found[1]}{re.sub('[^0-9]', '', found[2])}.{found[3] or ''}"
+
+    @staticmethod
+    def guess(text: str) -> str:
+        """Return the format under which a text is a number; nothing where there is none.
+
+        >>> NumberFormat.guess("$58,000"), NumberFormat.guess("12,5"), NumberFormat.guess("twelve")
+        ('$1,234', '1234,56', '')
+        """
+        found = _WRITTEN.fullmatch(text.strip())
+        if found is None or (found[3] and found[3] == found[4]):
+            return ""
+        before, blank, gap, mark, other, behind = (part or "" for part in found.groups())
+        return f"{before}{blank}1{gap}234{f'{mark}56' if mark else ''}{other}{behind}"

@@ -18,7 +18,7 @@ import typer
 from confide.checks import check_choice
 from confide.cli.numbers import as_count
 from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names, take_reports
+from confide.cli.usage import AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names, take_reports
 from confide.counting import ReportInput
 from confide.errors import ConfideError, InvalidParameterError, MissingExtraError
 from confide.files import CountsFile, Reject
@@ -202,6 +202,7 @@ def send(  # noqa: PLR0913 - one argument an option
     to: Annotated[str, typer.Option("--to", metavar="URL", help="The collector.")],
     column: Columns = None,
     rejects: Rejects = None,
+    force: Force = False,
     again: Annotated[
         bool, typer.Option("--again", help="Send values that were sent before: everybody in them counts twice then.")
     ] = False,
@@ -260,8 +261,8 @@ def send(  # noqa: PLR0913 - one argument an option
             if not again:
                 require_unsent(values, contract)
             size = 1 if codes else BATCH_SIZE
-            options: dict[str, Any] = {"rejects": rejects, "secret_column": secret_column, "batch_size": size}
-            waiting, done = Outbox.fill(place, contract, values, column or (), to=to, **options)
+            options: dict[str, Any] = {"rejects": rejects, "force": force, "secret_column": secret_column}
+            waiting, done = Outbox.fill(place, contract, values, column or (), to=to, batch_size=size, **options)
             say(f"Blurred {done.account.description}.", stderr=True)
         with progress_bar("Sending batches", waiting.messages) as tell:
             found = waiting.send(client, tell, receipts_of(values), codes)

@@ -11,7 +11,7 @@ import typer
 from confide.alphabets.words import COUNTED_AS
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
-from confide.cli.usage import CURE, AsJson, Columns, Rejects, SurveyPath, check_outputs, split_names
+from confide.cli.usage import CURE, AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.files import Privatized, privatize_file
 from confide.files.privatizing import MOST_GROUPS, SMALL_GROUP
@@ -134,6 +134,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
         ),
     ] = None,
     rejects: Rejects = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Blur a column of values, each person's on its own.
@@ -164,6 +165,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
             secret_column=secret_column,
             ledger=None if ledger is None else Ledger(ledger),
             rejects=rejects,
+            force=force,
             cure=CURE,
         )
     for text in _warnings(done, seed):
@@ -193,6 +195,11 @@ def _read_secret(path: Path) -> Permanent:
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
     found = [SEEDED] if seed is not None else []
     found += [KEPT_ORDER] if done.order == "kept" else []
+    if 10 * done.account.total_rejected > done.account.read:
+        share = done.account.total_rejected / done.account.read
+        found.append(
+            f"{share:.0%} of the rows were rejected. If these people differ from the others, answers are biased."
+        )
     found += [
         f"{counted(number, 'row')} of {done.account.accepted:,} say what is not listed and are {remark}, as the survey "
         f"declares: a misspelt value would be among them, for it is no error any more."

@@ -71,6 +71,13 @@ Rejects = Annotated[
         show_default=False,
     ),
 ]
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Go on where most rows cannot be used, or most amounts fall into a bin with an open end."
+    ),
+]
 MethodName = Annotated[
     str | None,
     typer.Option(

@@ -410,6 +410,8 @@ declare function newSecret(): string;
 declare function loadSurvey(json: unknown, pin?: Pin): Survey;
 /** For tests and simulations alone: the same survey with random bytes of your own, which promises nobody anything. */
 declare function simulatedSurvey(json: unknown, octet: () => number): Survey;
+/** JavaScript's blanks but for one, and Python's separators beside. */
+declare const BLANK = "(?:(?!\\ufeff)[\\s\\x1c-\\x1f\\x85])";
 /** A pattern between blanks, which must be the whole text. */
 declare function whole(pattern: string, flags?: string): RegExp;
 /** A text without the blanks around it. */

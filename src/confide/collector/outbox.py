@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
 from confide.collector.wire import Wire
@@ -66,7 +67,7 @@ class Outbox:
             with path.open(encoding="utf-8") as stream:
                 head = json.loads(stream.readline())
             found = cls(path, **head)
-        except (ValueError, KeyError, TypeError, OSError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError):
             raise DataFileError(f"{path} is in the way, and no outbox. Name another with --outbox.") from None
         if found.survey != survey.fingerprint:
             raise DataFileError(
@@ -89,6 +90,7 @@ class Outbox:
         *,
         to: str = "",
         rejects: Path | None = None,
+        force: bool = False,
         secret_column: str = "",
         batch_size: int = BATCH_SIZE,
     ) -> tuple[Outbox, Privatized]:
@@ -96,9 +98,8 @@ class Outbox:
         groups = tuple(survey.groups)
         with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".confide-") as folder:
             reports = Path(folder) / "reports.csv"
-            done = privatize_file(
-                values, reports, survey, columns, keep=groups, rejects=rejects, secret_column=secret_column
-            )
+            settings: dict[str, Any] = {"rejects": rejects, "force": force, "secret_column": secret_column}
+            done = privatize_file(values, reports, survey, columns, keep=groups, **settings)
             messages = Path(folder) / "messages"
             number = 0
             with messages.open("wb") as stream:

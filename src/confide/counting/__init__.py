@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, overload
 
+from confide.alphabets.columns import is_missing
 from confide.checks import check_choice
 from confide.counting.duck import DuckLedger, merge_files
 from confide.counting.query import Kind, Query
@@ -425,5 +426,4 @@ def _plain_objects(frame: Any) -> Any:
 
 
 def _as_text(value: Any) -> str | None:
-    is_missing = value is None or value != value  # noqa: PLR0124 - NaN is what differs from itself
-    return None if is_missing else str(value)
+    return None if is_missing(value) else str(value)

@@ -250,7 +250,7 @@ def _ending(path: Path) -> str:
     """Return the ending that the first bytes of a file call for."""
     with path.open("rb") as stream:
         first = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-    marks = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
+    marks = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl", b"[": ".jsonl"}
     return next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
 
 
@@ -364,9 +364,14 @@ def _json_places(path: str, request: Request, name: str) -> ColumnPlaces:
     """Take the names of the first object for a header; where that cannot be read, the names that it should have."""
     with explained(name), opened(path) as stream:
         first = next((line for line in iter(stream.readline, "") if line.strip()), "")
+    if first.lstrip().startswith("["):
+        raise DataFileError(
+            f"{name} holds a JSON array, where one object a line is needed. Write it with lines=True in pandas' "
+            f"to_json, or with: jq -c '.[]' {name} > reports.jsonl"
+        )
     try:
         header = tuple(json.loads(first))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         header = (*request.candidates[0], *request.by)
     return request.choose(name, header, has_lines=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ LARGEST_PART = 2**20
 
 MOST_GROUPS = 2**18
 """Groups by kept columns that are counted; whoever keeps columns with more contents has other worries."""
+
+FEWEST_ROWS = 20
+"""Rows from which on a file is stopped at most of which are odd: one person's high salary is not."""
 
 SMALL_GROUP = 10
 """People of a group up to which, this number not included, each of them is nearly known by it."""
@@ -83,7 +86,7 @@ class Privatized:
     in_small_groups: int | None = None
 
 
-def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
+def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     values: str | Path,
     output: str | Path,
     survey: Survey,
@@ -96,6 +99,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
     secret_column: str = "",
     ledger: Ledger | None = None,
     rejects: str | Path | None = None,
+    force: bool = False,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> Privatized:
     """Blur a file of values into a file of reports, in a random order.
@@ -127,6 +131,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
         Counts the report of one person, on whose device this runs, and enforces the survey's limits.
     rejects
         Where rows that cannot be used are set aside; without it, one such row is an error.
+    force
+        Whether to go on where most rows cannot be used, or most amounts fall into a bin with an open end.
     cure
         What to tell about such rows.
     """
@@ -134,15 +140,15 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
     _require_ending(output, OUTPUTS, may_lack_one=has_no_name(output))
     _check_kept(keep, survey)
     source = _Source(seed, secret, secret_column, keep, ledger)
-    account, groups = Account(source=name_of(str(values))), _Groups(keep)
+    account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
     order: Order = "kept" if keep_order else "shuffled"
     noise = Noise.SEEDED if survey.simulated else source.noise  # whatever it comes from, nobody is behind it
     if noise is Noise.SEEDED:
         warn_simulated(output)
     with contextlib.ExitStack() as closing:
         set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
-        # Without one usable row there is no output, but the rows that were set aside are kept all the same.
-        closing.enter_context(contextlib.suppress(_NoneUsableError))
+        # Where it stops there is no output, but the rows that were set aside are kept all the same.
+        closing.enter_context(contextlib.suppress(_StoppedError))
         sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
         take = closing.enter_context(_in_order(sink, output, source.generator, is_kept=keep_order))
         for read in read_value_batches(values, survey, columns, source.kept(keep)):
@@ -155,18 +161,52 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and eight choices
             elif account.total_rejected:
                 continue  # only to count: nothing of it will be kept
             groups.add(rows)
+            beyond.update(_count_beyond(rows))
             source.check(account)
             for part, *kept in _parts(rows):
                 take((source.blur(survey, part, secrets), *kept))
         account.require_rows()
         if set_aside is None:
             account.require_usable(cure)
-        if not account.accepted:
-            raise _NoneUsableError
+        doubt = "" if force else _doubt(account, beyond)
+        if doubt or not account.accepted:
+            raise _StoppedError
         groups.refuse_telling(account.source)
-    account.require_any(survey.alphabet, "Values")
+    _refuse_stopped(account, survey, doubt)
     alone, in_small_groups = groups.people_below(2), groups.people_below(SMALL_GROUP)
     return Privatized(account, order, tuple(keep), noise, groups.number, alone, in_small_groups)
+
+
+def _refuse_stopped(account: Account, survey: Survey, doubt: str) -> None:
+    """Say why nothing was written."""
+    account.require_any(survey.alphabet, "Values")
+    if doubt:
+        raise DataFileError(doubt)
+
+
+def _count_beyond(rows: Rows) -> dict[str, int]:
+    """Return how many people lie in each bin with an open end."""
+    found = rows.alphabet.beyond(rows.distinct)
+    people = np.bincount(rows.numbers, rows.counts, minlength=len(rows.distinct)) if found else np.zeros(0)
+    return {label: int(people[chosen].sum()) for label, chosen in found.items()}
+
+
+def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
+    """Return why the data and the survey may not belong together; nothing where all seems well, or rows are few."""
+    if account.read >= FEWEST_ROWS and 2 * account.total_rejected > account.read:
+        return (
+            f"{account.total_rejected:,} of {account.read:,} rows of {account.source} cannot be used "
+            f"({account.reasons}):\n{account.listing}\nReports of the others alone would describe only them. Correct "
+            f"the rows or the survey, or go on with --force."
+        )
+    label, number = max(beyond.items(), key=lambda one: one[1], default=("", 0))
+    if account.people >= FEWEST_ROWS and 2 * number > account.people:
+        return (
+            f"{number:,} of {counted(account.people, 'person')} of {account.source} fall into the open bin {label!r}. "
+            f"Are the amounts in another unit than the bins? Declare it under [alphabet]: scale = 0.001 puts dollars "
+            f"into bins in thousands. If they are right, go on with --force."
+        )
+    return ""
 
 
 class _Source:
@@ -312,8 +352,8 @@ def _refuse_runs(rows: Rows, *, is_kept: bool) -> None:
         )
 
 
-class _NoneUsableError(DataFileError):
-    """No row could be used, so that there is nothing to write."""
+class _StoppedError(DataFileError):
+    """No row could be used, or most are odd, so that nothing is written."""
 
 
 class _Groups:

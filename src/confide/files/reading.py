@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, Indices, Line, Plane, Values
-from confide.alphabets.numerals import looks_like_a_number, parse_real
+from confide.alphabets.columns import as_column
+from confide.alphabets.numerals import Numeral, looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
 from confide.files.metadata import Traces, read_metadata
@@ -398,7 +399,10 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         ) from None
     values = _as_python(encoded.dictionary)
-    known = str | int | float | Decimal | (date | time if reads_times else None) | None
+    if types.is_float32(column.type) or types.is_float16(column.type):
+        # Narrow floats are the decimals that they print as, as they are in Python: see `wide_floats`.
+        values = list(encoded.dictionary.to_numpy(zero_copy_only=False))
+    known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
     strange = next((value for value in values if not isinstance(value, known)), None)
     if strange is not None:
         raise DataFileError(
@@ -424,14 +428,12 @@ def _as_python_or_text(scalar: Any) -> Any:
 
 
 def _without_fractions(column: Any) -> Any:
-    """Return times to the second, rounded down: of nanoseconds Python's own times know nothing."""
+    """Return times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing."""
     arrow = require("pyarrow")
     if arrow.types.is_timestamp(column.type):
-        return (
-            require("pyarrow.compute")
-            .floor_temporal(column, unit="second")
-            .cast(arrow.timestamp("s", column.type.tz), safe=False)
-        )
+        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
+        floor = require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
+        return floor.cast(arrow.timestamp("s"), safe=False)
     return column.cast(arrow.time64("us"), safe=False) if arrow.types.is_time64(column.type) else column
 
 
@@ -443,9 +445,11 @@ def _as_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, date | time):
         return value.isoformat()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
-        return str(int(value))
-    return str(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating) and value.is_integer() and abs(float(value)) < 2**63:
+        return Numeral(int(value))
+    return Numeral(value)
 
 
 def _combine(columns: list[tuple[list[str], Indices]], read: int) -> Scan:

@@ -17,6 +17,9 @@ from confide.wording import counted, listed
 SHOWN_REJECTS = 10
 """Rejected rows that a message names; a file of them names all."""
 
+LONGEST_SHOWN = 80
+"""Characters of a rejected row that a message shows."""
+
 
 class Reason(StrEnum):
     """Reason for which a row was rejected."""
@@ -68,7 +71,8 @@ class Reject:
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
-        return f"{place}: {self.text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
+        text = self.text if len(self.text) <= LONGEST_SHOWN else f"{self.text[:LONGEST_SHOWN]}\u2026"
+        return f"{place}: {text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from confide.alphabets import Alphabet, Indices
+from confide.alphabets.columns import find_columns
 from confide.errors import DataFileError, MissingExtraError
 from confide.metrics import Value
 from confide.wording import counted
@@ -130,16 +131,21 @@ class Request:
         for names in self.candidates:
             if all(name in header for name in names):
                 return tuple(_find(source, name, header) for name in names)
+        for names in self.candidates:
+            if (places := find_columns(names, header)) is not None:
+                return tuple(places)
         if has_lines:
             self._refuse_headless(source, header)
-        others = [place for place, one in enumerate(header) if one != COUNT_COLUMN]
+        # A column without a name is the index that pandas writes.
+        others = [place for place, one in enumerate(header) if one not in ("", COUNT_COLUMN)]
         if self.columns or len(others) != 1 or len(self.names[0]) > 1:
             raise DataFileError(_no_column(source, header, self.candidates))
         return (others[0],)
 
     def _refuse_headless(self, source: str, header: Sequence[str]) -> None:
         """Refuse a first line of values: taken for names, it would be a row lost in silence."""
-        first = next((text for text in header if self._looks_like_a_value(text)), None)
+        named = header[1:] if len(header) > 1 and not header[0] else header  # pandas writes its index without a name
+        first = next((text for text in named if self._looks_like_a_value(text)), None)
         if first is not None:
             raise DataFileError(
                 f"{source} needs a header line of column names; its first line holds the value {first!r}. "

@@ -238,7 +238,7 @@ def _read_json(path: Path) -> tuple[list[Any], list[Any], list[str]]:
         record = json.loads(path.read_text(encoding="utf-8"))
         values = [tuple(one) if isinstance(one, list) else one for one in record["alphabet"]["values"]]
         return values, list(record["distribution"]), list(record["alphabet"].get("labels", ()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataFileError(f"{path} is no estimate that confide wrote: {type(error).__name__}, {error}.") from None
 
 
