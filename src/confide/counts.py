@@ -105,8 +105,19 @@ class Counts:
         if self.repeats == 1 or self.is_thinned:
             return self
         found = copy.copy(self)
-        for name, value in (("counts", read_only(self.counts / self.repeats)), ("is_thinned", True)):
+        thinned = {"counts": read_only(self.counts / self.repeats), "is_thinned": True, "_as_counted": self}
+        for name, value in thinned.items():
             object.__setattr__(found, name, value)
+        return found
+
+    @property
+    def as_counted(self) -> Counts:
+        """The counts of which these are the :attr:`independent` ones; these themselves where they are not thinned.
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).independent.as_counted.counts
+        array([1., 3.])
+        """
+        found: Counts = self.__dict__.get("_as_counted", self)
         return found
 
     @property

@@ -128,7 +128,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
         """What their reports tell before anything is estimated."""
         return GroupReports(
             {
-                key: [(counts, mechanism) for mechanism, counts in one.groups.items()]
+                key: [(counts.as_counted, mechanism) for mechanism, counts in one.groups.items()]
                 for key, one in self.estimates.items()
             }
         )
