@@ -26,6 +26,12 @@ Reports = NDArray[Any]
 
 # Random draws and histograms hold counts as int64. Above 2**53 a float64, in which counts add up, skips numbers; up to
 # here that is at most a part in 2**53 of a count, far below any noise.
+NO_WEIGHTS = (
+    "Are they survey weights? Weights are not people: intervals from them would be too narrow. Count unweighted in "
+    "groups of equal weight (--by, or by= in Python), and weight the estimates of the groups."
+)
+"""Cure for counts with fractions."""
+
 # Batches that wait to be added up: below this many entries a sort takes about as long as a call.
 LEAST_PENDING = 2**16
 
@@ -153,13 +159,25 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     reports
         One report an entry; for reports of several parts, such as grid cells, one row a report.
     counts
-        How often each report was seen; once each if left out.
+        How often each report was seen; once each if left out. Survey weights are refused.
 
     >>> tally([3, 5, 3]).counts
     array([2., 1.])
     >>> tally([3, 5], counts=[2, 1]) == tally([3, 5, 3])
     True
     """
+    found = add_up(reports, counts)
+    numbers = np.zeros(0) if counts is None else np.asarray(counts, dtype=np.float64)
+    parts = np.flatnonzero(numbers % 1)
+    if parts.size:
+        more = f" and {parts.size - 1:,} more" if parts.size > 1 else ""
+        got = f"{numbers[parts[0]]:g} at position {parts[0]}{more}"
+        raise InvalidCountsError(f"Counts must be whole numbers of reports; got {got}. {NO_WEIGHTS}")
+    return found
+
+
+def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
+    """Do as :func:`tally`, and take fractions too: expectations, and counts that were made independent."""
     array = _as_reports(reports)
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
@@ -208,7 +226,7 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     reports, counts = [part.reports for part in filled], [part.counts for part in filled]
     kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
     most = max(1, sum(kept)) if repeats is None else repeats
-    merged = tally(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
+    merged = add_up(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
     object.__setattr__(merged, "is_thinned", filled[0].is_thinned)
     return merged
 
