@@ -68,7 +68,7 @@ def test_counts_of_any_width_add() -> None:
 
 def test_counted_reports_are_added_up() -> None:
     assert tally([3, 5, 3], counts=[1, 2, 4]).counts.tolist() == [5, 2]
-    assert Counts([3, 5], [0.5, 0]).counts.tolist() == [0.5, 0]
+    assert Counts(np.array([3, 5]), np.array([0.5, 0])).counts.tolist() == [0.5, 0]
 
 
 def test_counts_are_copied_and_closed() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
-from confide.files import read_counts, save_counts, shown_order
+from confide.files import CountsFile, read_counts, save_counts, shown_order
 from confide.files.groups import natural_order
 
 SURVEY = """name = "answer"
@@ -50,8 +50,8 @@ def test_repeats_of_a_week_are_the_files_of_that_week(call: Call, weeks: Path) -
         == 0
     )
     found = read_counts(weeks / "c.parquet")
-    assert [key for (key,) in found.counted] == WEEKS
-    assert {key: one.repeats for key, one in found.counted.items()} == {(week,): 1 for week in WEEKS}  # type: ignore[union-attr]
+    assert [key for (key,) in groups_of(found)] == WEEKS
+    assert {key: one.repeats for key, one in groups_of(found).items()} == {(week,): 1 for week in WEEKS}
     assert (found.merged.repeats, found.merged.total) == (4, 4 * PEOPLE)
     assert found.of_different_people().merged.repeats == 1
     record = call("estimate", "s.toml", "c.parquet", "--query", "answer == yes", "--json").record
@@ -78,6 +78,12 @@ def test_every_output_keeps_the_order_of_weeks(call: Call, weeks: Path) -> None:
     assert in_order((weeks / "d.html").read_text().partition(">The groups<")[2]) == WEEKS
 
 
+def groups_of(file: CountsFile) -> cf.GroupedCounts:
+    """Return the counts of a file that has groups."""
+    assert isinstance(file.counted, cf.GroupedCounts)
+    return file.counted
+
+
 def in_order(text: str) -> list[str]:
     """Return the weeks that a text names, as they come first."""
     return list(dict.fromkeys(re.findall(r"2026-W\d+", text)))
@@ -89,7 +95,7 @@ def test_merging_adds_up_the_files_of_each_group(call: Call, weeks: Path) -> Non
     call("count", "s.toml", "w0.csv", "w2.parquet", "--by", "week", "-o", "both.parquet")
     call("merge", "c0.parquet", "c1.parquet", "c2.parquet", "both.parquet", "--allow-copies", "-o", "all.parquet")
     found = read_counts(weeks / "all.parquet")
-    assert {key[0]: one.repeats for key, one in found.counted.items()} == {  # type: ignore[union-attr]
+    assert {key[0]: one.repeats for key, one in groups_of(found).items()} == {
         "2026-W2": 1,
         "2026-W09": 2,
         "2026-W10": 1,
@@ -97,18 +103,17 @@ def test_merging_adds_up_the_files_of_each_group(call: Call, weeks: Path) -> Non
     }
     assert found.merged.repeats == 5
     saved = weeks / "saved.parquet"
-    save_counts(saved, found.counted, found.heading.survey)
+    save_counts(saved, groups_of(found), found.heading.survey)
     again = read_counts(saved)
-    assert {key: one.repeats for key, one in again.counted.items()} == {  # type: ignore[union-attr]
-        key: one.repeats
-        for key, one in found.counted.items()  # type: ignore[union-attr]
+    assert {key: one.repeats for key, one in groups_of(again).items()} == {
+        key: one.repeats for key, one in groups_of(found).items()
     }
     assert again.merged.repeats == 5
     # Groups of unlike repeats are compared and tested by what each is worth, and show all that was counted.
-    answers = cf.estimate_groups(found.counted, found.heading.survey.mechanism, cf.IBU())  # type: ignore[arg-type]
+    answers = cf.estimate_groups(groups_of(found), found.heading.survey.mechanism, cf.IBU())
     assert answers.reports == {(week,): PEOPLE * (1 + (week == "2026-W09")) for week in WEEKS}
     assert answers.fits.together.verdict is not None
-    once = cf.estimate_groups(found.of_different_people().counted, found.heading.survey.mechanism, cf.IBU())  # type: ignore[arg-type]
+    once = cf.estimate_groups(groups_of(found.of_different_people()), found.heading.survey.mechanism, cf.IBU())
     assert answers.differences["2026-W09",].p_value != once.differences["2026-W09",].p_value
 
 

@@ -206,7 +206,7 @@ class Scale(Integers):
         >>> Scale(["never", "now and then", "often"]).question("answer", 1, 2)
         "answer in 'now and then'..often"
         """
-        first, last = (_quoted(self.words[end]) for end in (low, low if high is None else high))
+        first, last = (quoted(self.words[end]) for end in (low, low if high is None else high))
         if high is None:
             return f"{name} >= {first}"
         return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
@@ -223,7 +223,7 @@ class Scale(Integers):
         return f"Scale({joined(f'[{shown}]', *settings, *self.spelling.settings)})"
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
     """Return a word as it stands in a query."""
     if QUERY_WORD.fullmatch(word):
         return word
