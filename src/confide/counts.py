@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import plain_array
-from confide.checks import check_count, read_only, refuse_masked
+from confide.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.limits import MOST_REPORTS
 from confide.origins import Origin, noise_of
@@ -68,6 +68,8 @@ class Counts:
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats, 1)
+        if not isinstance(self.origin, Origin):
+            raise InvalidParameterError(f"origin must be an Origin; got {kind_of(self.origin)}. Call tally(reports).")
         reports = _as_reports(self.reports)
         counts = _as_counts(self.counts, reports.shape[0])
         if not _are_distinct(reports):
@@ -215,7 +217,11 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
     array([1., 2.])
     """
-    filled = [part for part in parts if part.reports.shape[0]]
+    require_kinds(merge, locals())
+    every = list(parts)
+    for part in every:
+        require_counts(part)
+    filled = [part for part in every if part.reports.shape[0]]
     origin = sum((part.origin for part in filled), Origin())
     if not filled:
         return tally([])
@@ -287,9 +293,7 @@ class Accumulator:
 def require_counts(counts: object) -> None:
     """Refuse anything but counts."""
     if not isinstance(counts, Counts):
-        raise InvalidParameterError(
-            f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
-        )
+        raise InvalidParameterError(f"counts must be Counts; got {kind_of(counts)}. Call confide.tally(reports) first.")
 
 
 def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:

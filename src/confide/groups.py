@@ -14,6 +14,7 @@ import numpy as np
 
 from confide.alphabets import Integers
 from confide.channels.base import FloatArray
+from confide.checks import require_kinds
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
 from confide.estimates import Estimate, Group, observe_groups
@@ -323,6 +324,7 @@ def estimate_groups(
     >>> {town: int(one.distribution.argmax()) for town, one in estimate_groups(towns, mechanism, cf.IBU()).items()}
     {'Oslo': 4, 'Rome': 7}
     """
+    require_kinds(estimate_groups, locals())
     answers = recover_groups(groups, mechanism, method, progress)
     warn_if_not_identified(answers.first)
     fits = misfits(groups, mechanism)

@@ -53,7 +53,7 @@ class Categories(Alphabet):
     ) -> None:
         if isinstance(values, str):
             raise InvalidParameterError(f"Categories needs a list of values; got the one string {values!r}.")
-        if not isinstance(values, Iterable):
+        if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
             raise InvalidParameterError(f"Categories needs a list of values; got {values!r}.")
         plain = (value.item() if isinstance(value, np.generic) else value for value in values)
         object.__setattr__(self, "values", tuple(plain))

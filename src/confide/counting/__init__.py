@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, overload
 
-from confide.checks import check_choice
+from confide.checks import as_items, check_choice, require_kinds
 from confide.counting.duck import DuckLedger, merge_files
 from confide.counting.query import Kind, Query
 from confide.counting.sources import PathLike, digest_sources, format_of, look_at_all, note_empty, search, set_down
@@ -261,6 +261,7 @@ def read_reports(
     ...     read_reports(f"{folder}/reports.csv", survey).counts
     Counts(3 reports, 2 distinct)
     """
+    require_kinds(read_reports, locals())
     if is_counts_file(path):
         file = read_counts(path)
         file.heading.require(survey, path)
@@ -393,7 +394,10 @@ def _as_survey(survey: Survey | Mechanism | PathLike) -> Survey:
 
 
 def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
-    return (columns,) if isinstance(columns, str) else tuple(columns)
+    names = (columns,) if isinstance(columns, str) else as_items("columns", columns)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidParameterError(f"Columns are named by texts; got {names!r}.")
+    return names
 
 
 def _is_paths(source: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from confide.checks import require_kinds
 from confide.counts import Counts, tally
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
@@ -342,6 +343,7 @@ def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReport
     survey
         The survey that the counts should have been made under; whichever the file names, if left out.
     """
+    require_kinds(load_counts, locals())
     file = read_counts(path)
     if survey is not None:
         file.heading.require(survey, path)
@@ -364,6 +366,7 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     The file says of how many reports it is known that they are simulated, or have secure noise. Simulated ones give a
     :class:`SimulatedReportsWarning`.
     """
+    require_kinds(save_counts, locals())
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)

@@ -14,7 +14,8 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Attributes, Values
 from confide.alphabets.numerals import parse_real
-from confide.counts import Counts, merge, tally
+from confide.checks import as_items, require_kinds
+from confide.counts import Counts, merge, require_counts, tally
 from confide.errors import DataFileError, InvalidCountsError
 from confide.files.rows import Account
 from confide.groups import GroupEstimates, recover_pools
@@ -82,6 +83,10 @@ class GroupedCounts(Mapping[Key, Counts]):
     repeats: int = 1
 
     def __post_init__(self) -> None:
+        require_kinds(GroupedCounts, vars(self))
+        object.__setattr__(self, "by", as_items("by", self.by))
+        for one in self.groups.values():
+            require_counts(one)
         if not self.origin.total:
             object.__setattr__(self, "origin", sum((one.origin for one in self.groups.values()), Origin()))
         for key in self.groups:

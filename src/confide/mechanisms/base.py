@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Attributes, BitVectors, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
+from confide.checks import require_kinds
 from confide.counts import Counts, add_up, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
 from confide.evidence import Evidence
@@ -322,6 +323,7 @@ def truncated(mechanism: Mechanism, outputs: Alphabet | None = None) -> Mechanis
     >>> truncated(Geometric(Integers(0, 99), epsilon=0.05), Integers(-10, 109))
     TruncatedGeometric(alphabet=Integers(0, 99), epsilon=0.05, outputs=Integers(-10, 109))
     """
+    require_kinds(truncated, locals())
     found = mechanism._truncated(outputs)
     if found is None:
         raise InvalidParameterError(

@@ -328,5 +328,5 @@ def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, Indices]:
 
 def require_line(alphabet: Alphabet, name: str) -> None:
     """Refuse anything but whole numbers on a line, or values with places along one."""
-    if not isinstance(alphabet, Integers) and getattr(alphabet, "positions", None) is None:
+    if not isinstance(alphabet, Alphabet) or (not isinstance(alphabet, Integers) and alphabet.positions is None):
         raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")
