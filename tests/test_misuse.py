@@ -62,13 +62,14 @@ def test_any_misuse_is_explained(name: str, tmp_path: Path, monkeypatch: pytest.
     """No AttributeError, no ValueError of numpy's: only what confide says, or that an argument is missing."""
     monkeypatch.chdir(tmp_path)
     thing = getattr(cf, name)
-    for arguments, more in calls(inspect.signature(thing), random.Random(name)):
+    for arguments, more in calls(inspect.signature(thing), random.Random(name)):  # noqa: S311 (no secret)
         try:
             thing(*arguments, **more)
-        except cf.ConfideError as error:
-            assert str(error)
+        except cf.ConfideError:
+            continue
         except TypeError as error:
-            assert "argument" in str(error) and "required" in str(error), (arguments, more)  # noqa: PT018
+            if "required" not in str(error):
+                raise
 
 
 SWAPPED: dict[str, tuple[Callable[[], object], str]] = {
