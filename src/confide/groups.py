@@ -278,16 +278,11 @@ class GroupEstimates(Mapping[Any, Estimate]):
             # The mean where it is anywhere near the strongest: it is what people ask for.
             place = 0 if strong[0] >= 0.5 * strong.max() else int(strong.argmax())
             return SHAPES[place][int(found.scores[place] > 0)] if strong.size else "another distribution"
-        change = self.estimates[key].distribution - self._others(key)
+        # Less what all groups have is less what the others have, but for a factor above 0.
+        change = self.estimates[key].distribution - self._overall
         place = int(np.abs(change).argmax())
         value = self.first.alphabet.labels([place])[0]
         return f"{'more' if change[place] > 0 else 'less'} {value}"
-
-    def _others(self, key: Any) -> FloatArray:
-        """Return the distribution of all other groups together."""
-        own = self.reports[key] / self.total
-        others: FloatArray = (self._overall - own * self.estimates[key].distribution) / (1 - own)
-        return others
 
     @cached_property
     def _overall(self) -> FloatArray:
