@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
-from confide.files import CountsFile, read_counts, save_counts, shown_order
+from confide.files import Account, CountsFile, Heading, read_counts, save_counts, shown_order
 from confide.files.groups import natural_order
 
 SURVEY = """name = "answer"
@@ -170,3 +170,15 @@ def test_a_collectors_day_is_a_group_of_one_day() -> None:
     assert [parts[0].repeats for parts in found.groups.values()] == [1, 1]
     assert found.merged.repeats == 2
     assert to_counts_file(survey, record | {"is_simulated": False}).merged.repeats == 2
+
+
+def test_each_survey_of_a_group_has_a_file_of_its_own() -> None:
+    surveys = tuple(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon)) for epsilon in (1.0, 2.0))
+    known = cf.Origin(permanent=4), cf.Origin(permanent=2)
+    heading = Heading(surveys, ("town",), Account(6), (), known, 4, (), {("Oslo",): 3})
+    two = cf.tally(["yes", "no"])
+    found = CountsFile(heading, {("Oslo",): {0: two, 1: two}, ("Rome",): {0: two}})
+    assert {key: {number: one.repeats for number, one in parts.items()} for key, parts in found.groups.items()} == {
+        ("Oslo",): {0: 2, 1: 2},
+        ("Rome",): {0: 4},
+    }
