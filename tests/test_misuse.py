@@ -17,6 +17,7 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError
 
+PUBLIC: Any = cf  # so that a type checker lets misuse pass
 LINE = cf.Integers(0, 3)
 MECHANISM = cf.TruncatedGeometric(LINE, 1.0)
 COUNTS = cf.tally([1, 2, 3])
@@ -34,7 +35,7 @@ DRAWS = 40
 
 def callables() -> Iterator[str]:
     """Return the public functions and classes that are called with arguments of one's own."""
-    for name in cf.__all__:
+    for name in PUBLIC.__all__:
         thing = getattr(cf, name)
         is_class = isinstance(thing, type) and issubclass(thing, BaseException | enum.Enum)
         if callable(thing) and not is_class and not inspect.isabstract(thing):
@@ -74,29 +75,29 @@ def test_any_misuse_is_explained(name: str, tmp_path: Path, monkeypatch: pytest.
 
 SWAPPED: dict[str, tuple[Callable[[], object], str]] = {
     "fit": (
-        lambda: cf.fit(MECHANISM, COUNTS),
+        lambda: PUBLIC.fit(MECHANISM, COUNTS),
         "counts must be Counts; got TruncatedGeometric. Are counts and mechanism swapped?",
     ),
-    "save_counts": (lambda: cf.save_counts(COUNTS, "c.parquet", SURVEY), "Call save_counts(path, counts, survey)"),
-    "survey first": (lambda: cf.save_counts("c.parquet", SURVEY, COUNTS), "Are counts and survey swapped?"),
+    "save_counts": (lambda: PUBLIC.save_counts(COUNTS, "c.parquet", SURVEY), "Call save_counts(path, counts, survey)"),
+    "survey first": (lambda: PUBLIC.save_counts("c.parquet", SURVEY, COUNTS), "Are counts and survey swapped?"),
     "emd": (
-        lambda: cf.emd([0.5, 0.5], cf.Integers(0, 1), [0.5, 0.5]),
+        lambda: PUBLIC.emd([0.5, 0.5], cf.Integers(0, 1), [0.5, 0.5]),
         "Are alphabet and right swapped? Call emd(left, right, alphabet)",
     ),
-    "groups": (lambda: cf.estimate_groups([COUNTS], MECHANISM), "groups must be a dictionary; got list"),
-    "smoothness": (lambda: cf.smoothness_of(LINE, [1, 2, 3, 4]), "Are alphabet and histogram swapped?"),
+    "groups": (lambda: PUBLIC.estimate_groups([COUNTS], MECHANISM), "groups must be a dictionary; got list"),
+    "smoothness": (lambda: PUBLIC.smoothness_of(LINE, [1, 2, 3, 4]), "Are alphabet and histogram swapped?"),
     "a list of counts": (
-        lambda: cf.smoothness_of([[1, 2], [3]], LINE),
+        lambda: PUBLIC.smoothness_of([[1, 2], [3]], LINE),
         "histogram must be an array of numbers; got list",
     ),
-    "a matrix": (lambda: cf.FromMatrix(cf.Lattice(), 10**59, cf.Lattice()), "is unbounded"),
-    "no list": (lambda: cf.Categories(np.array(3)), "needs a list of values; got array(3)"),
-    "holes": (lambda: cf.Grid(1, 5, 5, "", [(1e-38, float("-inf"))]), "holes must be pairs"),
-    "signals": (lambda: cf.Bins(0, Decimal("sNaN"), 1), "high must be a finite number; got Decimal('sNaN')"),
-    "merge": (lambda: cf.merge(["a"]), "Call confide.tally(reports) first"),
-    "pool": (lambda: cf.fit_pool([(MECHANISM, COUNTS)]), "A group is a pair (counts, mechanism)"),
-    "survey": (lambda: cf.Survey(LINE), "mechanism must be Mechanism; got Integers"),
-    "class": (lambda: cf.Geometric(cf.Categories, 1.0), "needs whole numbers on a line"),
+    "a matrix": (lambda: PUBLIC.FromMatrix(cf.Lattice(), 10**59, cf.Lattice()), "is unbounded"),
+    "no list": (lambda: PUBLIC.Categories(np.array(3)), "needs a list of values; got array(3)"),
+    "holes": (lambda: PUBLIC.Grid(1, 5, 5, "", [(1e-38, float("-inf"))]), "holes must be pairs"),
+    "signals": (lambda: PUBLIC.Bins(0, Decimal("sNaN"), 1), "high must be a finite number; got Decimal('sNaN')"),
+    "merge": (lambda: PUBLIC.merge(["a"]), "Call confide.tally(reports) first"),
+    "pool": (lambda: PUBLIC.fit_pool([(MECHANISM, COUNTS)]), "A group is a pair (counts, mechanism)"),
+    "survey": (lambda: PUBLIC.Survey(LINE), "mechanism must be Mechanism; got Integers"),
+    "class": (lambda: PUBLIC.Geometric(cf.Categories, 1.0), "needs whole numbers on a line"),
 }
 
 

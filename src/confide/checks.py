@@ -82,7 +82,8 @@ def require_kinds(function: Callable[..., object], given: Mapping[str, object]) 
     kinds = _kinds_of(function)
     for name, wanted in kinds.items():
         if not _is_kind(given[name], wanted):
-            swapped = next((one for one in given if one != name and _is_kind(given[one], wanted)), None)
+            others = [one for one in given if one != name and given[one] is not None]
+            swapped = next((one for one in others if _is_kind(given[one], wanted)), None)
             words = " or ".join(KIND_WORDS.get(kind, kind.__name__) for kind in wanted)
             cure = "" if swapped is None else f"Are {name} and {swapped} swapped? "
             order = ", ".join(inspect.signature(function).parameters)
@@ -90,11 +91,12 @@ def require_kinds(function: Callable[..., object], given: Mapping[str, object]) 
             raise InvalidParameterError(f"{name} must be {words}; got {got}. {cure}Call {function.__name__}({order}).")
 
 
-def as_items(name: str, things: object) -> tuple[Any, ...]:
+def as_items(name: str, things: object, of: str = "values") -> tuple[Any, ...]:
     """Return what a list holds, or say that it is none."""
-    if isinstance(things, Iterable) and not isinstance(things, str | bytes | Mapping) and getattr(things, "ndim", 1):
+    is_list = isinstance(things, Iterable) and not isinstance(things, str | bytes | Mapping)
+    if isinstance(things, Iterable) and is_list and getattr(things, "ndim", None) != 0:
         return tuple(things)
-    raise InvalidParameterError(f"{name} must be a list; got {kind_of(things)}. Write [first, second, ...].")
+    raise InvalidParameterError(f"{name} must be a list of {of}; got {kind_of(things)}. Write [first, second, ...].")
 
 
 def as_floats(name: str, numbers: object) -> NDArray[np.float64]:
@@ -143,8 +145,8 @@ def _classes_in(hint: Any) -> tuple[type, ...]:
 
 
 def _is_kind(value: object, kinds: tuple[type, ...]) -> bool:
-    if isinstance(value, str | bytes | np.ndarray):
-        return str in kinds and isinstance(value, str)
+    if isinstance(value, str | bytes | np.ndarray):  # which are no lists of things
+        kinds = tuple(kind for kind in kinds if kind not in (Sequence, Iterable))
     return isinstance(value, kinds)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from confide.checks import kind_of, read_only, require_kinds
+from confide.checks import as_items, kind_of, read_only
 from confide.counts import Counts
 from confide.errors import (
     InvalidParameterError,
@@ -106,7 +106,7 @@ def estimate_pool(
     >>> cf.estimate_pool(pairs).distribution.argmax()
     np.int64(4)
     """
-    require_kinds(estimate_pool, locals())
+    pairs = as_items("pairs", pairs, "pairs (counts, mechanism)")
     answer = recover(pairs, method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)

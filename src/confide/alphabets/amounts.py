@@ -412,7 +412,7 @@ def _settle_edges(
         raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
     if edges is None:
         return _equal_edges(as_amount("low", low), as_amount("high", high), as_amount("width", width))
-    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges))
+    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
     if not 2 <= len(chosen) <= MOST_BINS + 1:
         raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
     for one, other in pairwise(chosen):

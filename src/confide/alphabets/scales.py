@@ -238,7 +238,7 @@ def _settle_positions(
         return (), float(spacing)
     if spacing != 1:
         raise InvalidParameterError(f"Give a spacing or positions, not both; got {spacing!r} and {positions!r}.")
-    places = tuple(as_amount("a position", one) for one in as_items("positions", positions))
+    places = tuple(as_amount("a position", one) for one in as_items("positions", positions, "numbers"))
     if len(places) != size:
         raise InvalidParameterError(f"Give one position for each of {counted(size, 'word')}; got {len(places):,}.")
     gaps = {right - left for left, right in pairwise(places)}

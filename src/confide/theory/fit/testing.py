@@ -23,7 +23,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -227,7 +227,8 @@ def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examina
 
     It may be `known` already, for all mechanisms of the pool together.
     """
-    for pair in groups:
+    given: Sequence[Any] = groups
+    for pair in given:
         if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Mechanism):
             raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {pair!r}.")
         require_counts(pair[0])
