@@ -226,7 +226,7 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
     >>> _sequence(["Monday", "Friday"]), _sequence(["Oslo", "Rome"])
     ({'Monday': (1.0,), 'Friday': (5.0,)}, None)
     """
-    texts = {text for text in column if text}
+    texts = [text for text in dict.fromkeys(column) if text]
     if texts and all(parse_real(text) is not None for text in texts):
         return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
     numbers = {text: [float(run) for run in re.findall("[0-9]+", _numbered(text))] for text in texts}
@@ -235,7 +235,8 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
         return None
     # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
     is_american = any(len(runs) == 3 and _is_year(runs[2]) and runs[1] > 12 for runs in numbers.values())
-    return {"": (-math.inf,)} | {text: _years_first(runs, is_american) for text, runs in numbers.items()}
+    ranks = {text: _years_first(runs, is_american) for text, runs in numbers.items()}
+    return ranks | ({"": (-math.inf,)} if "" in column else {})
 
 
 def _numbered(text: str) -> str:
