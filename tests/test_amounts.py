@@ -210,9 +210,9 @@ def test_queries_speak_of_amounts(query: str, chosen: list[int]) -> None:
     ("query", "message"),
     [
         ("salary >= 25", "cuts the bin '20 to 50 thousand'; ask with < or >= at an edge, such as 20 or 50"),
-        ("salary > 20", "cuts the bin '20 to 50 thousand'"),
-        ("salary <= 20", "cuts the bin '20 to 50 thousand'"),
-        ("salary in 10..20", "cuts the bin"),
+        ("salary > 25", "cuts the bin '20 to 50 thousand'"),
+        ("salary <= 25", "cuts the bin '20 to 50 thousand'"),
+        ("salary in 10..25", "cuts the bin"),
         ("salary == 20", "bins hold many amounts"),
         ("salary < 150", "cuts the bin '100 thousand or more'; ask with < or >= at an edge, such as 100"),
         ("salary >= much", "must be a number"),

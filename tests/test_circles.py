@@ -11,7 +11,7 @@ import pytest
 import confide as cf
 from confide.circles import Disc, ground_distances
 from confide.errors import InvalidParameterError
-from confide.queries import Query, as_weights, describe_query, remark_on_cells
+from confide.queries import Query, as_weights, describe_query, remark_on
 
 geodesic = pytest.importorskip(
     "geographiclib.geodesic",
@@ -79,12 +79,12 @@ def test_cells_that_a_border_cuts_are_counted_and_told() -> None:
     meets = (south < 40.76) & (north > 40.72) & (west < -73.97) & (east > -74.0)
     covered = (south >= 40.72) & (north <= 40.76) & (west >= -74.0) & (east <= -73.97)
     inside = as_weights(area, MANHATTAN) > 0
-    assert remark_on_cells(area, MANHATTAN) == (
+    assert remark_on(area, MANHATTAN) == (
         f"{inside.sum()} cells by centre; its border cuts {(meets & ~covered).sum()}, of which "
         f"{(inside & ~covered).sum()} count whole and the others not at all"
     )
-    assert "runs beyond the cells" in remark_on_cells("within 2 km of 40.7050, -74.0", MANHATTAN)
-    assert remark_on_cells("row > 3", MANHATTAN) == ""
+    assert "runs beyond the cells" in remark_on("within 2 km of 40.7050, -74.0", MANHATTAN)
+    assert remark_on("row > 3", MANHATTAN) == ""
 
 
 @pytest.mark.parametrize(

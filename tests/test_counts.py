@@ -68,7 +68,7 @@ def test_counts_of_any_width_add() -> None:
 
 def test_counted_reports_are_added_up() -> None:
     assert tally([3, 5, 3], counts=[1, 2, 4]).counts.tolist() == [5, 2]
-    assert tally([3, 5], counts=[0.5, 0]).counts.tolist() == [0.5, 0]
+    assert Counts(np.array([3, 5]), np.array([0.5, 0])).counts.tolist() == [0.5, 0]
 
 
 def test_counts_are_copied_and_closed() -> None:
@@ -249,3 +249,12 @@ def test_an_accumulator_holds_distinct_reports_alone(monkeypatch: pytest.MonkeyP
 
 def test_one_report_is_not_one_reports() -> None:
     assert repr(tally([3])) == "Counts(1 report, 1 distinct)"
+
+
+def test_weights_are_refused_with_the_cure() -> None:
+    for add in (tally, Accumulator().add):
+        with pytest.raises(InvalidCountsError, match=r"got 150\.5 at position 0 and 2 more\. .*not people.*--by"):
+            add([0, 1, 2], [150.5, 220.2, 90.3])
+    assert tally([0, 1], counts=[150.0, 2]).counts.tolist() == [150, 2]
+    halves = tally([0, 1, 1]).with_repeats(2).independent
+    assert merge([halves, halves]).total == 3

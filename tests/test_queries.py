@@ -151,3 +151,108 @@ def test_masked_weights_are_refused() -> None:
     weights = np.ma.masked_array(np.ones(3), mask=[True, False, False])
     with pytest.raises(InvalidParameterError, match="1 of 3 weights of a query are masked"):
         as_weights(weights, cf.Integers(0, 2))
+
+
+SALARIES = cf.Bins(edges=[0, 50_000, 100_000, 200_000], above=True, unit="dollar")
+THOUSANDS = cf.Bins(edges=[0, 50, 100, 200], above=True, unit="thousand dollars")
+YEARS = cf.Integers(0, 99, unit="year")
+EUROS = cf.Integers(0, 3000, unit="euro")
+
+
+@pytest.mark.parametrize(
+    ("query", "alphabet", "plain"),
+    [
+        ("> 100000", SALARIES, "salary >= 100000"),
+        ("salary > 100,000", SALARIES, "salary >= 100000"),
+        ("salary >= 100k", SALARIES, "salary >= 100000"),
+        ("salary >= $100k", SALARIES, "salary >= 100000"),
+        ("salary >= 0.1M dollars", SALARIES, "salary >= 100000"),
+        ("salary >= 100 thousand USD", cf.Bins(edges=[0, 100_000], above=True, unit="USD"), "salary >= 100000"),
+        ("50,000 <= salary < 200,000", SALARIES, "50000 <= salary < 200000"),
+        ("salary <= 100,000.00", SALARIES, "salary < 100000"),
+        ("(50,000 <= salary) and < 200k", SALARIES, "50000 <= salary < 200000"),
+        ("salary in 50k..100k", SALARIES, "50000 <= salary < 100000"),
+        ("salary >= $100k", THOUSANDS, "salary >= 100"),
+        ("salary >= 100 thousand", THOUSANDS, "salary >= 100"),
+        ("salary >= 100", THOUSANDS, "salary >= 100"),
+        ("Salary ≥ 0.1 million dollars", THOUSANDS, "salary >= 100"),
+        (">= 65 years", YEARS, "salary >= 65"),
+        ("18 years <= SALARY < 21 Years", YEARS, "18 <= salary < 21"),
+        ("in 20..30", YEARS, "salary in 20..30"),
+        ("not in {20, 30}", YEARS, "salary not in {20, 30}"),
+        ("!= 1,500", EUROS, "salary != 1500"),
+        ("salary ≤ €1.5k", EUROS, "salary <= 1500"),
+        ("salary in {1k, 2k}", EUROS, "salary in {1000, 2000}"),
+        ("cell == (100,200)", cf.Grid(101, 201), "cell == (100, 200)"),
+    ],
+)
+def test_numbers_as_people_write_them(query: str, alphabet: cf.Alphabet, plain: str) -> None:
+    assert as_weights(query, alphabet, "salary").tolist() == as_weights(plain, alphabet, "salary").tolist()
+
+
+@pytest.mark.parametrize(
+    ("query", "alphabet", "words"),
+    [
+        # Never two values where one was meant, nor one where two were.
+        ("salary in {100,200}", EUROS, "100,200 may be one number or several here; write 100200 or 100, 200"),
+        ("salary in {5, 1,000}", EUROS, "1,000 may be one number or several here; write 1000 or 1, 000"),
+        ("salary in [1,000,000]", EUROS, "1,000,000 may be one number or several here"),
+        ("salary > 1,00", EUROS, "expected the end, found ','"),
+        ("salary > 100,0000", EUROS, "expected the end, found ','"),
+        ("salary > 1,234,56", EUROS, "expected the end, found ','"),
+        ("salary > $100", EUROS, "the values are in euro, not in $"),
+        ("salary > £30", YEARS, "the values are in year, not in £"),
+        ("salary > 30 miles", YEARS, "expected the end, found 'miles'"),
+        ("salary > 5m", EUROS, "expected the end, found 'm'"),
+        ("salry > 5", EUROS, "(did you mean 'salary'?)"),
+        ("frist >= 1", PAIRS, "(did you mean 'first'?)"),
+        ("> 1", PAIRS, "the name of an attribute"),
+        ("> 1", CELLS, "expected a value"),
+        ("median", YEARS, "estimate.quantile(0.5), or --median"),
+        ("median salary", YEARS, "estimate.quantile(0.5), or --median"),
+        ("average", YEARS, "estimate.mean(), or --mean"),
+        ("quantile 0.9", YEARS, "--quantile 0.9"),
+    ],
+)
+def test_what_could_mean_two_things_is_refused(query: str, alphabet: cf.Alphabet, words: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        as_weights(query, alphabet, None if alphabet in (PAIRS, CELLS) else "salary")
+    assert words in str(caught.value)
+
+
+def test_an_answer_at_an_edge_says_where_the_edge_belongs() -> None:
+    mechanism = cf.RandomizedResponse(SALARIES, 3.0)
+    found = cf.estimate(cf.tally([0, 1, 2, 3], [40, 30, 20, 10]), mechanism)
+    assert found.query("salary > 100k").remark == "exactly 100,000 counts as above: a bin begins at its lower edge"
+    assert found.query("salary >= 100k").remark == ""
+    pairs = cf.Attributes(pay=SALARIES, answer=ANSWERS)
+    from confide.queries import remark_on
+
+    assert "exactly 100,000" in remark_on("pay > 100000 and answer == yes", pairs)
+
+
+EXAMPLES = [
+    (YEARS, "age", "age >= 50"),
+    (SALARIES, None, "value >= 100000"),
+    (ANSWERS, "answer", "answer in {yes, no}"),
+    (cf.Categories(["it's", "not yet"]), "x", "x in {\"it's\", 'not yet'}"),
+    (cf.Categories([3, 10, 30]), "code", "code in {3, 10}"),
+    (CELLS, None, "row in 2..3"),
+    (PAIRS, None, "first >= 1 and second in {f, m}"),
+    (cf.Attributes(home=cf.Grid(3, 3), age=YEARS), None, "home_row in 0..1 and age >= 50"),
+    (cf.Dates("2026-01-01", "2026-12-31", every="week"), "week", "week >= 2026-W27"),
+    (cf.Scale(["never", "now and then", "often"]), "answer", "answer >= 'now and then'"),
+    (cf.Weekdays(), "day", None),
+    (cf.Hours(), "hour", None),
+    (cf.Places(40.6, -74.1, 40.9, -73.8, cell="2 km"), "home", None),
+    (cf.Integers(5, 5), "home town", "value >= 5"),
+]
+
+
+@pytest.mark.parametrize(("alphabet", "name", "example"), EXAMPLES, ids=lambda one: type(one).__name__)
+def test_the_example_in_an_error_fits_the_survey(alphabet: cf.Alphabet, name: str | None, example: str | None) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        as_weights("x y z ?", alphabet, name)
+    shown = str(caught.value).partition("Write for example: ")[2]
+    assert example in (None, shown)
+    assert as_weights(shown, alphabet, name).any()

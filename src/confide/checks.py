@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+import os
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import TypeGuard
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +42,7 @@ def check_text(name: str, value: object) -> None:
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuse anything but one of the named choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidParameterError(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
 
 
@@ -63,8 +70,84 @@ def size_of(vector: ArrayLike, name: str) -> int:
     """Return how many entries a vector has, or say that it is none."""
     try:
         return int(np.size(vector))
-    except ValueError:
+    except (TypeError, ValueError):
         raise InvalidDistributionError(f"{name} must be a plain sequence of probabilities; got {vector!r}.") from None
+
+
+def require_kinds(function: Callable[..., object], given: Mapping[str, object]) -> None:
+    """Refuse arguments of another kind than a function or a class annotates; name two that are swapped.
+
+    Only confide's own classes, texts, paths, mappings and lists are looked at.
+    """
+    kinds = _kinds_of(function)
+    for name, wanted in kinds.items():
+        if not _is_kind(given[name], wanted):
+            others = [one for one in given if one != name and given[one] is not None]
+            swapped = next((one for one in others if _is_kind(given[one], wanted)), None)
+            words = " or ".join(KIND_WORDS.get(kind, kind.__name__) for kind in wanted)
+            cure = "" if swapped is None else f"Are {name} and {swapped} swapped? "
+            order = ", ".join(inspect.signature(function).parameters)
+            got = kind_of(given[name])
+            raise InvalidParameterError(f"{name} must be {words}; got {got}. {cure}Call {function.__name__}({order}).")
+
+
+def as_items(name: str, things: object, of: str = "values") -> tuple[Any, ...]:
+    """Return what a list holds, or say that it is none."""
+    is_list = isinstance(things, Iterable) and not isinstance(things, str | bytes | Mapping)
+    if isinstance(things, Iterable) and is_list and getattr(things, "ndim", None) != 0:
+        return tuple(things)
+    raise InvalidParameterError(f"{name} must be a list of {of}; got {kind_of(things)}. Write [first, second, ...].")
+
+
+def as_floats(name: str, numbers: object) -> NDArray[np.float64]:
+    """Return numbers as an array, or say that they are none."""
+    try:
+        return np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameterError(f"{name} must be an array of numbers; got {kind_of(numbers)}.") from None
+
+
+def kind_of(thing: object) -> str:
+    """Return what something is, in a sentence."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else type(thing).__name__
+
+
+KIND_WORDS: dict[type, str] = {
+    str: "a text",
+    os.PathLike: "a path",
+    Mapping: "a dictionary",
+    Sequence: "a list",
+    Iterable: "a list",
+    types.NoneType: "None",
+}
+
+
+@functools.cache
+def _kinds_of(function: Callable[..., object]) -> dict[str, tuple[type, ...]]:
+    """Return for each argument the classes that it may have, as far as its annotation names classes to look at."""
+    hints = typing.get_type_hints(function)
+    found = {name: _classes_in(hints[name]) for name in inspect.signature(function).parameters if name in hints}
+    return {name: classes for name, classes in found.items() if classes}
+
+
+def _classes_in(hint: Any) -> tuple[type, ...]:
+    """Return the classes of an annotation; none where one of its parts is not to be looked at."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        parts = [_classes_in(part) for part in typing.get_args(hint)]
+        return tuple(one for part in parts for one in part) if all(parts) else ()
+    if origin in (Mapping, Sequence, Iterable):
+        return (origin,)
+    if hint is Path:
+        return (os.PathLike,)
+    is_own = isinstance(hint, type) and hint.__module__.startswith("confide.")
+    return (hint,) if is_own or hint in (str, types.NoneType) else ()
+
+
+def _is_kind(value: object, kinds: tuple[type, ...]) -> bool:
+    if isinstance(value, str | bytes | np.ndarray):  # which are no lists of things
+        kinds = tuple(kind for kind in kinds if kind not in (Sequence, Iterable))
+    return isinstance(value, kinds)
 
 
 def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:

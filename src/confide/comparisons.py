@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray
-from confide.checks import as_distribution
+from confide.checks import as_distribution, require_kinds
 from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import MissingExtraError
@@ -63,6 +63,7 @@ def assess(
     >>> len(outcome.path) == outcome.estimate.iterations, outcome.emd < 0.2
     (True, True)
     """
+    require_kinds(assess, locals())
     outcome = assess_pool([(counts, mechanism)], method, shape=shape, truth=truth, monitor=monitor)
     warn_if_not_identified(outcome.estimate)
     warn_if_poor_fit(outcome.estimate)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.base import plain_array
-from confide.checks import check_count, read_only, refuse_masked
+from confide.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.limits import MOST_REPORTS
 from confide.origins import Origin, noise_of
@@ -26,6 +26,12 @@ Reports = NDArray[Any]
 
 # Random draws and histograms hold counts as int64. Above 2**53 a float64, in which counts add up, skips numbers; up to
 # here that is at most a part in 2**53 of a count, far below any noise.
+NO_WEIGHTS = (
+    "Are they survey weights? Weights are not people: intervals from them would be too narrow. Count unweighted in "
+    "groups of equal weight (--by, or by= in Python), and weight the estimates of the groups."
+)
+"""Cure for counts with fractions."""
+
 # Batches that wait to be added up: below this many entries a sort takes about as long as a call.
 LEAST_PENDING = 2**16
 
@@ -62,6 +68,8 @@ class Counts:
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats, 1)
+        if not isinstance(self.origin, Origin):
+            raise InvalidParameterError(f"origin must be an Origin; got {kind_of(self.origin)}. Call tally(reports).")
         reports = _as_reports(self.reports)
         counts = _as_counts(self.counts, reports.shape[0])
         if not _are_distinct(reports):
@@ -105,8 +113,19 @@ class Counts:
         if self.repeats == 1 or self.is_thinned:
             return self
         found = copy.copy(self)
-        for name, value in (("counts", read_only(self.counts / self.repeats)), ("is_thinned", True)):
+        thinned = {"counts": read_only(self.counts / self.repeats), "is_thinned": True, "_as_counted": self}
+        for name, value in thinned.items():
             object.__setattr__(found, name, value)
+        return found
+
+    @property
+    def as_counted(self) -> Counts:
+        """The counts of which these are the :attr:`independent` ones; these themselves where they are not thinned.
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).independent.as_counted.counts
+        array([1., 3.])
+        """
+        found: Counts = self.__dict__.get("_as_counted", self)
         return found
 
     @property
@@ -142,13 +161,25 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     reports
         One report an entry; for reports of several parts, such as grid cells, one row a report.
     counts
-        How often each report was seen; once each if left out.
+        How often each report was seen; once each if left out. Survey weights are refused.
 
     >>> tally([3, 5, 3]).counts
     array([2., 1.])
     >>> tally([3, 5], counts=[2, 1]) == tally([3, 5, 3])
     True
     """
+    found = add_up(reports, counts)
+    numbers = np.zeros(0) if counts is None else np.asarray(counts, dtype=np.float64)
+    parts = np.flatnonzero(numbers % 1)
+    if parts.size:
+        more = f" and {parts.size - 1:,} more" if parts.size > 1 else ""
+        got = f"{numbers[parts[0]]:g} at position {parts[0]}{more}"
+        raise InvalidCountsError(f"Counts must be whole numbers of reports; got {got}. {NO_WEIGHTS}")
+    return found
+
+
+def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
+    """Do as :func:`tally`, and take fractions too: expectations, and counts that were made independent."""
     array = _as_reports(reports)
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
@@ -186,7 +217,11 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
     array([1., 2.])
     """
-    filled = [part for part in parts if part.reports.shape[0]]
+    require_kinds(merge, locals())
+    every = list(parts)
+    for part in every:
+        require_counts(part)
+    filled = [part for part in every if part.reports.shape[0]]
     origin = sum((part.origin for part in filled), Origin())
     if not filled:
         return tally([])
@@ -197,7 +232,7 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     reports, counts = [part.reports for part in filled], [part.counts for part in filled]
     kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
     most = max(1, sum(kept)) if repeats is None else repeats
-    merged = tally(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
+    merged = add_up(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
     object.__setattr__(merged, "is_thinned", filled[0].is_thinned)
     return merged
 
@@ -258,9 +293,7 @@ class Accumulator:
 def require_counts(counts: object) -> None:
     """Refuse anything but counts."""
     if not isinstance(counts, Counts):
-        raise InvalidParameterError(
-            f"counts must be Counts; got {type(counts).__name__}. Call confide.tally(reports) first."
-        )
+        raise InvalidParameterError(f"counts must be Counts; got {kind_of(counts)}. Call confide.tally(reports) first.")
 
 
 def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Categories, Circle, Grid, Integers
-from confide.checks import as_distribution, size_of
+from confide.checks import as_distribution, require_kinds, size_of
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 from confide.limits import LARGEST_SQUARE
 
@@ -27,6 +27,7 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     >>> emd([1, 0, 0], [0, 0.5, 0.5], Integers(0, 2, unit="year"))
     1.5
     """
+    require_kinds(emd, locals())
     p = as_distribution(left, alphabet.size, "left distribution")
     q = as_distribution(right, alphabet.size, "right distribution")
     if isinstance(alphabet, Integers):

@@ -16,7 +16,7 @@ from confide.channels.blocks import Blocks
 from confide.channels.dense import Dense
 from confide.channels.mixed import Mixed, Mixture
 from confide.channels.stacks import ColumnStack
-from confide.checks import read_only
+from confide.checks import as_floats, read_only
 from confide.errors import InvalidCountsError
 from confide.limits import MOST_REPORTS
 
@@ -50,12 +50,12 @@ class Evidence:
     layout: Layout | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "counts", read_only(np.array(self.counts, dtype=np.float64)))
+        object.__setattr__(self, "counts", read_only(as_floats("counts", self.counts)))
         # The largest count by itself, too, for a sum that overflows warns.
-        if not self.counts.max(initial=0.0) < MOST_REPORTS or not self.total < MOST_REPORTS or self.counts.min() < 0:
+        least, most = self.counts.min(initial=0.0), self.counts.max(initial=0.0)
+        if not most < MOST_REPORTS or not self.total < MOST_REPORTS or least < 0:
             raise InvalidCountsError(
-                f"Counts must be numbers of at least 0 that add up to less than 2**63; got {self.counts.min():g} to "
-                f"{self.counts.max():g}."
+                f"Counts must be numbers of at least 0 that add up to less than 2**63; got {least:g} to {most:g}."
             )
         if not self.total > 0:
             raise InvalidCountsError("There are no reports to estimate from; give at least one.")

@@ -11,6 +11,7 @@ positions that are none, and files in other coordinates.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from confide.checks import read_only
-from confide.errors import DataFileError, InvalidInputError
+from confide.checks import kind_of, read_only
+from confide.errors import DataFileError, InvalidInputError, InvalidParameterError
 from confide.polygons import Area, FloatArray, at, check_polygon
 from confide.wording import counted
 
@@ -87,6 +88,8 @@ def _load(source: GeoJSON) -> tuple[Any, str]:
     """Return an object of GeoJSON, and what to call it."""
     if isinstance(source, Mapping):
         return source, "The GeoJSON"
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidParameterError(f"source must be a path or a dictionary; got {kind_of(source)}.")
     path = Path(source)
     try:
         if path.stat().st_size > LARGEST_FILE:

@@ -14,6 +14,7 @@ import numpy as np
 
 from confide.alphabets import Integers
 from confide.channels.base import FloatArray
+from confide.checks import require_kinds
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
 from confide.estimates import Estimate, Group, observe_groups
@@ -128,7 +129,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
         """What their reports tell before anything is estimated."""
         return GroupReports(
             {
-                key: [(counts, mechanism) for mechanism, counts in one.groups.items()]
+                key: [(counts.as_counted, mechanism) for mechanism, counts in one.groups.items()]
                 for key, one in self.estimates.items()
             }
         )
@@ -277,16 +278,11 @@ class GroupEstimates(Mapping[Any, Estimate]):
             # The mean where it is anywhere near the strongest: it is what people ask for.
             place = 0 if strong[0] >= 0.5 * strong.max() else int(strong.argmax())
             return SHAPES[place][int(found.scores[place] > 0)] if strong.size else "another distribution"
-        change = self.estimates[key].distribution - self._others(key)
+        # Less what all groups have is less what the others have, but for a factor above 0.
+        change = self.estimates[key].distribution - self._overall
         place = int(np.abs(change).argmax())
         value = self.first.alphabet.labels([place])[0]
         return f"{'more' if change[place] > 0 else 'less'} {value}"
-
-    def _others(self, key: Any) -> FloatArray:
-        """Return the distribution of all other groups together."""
-        own = self.reports[key] / self.total
-        others: FloatArray = (self._overall - own * self.estimates[key].distribution) / (1 - own)
-        return others
 
     @cached_property
     def _overall(self) -> FloatArray:
@@ -323,6 +319,7 @@ def estimate_groups(
     >>> {town: int(one.distribution.argmax()) for town, one in estimate_groups(towns, mechanism, cf.IBU()).items()}
     {'Oslo': 4, 'Rome': 7}
     """
+    require_kinds(estimate_groups, locals())
     answers = recover_groups(groups, mechanism, method, progress)
     warn_if_not_identified(answers.first)
     fits = misfits(groups, mechanism)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Attributes, as_value
-from confide.checks import check_count, check_positive
+from confide.checks import check_count, check_positive, is_number
 from confide.errors import InvalidParameterError
 from confide.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
 from confide.wording import all_of, listed
@@ -96,7 +96,7 @@ class LocalDP(Guarantee):
     epsilon: float
 
     def __post_init__(self) -> None:
-        if self.epsilon not in (0, math.inf):
+        if not is_number(self.epsilon) or self.epsilon not in (0, math.inf):
             check_positive("epsilon", self.epsilon)
 
     def bound(self, left: Value, right: Value) -> float:

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.checks import check_positive
+from confide.checks import as_items, check_positive
 from confide.errors import InvalidParameterError
 from confide.portable import length
 
@@ -152,7 +152,10 @@ class Uneven(Metric):
     first: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", tuple(Fraction(place) for place in self.places))
+        try:
+            object.__setattr__(self, "places", tuple(Fraction(place) for place in as_items("places", self.places)))
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidParameterError(f"Places on a line must be numbers; got {self.places!r}.") from None
         if any(one >= other for one, other in pairwise(self.places)):
             raise InvalidParameterError(f"Places on a line must rise; got {', '.join(map(str, self.places))}.")
 

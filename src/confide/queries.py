@@ -10,13 +10,15 @@ nothing is evaluated as code:
                 name in {literal, literal, ...}, or name in low..high with both ends inside; also not in
                 within 2 km of 40.75, -73.98: cells on the Earth whose centre lies no farther on the ground
     literal     a number, a word, a text in quotation marks, a date such as 2026-03-01, or for cells (row, column)
+    number      100000, also 100,000, 100k, 0.1M, 100 thousand; with the values' unit or a currency: 30 years, $100k
 
-A number or a category may go by any one name, that of the survey where there is one. Several attributes go by their
-own names. The parts of a cell are called ``row`` and ``column``; ``cell`` is both, and a box of cells is written
-``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and ``home``; its places
-are asked for by ``home within 2 km of 40.75, -73.98``. An area of :func:`confide.read_areas` is a query, too. Amounts
-in bins and dates are compared as people write them; a bound inside a bin, a week or a month is refused with the nearest
-edges. On a circle a range may go around: ``hour in 22..5``.
+A number or a category may go by any one name, that of the survey where there is one, or by none: ``> 65``. Several
+attributes go by their own names. The parts of a cell are called ``row`` and ``column``; ``cell`` is both, and a box of
+cells is written ``cell in (2, 3)..(4, 5)``. Of an attribute ``home``, these are ``home_row``, ``home_column`` and
+``home``; its places are asked for by ``home within 2 km of 40.75, -73.98``. An area of :func:`confide.read_areas` is a
+query, too. Amounts in bins and dates are compared as people write them; a bound inside a bin, a week or a month is
+refused with the nearest edges. An amount at an edge belongs to the upper bin; where that matters, the answer says so.
+On a circle a range may go around: ``hour in 22..5``.
 
 >>> from confide import Bins, Categories, Grid, Integers
 >>> as_weights("18 <= age < 21", Integers(16, 22))
@@ -25,7 +27,7 @@ array([0., 0., 1., 1., 1., 0., 0.])
 array([1., 0., 1.])
 >>> as_weights("row >= 1 and not column == 0", Grid(2, 2))
 array([0., 0., 0., 1.])
->>> as_weights("salary >= 20", Bins(edges=[0, 10, 20, 50], above=True))
+>>> as_weights("salary >= $20k", Bins(edges=[0, 10, 20, 50], above=True, unit="thousand dollars"))
 array([0., 0., 1., 1.])
 >>> from confide import Attributes
 >>> as_weights("size >= 1 and answer == no", Attributes(size=Integers(0, 2), answer=Categories(["yes", "no"])))
@@ -41,22 +43,43 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Attributes, PlaneAlphabet, unbounded
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Integers, PlaneAlphabet, unbounded
+from confide.alphabets.scales import quoted
 from confide.checks import refuse_masked
 from confide.circles import Disc, count_cells, why_no_cell
 from confide.errors import InvalidParameterError
 from confide.polygons import Area
+from confide.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
 
 METRES = {"m": 1.0, "km": 1000.0}
 """Metres of the units of distances."""
+
+SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
+SCALES |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
+"""Words and letters behind a number by which it is multiplied."""
+
+CURRENCIES = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
+"""Signs before a number, and the units that they stand for."""
+
+STATISTICS = {
+    "median": "the median: estimate.quantile(0.5), or --median on the command line",
+    "mean": "the mean: estimate.mean(), or --mean on the command line",
+    "average": "the mean: estimate.mean(), or --mean on the command line",
+    "quantile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+    "percentile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+}
+"""What is no share of people, and where it is found."""
+
+SPELLINGS: dict[str, str | int | None] = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -81,7 +104,7 @@ WORDS = ("and", "or", "not", "in")
 TOKEN = re.compile(
     r"""\s*(?:
       (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
-    | (?P<number>[-+]?(?:\d+\.\d+|\d+(?!\.\d)))
+    | (?P<number>[-+]?[$€£¥]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d+|\d+(?!\.\d)))
     | (?P<text>"[^"]*"|'[^']*')
     | (?P<name>[^\W\d]\w*)
     | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
@@ -137,10 +160,19 @@ def describe_query(query: Query) -> str:
     return str(getattr(query, "__name__", "a function")) if callable(query) else "given weights"
 
 
-def remark_on_cells(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
-    """Say of a question about areas how many cells count, and how many a border cuts; nothing of other questions."""
+def remark_on(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
+    """Say how a question was read: of areas how many cells count, at edges of bins to which bin they belong."""
     found = [(one, cells, np.arange(cells.size)) for one, cells in _areas_in(query, alphabet, name)]
-    return "; ".join(count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found)
+    areas = [count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found]
+    return "; ".join([*areas, *_remarks_on(query, alphabet, name)])
+
+
+def _remarks_on(query: Query, alphabet: Alphabet, name: str | None) -> list[str]:
+    if not isinstance(query, str) or not alphabet.is_finite:
+        return []
+    reader = _Reader(query, alphabet, name)
+    reader.read()
+    return list(dict.fromkeys(reader.remarks))
 
 
 def _areas_in(query: Query, alphabet: Alphabet, name: str | None) -> list[tuple[Area | Disc, Alphabet]]:
@@ -174,7 +206,8 @@ def _check_weights(weights: Any, alphabet: Alphabet) -> FloatArray:
         array = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(
-            f"A query is a text such as 'age >= 65', a function of a value, or numbers; got {type(weights).__name__}."
+            f"A query is a text such as {_example(alphabet, None)!r}, a function of a value, or numbers; got "
+            f"{type(weights).__name__}."
         ) from None
     if array.shape != (alphabet.size,):
         raise InvalidParameterError(
@@ -196,11 +229,15 @@ class _Reader:
     place: int = 0
     depth: int = 0
     circles: list[tuple[Area | Disc, Alphabet]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tokens = self._cut()
 
     def read(self) -> Chosen:
+        words = {word for kind, word in self.tokens if kind == "name"} & STATISTICS.keys()
+        if words and not any(word in COMPARISONS or word == "in" for _, word in self.tokens):
+            raise self._error(f"it asks for no share of people. Ask for {STATISTICS[min(words)]}")
         chosen = self._query()
         if self._peek() is not None:
             raise self._unexpected("the end")
@@ -209,13 +246,18 @@ class _Reader:
     def _cut(self) -> list[tuple[str, str]]:
         if len(self.text) > LONGEST:
             raise InvalidParameterError(f"A query may have {LONGEST:,} characters at most; got {len(self.text):,}.")
-        tokens, place, end = [], 0, len(self.text.rstrip())
-        while place < end:
-            match = TOKEN.match(self.text, place)
+        tokens: list[tuple[str, str]] = []
+        text, place = self.text.translate(str.maketrans(SPELLINGS)).rstrip(), 0
+        while place < len(text):
+            match = TOKEN.match(text, place)
             if match is None or match.lastgroup is None:
-                raise self._error(f"it cannot be read from {self.text[place:].strip()[:20]!r} on")
-            tokens.append((match.lastgroup, match[match.lastgroup]))
-            place = match.end()
+                raise self._error(f"it cannot be read from {text[place:].strip()[:20]!r} on")
+            word, place = match[match.lastgroup], match.end()
+            if tokens[-1:] == [("sign", "(")] and word.count(",") == 1 and text[place:].lstrip()[:1] == ")":
+                row, column = word.split(",")  # a cell, (100,200)
+                tokens += [("number", row), ("sign", ","), ("number", column)]
+            else:
+                tokens.append((match.lastgroup, word))
         return tokens
 
     def _query(self) -> Chosen:
@@ -250,7 +292,9 @@ class _Reader:
             return self._within()
         if isinstance(self.alphabet, Attributes):
             return self._attribute(self.alphabet)
-        kind, _ = self._peek() or ("", "")
+        kind, word = self._peek() or ("", "")
+        if (word in COMPARISONS or word == "in") and not self._parts:
+            return self._after(self.name or "value")  # there is one thing to ask about, and it needs no name
         if kind == "name":
             part = self._part()
             return self._after(part)
@@ -269,15 +313,13 @@ class _Reader:
         if kind != "name" or word in WORDS:
             self.place = place
             raise self._unexpected("the name of an attribute")
-        if word not in known:
-            raise self._error(f"{word!r} is no name here; known: {', '.join(known)}")
-        name, own = known[word]
-        reader = _Reader(self.text, attributes.part(name), name)
+        name, own = known[self._known(word, tuple(known))]
+        reader = _Reader(self.text, attributes.part(name), name, remarks=self.remarks)
         reader.tokens = [*self.tokens[:place], ("name", own), *self.tokens[place + 1 :]]
         is_circle = self.tokens[place + 1 : place + 2] == [("name", "within")]  # home within 2 km of ...
         reader.place = place + 1 if is_circle else self.place
         chosen = reader._comparison()
-        self.place, self.circles = reader.place, self.circles + reader.circles
+        self.place, self.circles, self.remarks = reader.place, self.circles + reader.circles, reader.remarks
         return attributes.spread(chosen, name)
 
     def _place_of_name(self) -> int:
@@ -290,15 +332,19 @@ class _Reader:
     def _within(self) -> Chosen:
         """Read a circle on the Earth: within 2 km of 40.75, -73.98."""
         self._expect_word("within")
-        far, (kind, unit) = self._literal(), self._peek() or ("", "")
+        kind, number = self._peek() or ("", "")
+        if kind != "number":
+            raise self._unexpected("a distance such as 2 km")
+        self.place += 1
+        far, (kind, unit) = self._number(number, alone=True), self._peek() or ("", "")
         if kind != "name" or unit not in METRES:
             raise self._unexpected(f"a unit, {' or '.join(METRES)}")
         self.place += 1
         self._expect_word("of")
-        latitude = self._literal()
+        latitude = self._literal(alone=False)
         self._take_sign(",")
-        longitude = self._literal()
-        if isinstance(far, str | tuple) or isinstance(latitude, str | tuple) or isinstance(longitude, str | tuple):
+        longitude = self._literal(alone=False)
+        if isinstance(latitude, str | tuple) or isinstance(longitude, str | tuple):
             raise self._error("a circle is written 'within 2 km of 40.75, -73.98', latitude first")
         circle = Disc(float(latitude), float(longitude), float(far) * METRES[unit])
         self.circles.append((circle, self.alphabet))
@@ -326,9 +372,9 @@ class _Reader:
         if closing is None:
             return self._range(part)
         self.place += 1
-        chosen = self._compare(part, "==", self._literal())
+        chosen = self._compare(part, "==", self._literal(alone=False))
         while self._take_sign(","):
-            chosen = chosen | self._compare(part, "==", self._literal())
+            chosen = chosen | self._compare(part, "==", self._literal(alone=False))
         self._expect(closing)
         return chosen
 
@@ -342,6 +388,7 @@ class _Reader:
     def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
         if part == "cell":
             return self._compare_cells(sign, literal)
+        sign = self._at_edge(sign, literal)
         asked = self._ask(lambda alphabet: alphabet.compare(sign, literal))
         if asked is not None:
             return asked
@@ -354,6 +401,15 @@ class _Reader:
             self._check_category(part, sign, literal, values)
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
+
+    def _at_edge(self, sign: str, literal: Literal) -> str:
+        """Return < for <= and >= for > at an edge of bins, which belongs to the upper bin, and remark on it."""
+        if not isinstance(self.alphabet, Bins) or not isinstance(literal, int | float) or sign not in ("<=", ">"):
+            return sign
+        if Fraction(str(literal)) not in self.alphabet.edges:
+            return sign
+        self.remarks.append(f"exactly {literal:,} counts as above: a bin begins at its lower edge")
+        return {"<=": "<", ">": ">="}[sign]
 
     def _named(self, literal: int | float | str) -> Literal:
         """Return the value that a literal names; the literal itself where it names none."""
@@ -407,11 +463,19 @@ class _Reader:
             raise self._unexpected("a name")
         self.place += 1
         known = self._known_names()
-        if known and word not in known:
-            raise self._error(f"{word!r} is no name here; known: {', '.join(known)}")
-        if not known:
-            self.name = word  # one name for one thing, whatever it is
+        if known:
+            return self._known(word, known)
+        self.name = word  # one name for one thing, whatever it is
         return word
+
+    def _known(self, word: str, known: tuple[str, ...]) -> str:
+        """Return the name that a word means, in capital or small letters."""
+        alike = [one for one in known if one == word] or [one for one in known if one.lower() == word.lower()]
+        if alike:
+            return alike[0]
+        close = difflib.get_close_matches(word.lower(), known, n=1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{meant}")
 
     def _known_names(self) -> tuple[str, ...]:
         if isinstance(self.alphabet, PlaneAlphabet):
@@ -422,7 +486,7 @@ class _Reader:
         is_word = self.name is not None and re.fullmatch(r"[^\W\d]\w*", self.name) is not None
         return tuple(dict.fromkeys((str(self.name), "value"))) if is_word else ()
 
-    def _literal(self) -> Literal:
+    def _literal(self, *, alone: bool = True) -> Literal:
         kind, word = self._peek() or ("", "")
         if kind == "sign" and word == "(":
             return self._pair()
@@ -430,8 +494,33 @@ class _Reader:
             raise self._unexpected("a value")
         self.place += 1
         if kind == "number":
-            return float(word) if "." in word else int(word)
+            return self._amount(self._number(word, alone=alone), word)
         return word[1:-1] if kind == "text" else word
+
+    def _number(self, word: str, *, alone: bool) -> int | float:
+        """Return a number; one with commas only where it cannot be two of them."""
+        if "," in word and not alone:
+            raise self._error(
+                f"{word} may be one number or several here; write {word.replace(',', '')} or {word.replace(',', ', ')}"
+            )
+        digits = re.sub("[,$€£¥]", "", word)
+        return float(digits) if "." in digits else int(digits)
+
+    def _amount(self, number: int | float, word: str) -> int | float:
+        """Take what follows a number, such as k or years, and return the number in the unit of the values."""
+        unit = self.alphabet.unit.lower().split()
+        strange = next((sign for sign in CURRENCIES if sign in word and not _is_currency(sign, unit)), None)
+        if strange is not None:
+            raise self._error(f"the values are in {self.alphabet.unit}, not in {strange}")
+        scale, (kind, after) = Fraction(1), self._peek() or ("", "")
+        if kind == "name" and after in SCALES:
+            self.place += 1
+            scale = Fraction(SCALES[after], next((SCALES[one] for one in map(_singular, unit) if one in SCALES), 1))
+        words = {form for one in unit for form in (one, plural(one), _singular(one))}
+        while (following := self._peek()) is not None and following[0] == "name" and following[1].lower() in words:
+            self.place += 1
+        scaled = Fraction(str(number)) * scale
+        return number if scale == 1 else int(scaled) if scaled.denominator == 1 else float(scaled)
 
     def _pair(self) -> tuple[int, ...]:
         self._expect("(")
@@ -478,10 +567,39 @@ class _Reader:
         return self._error(f"expected {wanted}, found {'the end' if found is None else repr(found[1])}")
 
     def _error(self, what: str) -> InvalidParameterError:
-        return InvalidParameterError(
-            f"The query {self.text!r} makes no sense: {what}. Write for example: age >= 65, answer in {{yes, no}}, "
-            f"or row in 2..4 and column < 3."
-        )
+        example = _example(self.alphabet, self.name if self._known_names() else None)
+        return InvalidParameterError(f"The query {self.text!r} makes no sense: {what}. Write for example: {example}")
+
+
+def _example(alphabet: Alphabet, name: str | None) -> str:
+    """Return a query that these values understand.
+
+    >>> from confide import Categories, Grid, Integers
+    >>> _example(Integers(16, 22), "age"), _example(Categories(["yes", "not yet"]), None), _example(Grid(4, 4), None)
+    ('age >= 19', "value in {yes, 'not yet'}", 'row in 1..2')
+    """
+    if isinstance(alphabet, Attributes):
+        parts = {one: alphabet.part(one) for one in alphabet.names[:2]}
+        own_names = {one: f"{one}_" for one, part in parts.items() if isinstance(part, PlaneAlphabet)}
+        return " and ".join(own_names.get(one, "") + _example(part, one) for one, part in parts.items())
+    own = name or "value"
+    if isinstance(alphabet, PlaneAlphabet):
+        rows = sorted(set(alphabet.decode(np.arange(min(alphabet.size, 10_000)))[:, 0].tolist()))
+        return f"{alphabet.field_names[0]} in {rows[len(rows) // 4]}..{rows[len(rows) // 2]}"
+    if isinstance(alphabet, Integers | Circle) and alphabet.is_finite:
+        return alphabet.question(own, int(alphabet.decode([alphabet.size // 2])[0]))
+    values = alphabet.decode(np.arange(min(alphabet.size, 2))).tolist()
+    return f"{own} in {{{', '.join(quoted(one) if isinstance(one, str) else str(one) for one in values)}}}"
+
+
+def _is_currency(sign: str, unit: list[str]) -> bool:
+    """Whether amounts in a unit may have this sign: that of the unit, or any where it names no currency and no unit."""
+    words = [_singular(one) for one in unit if _singular(one) not in SCALES]
+    return not words or sign in words or any(one in CURRENCIES[sign].split() for one in words)
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s") if len(word) > 2 else word
 
 
 def _attribute_names(attributes: Attributes) -> dict[str, tuple[str, str]]:

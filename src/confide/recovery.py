@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from confide.checks import read_only
+from confide.checks import as_items, kind_of, read_only
 from confide.counts import Counts
 from confide.errors import (
     InvalidParameterError,
@@ -106,6 +106,7 @@ def estimate_pool(
     >>> cf.estimate_pool(pairs).distribution.argmax()
     np.int64(4)
     """
+    pairs = as_items("pairs", pairs, "pairs (counts, mechanism)")
     answer = recover(pairs, method, monitor, shape)
     warn_if_not_identified(answer)
     warn_if_poor_fit(answer)
@@ -244,16 +245,16 @@ def check_groups(groups: Sequence[Any]) -> None:
         raise InvalidParameterError("Give at least one pair of counts and mechanism.")
     for group in groups:
         if not isinstance(group, tuple) or len(group) != 2:
-            raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {_kind(group)}.")
+            raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {kind_of(group)}.")
         counts, mechanism = group
         if not isinstance(counts, Counts):
             pairs = isinstance(counts, Sequence) and len(counts) > 0 and isinstance(counts[0], tuple)
             pool = "confide.estimate_pool(pairs) takes pairs (counts, mechanism); for reports, call"
             cure = f"{pool if pairs else 'Call'} confide.tally(reports) first."
-            raise InvalidParameterError(f"counts must be Counts; got {_kind(counts)}. {cure}")
+            raise InvalidParameterError(f"counts must be Counts; got {kind_of(counts)}. {cure}")
         if not isinstance(mechanism, Mechanism):
             raise InvalidParameterError(
-                f"mechanism must be a Mechanism such as TruncatedGeometric; got {_kind(mechanism)}."
+                f"mechanism must be a Mechanism such as TruncatedGeometric; got {kind_of(mechanism)}."
             )
         require_mechanism("mechanism", mechanism)
         if mechanism.alphabet != groups[0][1].alphabet:
@@ -267,9 +268,5 @@ def as_method(method: object) -> Method:
     if method is None:
         return Stacked()
     if not isinstance(method, Method):
-        raise InvalidParameterError(f"method must be a Method such as IBU(); got {_kind(method)}.")
+        raise InvalidParameterError(f"method must be a Method such as IBU(); got {kind_of(method)}.")
     return method
-
-
-def _kind(thing: object) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else type(thing).__name__

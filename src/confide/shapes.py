@@ -22,7 +22,7 @@ import numpy as np
 from confide.alphabets import Alphabet, Grid, Indices, Integers
 from confide.channels.base import Layout
 from confide.channels.mixed import Block, Mixture, Points, Runs, Table
-from confide.checks import check_positive
+from confide.checks import as_items, check_positive
 from confide.errors import InvalidParameterError
 from confide.queries import as_weights
 from confide.wording import counted
@@ -174,6 +174,9 @@ class Shape:
     is_declared: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", as_items("terms", self.terms))
+        if not all(isinstance(term, Term) for term in self.terms):
+            raise InvalidParameterError(f"A shape has terms; got {self.terms!r}. Read one with Shape.of('falling').")
         _check_terms(self.terms)
 
     @classmethod

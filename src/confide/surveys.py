@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from confide.alphabets import Alphabet, Attributes
 from confide.canonical import canonical_json, fingerprint_of, read_json
-from confide.checks import check_count, check_positive
+from confide.checks import check_count, check_positive, require_kinds
 from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRounds
@@ -102,6 +102,7 @@ class Survey:
     simulated: str = ""
 
     def __post_init__(self) -> None:
+        require_kinds(Survey, vars(self))
         object.__setattr__(self, "groups", _check_groups(self.groups))
         if self.simulated != "":
             _text("simulated", self.simulated)
@@ -313,6 +314,7 @@ def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
 
 def load_survey(path: str | Path) -> Survey:
     """Read a survey file, TOML as ``confide init`` writes it, or JSON as ``confide export`` does."""
+    require_kinds(load_survey, locals())
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -335,6 +337,7 @@ def parse_survey(text: str, folder: str | Path = "") -> Survey:
     >>> parse_survey(text).mechanism
     Geometric(alphabet=Integers(0, 9), epsilon=1.0)
     """
+    require_kinds(parse_survey, locals())
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

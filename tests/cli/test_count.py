@@ -265,3 +265,28 @@ def test_links_in_a_circle_are_refused(call: Call, folder: Path) -> None:
     ):
         assert_refused(call(*arguments), 4, "'loop.csv' cannot be written: it is a link that leads in a circle")
     assert (folder / "loop.csv").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["r.csv", "q.csv", "r.jsonl", "r.parquet"])
+def test_weights_are_refused_wherever_they_stand(call: Call, folder: Path, name: str) -> None:
+    """A fraction among the counts is a weight. Rows with one are not left out: that would change the answer."""
+    rows = [(1, 2.0), (2, 1.5), (3, 4.0)]
+    (folder / "r.csv").write_text("report,count\n" + "".join(f"{one},{weight}\n" for one, weight in rows))
+    (folder / "q.csv").write_text("report,count\n" + "".join(f'"{one}",{weight}\n' for one, weight in rows))
+    (folder / "r.jsonl").write_text("".join(f'{{"report": {one}, "count": {weight}}}\n' for one, weight in rows))
+    columns = dict(zip(("report", "count"), map(list, zip(*rows, strict=True)), strict=True))
+    parquet.write_table(pyarrow.table(columns), folder / "r.parquet")
+    commands = [
+        ("count", "survey.toml", name, "-o", "c.parquet"),
+        ("estimate", "survey.toml", name),
+        ("estimate", "survey.toml", name, "--rejects", "x.csv"),
+        ("diagnose", "survey.toml", name),
+    ]
+    for arguments in commands:
+        ending = call(*arguments)
+        assert ending.code != 0, arguments
+        said = " ".join(ending.err.split())
+        assert "1 of 3 rows" in said
+        assert "Weights are not people: intervals from them would be too narrow" in said
+        assert "--by" in said
+    assert not (folder / "c.parquet").exists()

@@ -167,7 +167,7 @@ BAD_VALUES = {
     "no such column": ("ages,name\n1,Ann\n", ["no column 'age'", "did you mean 'ages'?", "'ages', 'name'"]),
     "two such columns": ("age,age\n1,2\n", ["several columns called 'age'"]),
     "negative counts": ("age,count\n1,3\n2,-4\n", ["line 3: '2,-4' (bad count)"]),
-    "counts not numbers": ("age,count\n1,many\n2,nan\n3,1.5\n4,inf\n5,\n", ["5 of 5 rows", "'1,many' (bad count)"]),
+    "counts not numbers": ("age,count\n1,many\n2,nan\n3,1e17\n4,inf\n5,\n", ["5 of 5 rows", "'1,many' (bad count)"]),
     "an open quotation mark": ('age\n1\n"2\n3\n', ["not valid CSV", "quotation mark"]),
 }
 

@@ -81,6 +81,20 @@ def test_both_engines_tell_the_same(spark: Any, save: Save, tmp_path: Path) -> N
     check_torn_files(tmp_path)
     check_frames(spark)
     check_metadata(tmp_path / "metadata")
+    check_files_of_groups(tmp_path / "weeks")
+
+
+def check_files_of_groups(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "a.csv").write_text("town,report\nOslo,3\nOslo,4\nRome,3\n,5\n")
+    (folder / "b.jsonl").write_text('{"town": "Oslo", "report": 3}\n{"town": "Bern", "report": 3}\n')
+    parquet.write_table(
+        pyarrow.table({"town": ["Rome", "Rome", None, "Oslo"], "report": [3, 4, 5, 6]}), folder / "c.parquet"
+    )
+    parquet.write_table(pyarrow.table({"town": ["Rome"], "report": [3]}), folder / "d.parquet")
+    for engine in ("duckdb", "spark"):
+        with open_ledger(folder, Request(AGES.alphabet, by=("town",)), engine, AGES) as ledger:
+            assert ledger.group_files() == {("Oslo",): 3, ("Rome",): 3, ("Bern",): 1, ("",): 2}
 
 
 def check_a_survey(contract: cf.Survey, path: Path) -> None:

@@ -357,7 +357,7 @@ def test_groups_and_pools_are_checked_too(tmp_path: Path) -> None:
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     for counts, message in (
-        (cf.tally([3], [0.5]), "whole numbers"),
+        (cf.tally([3, 4]).with_repeats(2).independent, "whole numbers"),
         (cf.tally([10]), "outside"),
         (cf.tally(["x"]), "outside"),
     ):

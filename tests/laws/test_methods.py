@@ -96,7 +96,7 @@ def test_reports_in_parts_or_at_once_are_the_same(data: st.DataObject, method: M
     reports = np.repeat(whole.reports, whole.counts.astype(int), axis=0)
     shuffled = np.random.default_rng(seed).permutation(reports, axis=0)
     parts = tally(shuffled[:20]) + tally(shuffled[20:])
-    counted = tally(np.concatenate([whole.reports, whole.reports]), np.concatenate([whole.counts / 2] * 2))
+    counted = Counts(np.concatenate([whole.reports, whole.reports]), np.concatenate([whole.counts / 2] * 2))
     expected = solve(whole, mechanism, method)
     for counts in (parts, counted):
         assert counts == whole

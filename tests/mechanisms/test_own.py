@@ -260,7 +260,7 @@ def test_inverting_bits_knows_both_probabilities() -> None:
     mechanism = OWN["unary encoding"]
     truth = truth_of(mechanism)
     vectors = np.arange(1024)
-    expected = cf.tally(vectors, 1e6 * truth @ dense(mechanism))
+    expected = cf.Counts(vectors, 1e6 * truth @ dense(mechanism))
     raw = cf.estimate(expected, mechanism, cf.BitInversion("none")).distribution
     np.testing.assert_allclose(raw, truth, atol=1e-12)
     for repair in ("normalize", "project"):

@@ -115,7 +115,7 @@ def test_it_comes_close_to_the_best_step_in_hindsight() -> None:
 def test_counts_that_are_not_whole_cannot_be_held_out() -> None:
     mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
     with pytest.raises(InvalidCountsError, match=r"Holding out needs whole counts of at least 10 reports; got 40\.5"):
-        estimate(tally(["yes", "no"], counts=[20.25, 20.25]), mechanism, HELD_OUT)
+        estimate(Counts(np.array(["yes", "no"]), np.array([20.25, 20.25])), mechanism, HELD_OUT)
 
 
 def test_too_few_reports_cannot_be_held_out() -> None:

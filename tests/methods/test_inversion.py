@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.examples import random_matrix
 
 from confide import (
+    Counts,
     FromMatrix,
     Integers,
     Inversion,
@@ -81,7 +82,7 @@ def test_negative_entries_are_counted_in_the_explanation() -> None:
 def test_exact_frequencies_are_undone_exactly() -> None:
     mechanism = TruncatedGeometric(Integers(0, 9), 0.5)
     truth = np.random.default_rng(0).dirichlet(np.ones(10))
-    counts = tally(np.arange(10), 1000 * mechanism.channel.push(truth))
+    counts = Counts(np.arange(10), 1000 * mechanism.channel.push(truth))
     for repair in ("none", "normalize", "project"):
         np.testing.assert_allclose(estimate(counts, mechanism, Inversion(repair)).distribution, truth, atol=1e-13)
 

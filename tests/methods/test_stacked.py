@@ -92,7 +92,7 @@ def test_on_categories_it_is_hardly_worse_than_the_best_of_its_candidates(epsilo
 
 def test_counts_that_cannot_be_split_leave_one_method_and_it_says_so() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), 1.0)
-    halves = cf.estimate(cf.tally([0, 1, 2], [10.5, 20.25, 5.0]), mechanism)
+    halves = cf.estimate(cf.Counts(np.arange(3), np.array([10.5, 20.25, 5.0])), mechanism)
     few = cf.estimate(cf.tally([0, 1, 2], [1, 1, 1]), mechanism)
     assert "smooth alone" in halves.explanation
     assert "not whole" in halves.explanation

@@ -9,6 +9,7 @@ import pytest
 
 from confide import (
     IBU,
+    Counts,
     Grid,
     Inversion,
     MetricPrivacy,
@@ -20,7 +21,6 @@ from confide import (
     datasets,
     emd,
     estimate,
-    tally,
 )
 from confide.mechanisms.promises import worst_ratio
 from confide.metrics import Manhattan
@@ -98,7 +98,7 @@ def test_infinitely_many_reports_leave_several_answers() -> None:
     # Nine dimensions of distributions look the same through this mechanism, and IBU stays where it starts among them.
     matrix, truth = REMAPPED.channel.dense(), CITY.distribution
     assert (truth > 0).all()
-    counts = tally(REMAPPED.outputs.decode(np.arange(16)), 1e6 * truth @ matrix)
+    counts = Counts(REMAPPED.outputs.decode(np.arange(16)), 1e6 * truth @ matrix)
     hidden = np.linalg.svd(matrix.T)[2][16:]
     for direction in (hidden[0], hidden[3], -hidden[5]):
         rival = truth + 0.9 * direction * min(-truth[direction < 0] / direction[direction < 0])

@@ -10,6 +10,7 @@ import pytest
 from confide import (
     IBU,
     Categories,
+    Counts,
     FromMatrix,
     Grid,
     Integers,
@@ -102,7 +103,7 @@ REMAPPED = Remapped(TruncatedPlanarGeometric(Grid(5, 5, unit="km"), 0.5), Grid(4
 
 
 def test_three_starts_end_in_three_places_of_the_reported_set() -> None:
-    asymptotic = tally(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
+    asymptotic = Counts(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
     answer = diagnose(asymptotic, REMAPPED)
     assert answer.identification.verdict is answer.consistency.verdict is NO
     assert answer.uniqueness is not None
@@ -129,7 +130,7 @@ def test_three_starts_end_in_three_places_of_the_reported_set() -> None:
 
 @pytest.mark.slow
 def test_free_starts_end_near_the_reported_set() -> None:
-    asymptotic = tally(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
+    asymptotic = Counts(REMAPPED.outputs.decode(np.arange(16)), 1e6 * CITY.distribution @ REMAPPED.channel.dense())
     best = diagnose(asymptotic, REMAPPED).maximum_set
     rng = np.random.default_rng(1)
     ends = [

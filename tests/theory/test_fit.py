@@ -153,7 +153,7 @@ def test_too_few_reports_are_not_called_a_fit(people: int) -> None:
 
 def test_expected_counts_in_place_of_data_are_no_misfit() -> None:
     shares = LINE.channel.push(AGES.distribution)
-    assert not fit(cf.tally(np.arange(100), 50_000 * shares), LINE).is_bad
+    assert not fit(cf.Counts(np.arange(100), 50_000 * shares), LINE).is_bad
 
 
 def test_too_many_values_are_said_to_be_too_many() -> None:

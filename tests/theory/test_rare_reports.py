@@ -88,7 +88,7 @@ def test_verdicts_where_the_truth_is_known_and_masses_are_tiny(seed: int) -> Non
     mechanism = cf.FromMatrix(cf.Integers(0, values - 1), matrix, cf.Integers(0, outputs - 1))
     shares = theta @ matrix
     seen = np.flatnonzero(shares)
-    counts = cf.tally(seen, 1e12 * shares[seen])
+    counts = cf.Counts(seen, 1e12 * shares[seen])
     # The reports fit exactly, so best explanations are all that give the same: one if the rows are independent.
     is_unique = np.linalg.matrix_rank(weights) == values
     best, verdict = maximum_set(mechanism, counts), uniqueness(mechanism, counts).verdict
@@ -191,7 +191,7 @@ def test_free_values_are_not_dropped_where_the_search_was_cut_short() -> None:
 def test_a_large_set_is_seen_without_a_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     mechanism = cf.FromMatrix(cf.Integers(1, 300), rng.dirichlet(np.ones(20), 300), cf.Integers(1, 20))
-    counts = cf.tally(np.arange(1, 21), 1e6 * rng.dirichlet(np.ones(300)) @ mechanism.matrix)
+    counts = cf.Counts(np.arange(1, 21), 1e6 * rng.dirichlet(np.ones(300)) @ mechanism.matrix)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("A program of 300 values takes seconds.")

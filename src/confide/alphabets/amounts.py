@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets.base import Indices, Values, as_values, joined, wide_floats
 from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK, REAL, NumberFormat, Numeral
-from confide.checks import check_text
+from confide.checks import as_items, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Metric, Uneven, Value
 from confide.wording import counted, plural, told_at_edges, with_unit
@@ -453,7 +453,8 @@ def as_amount(name: str, value: object) -> Fraction:
     plain = value.item() if isinstance(value, np.generic) and value.dtype != np.float32 else value
     if isinstance(plain, bool) or not isinstance(plain, int | float | Decimal | Fraction | np.floating):
         raise InvalidParameterError(f"{name} must be a number; got {value!r}.")
-    if not isinstance(plain, int | Fraction) and not math.isfinite(plain):
+    is_signal = isinstance(plain, Decimal) and plain.is_snan()  # which no float can be
+    if is_signal or (not isinstance(plain, int | Fraction) and not math.isfinite(plain)):
         raise InvalidParameterError(f"{name} must be a finite number; got {value!r}.")
     return Fraction(str(plain)) if isinstance(plain, float | np.floating) else Fraction(plain)
 
@@ -483,9 +484,7 @@ def _settle_edges(
         raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
     if edges is None:
         return _equal_edges(as_amount("low", low), as_amount("high", high), as_amount("width", width))
-    if isinstance(edges, str | int | float):  # as a file may have it
-        raise InvalidParameterError(f"edges must be a list of numbers; got {edges!r}.")
-    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in edges)
+    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
     if not 2 <= len(chosen) <= MOST_BINS + 1:
         raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
     for one, other in pairwise(chosen):

@@ -53,9 +53,10 @@ class Categories(Alphabet):
     ) -> None:
         if isinstance(values, str):
             raise InvalidParameterError(f"Categories needs a list of values; got the one string {values!r}.")
-        if not isinstance(values, Iterable):
+        given: object = values
+        if not isinstance(given, Iterable) or getattr(given, "ndim", None) == 0:
             raise InvalidParameterError(f"Categories needs a list of values; got {values!r}.")
-        plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+        plain = (value.item() if isinstance(value, np.generic) else value for value in given)
         object.__setattr__(self, "values", tuple(plain))
         self._check()
         words = tuple(map(str, self.values))

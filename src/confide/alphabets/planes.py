@@ -180,7 +180,7 @@ class Grid(PlaneAlphabet):
     def _sorted_holes(self) -> tuple[tuple[int, int], ...]:
         try:
             holes = sorted({(int(row), int(column)) for row, column in self.holes})
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidParameterError(f"holes must be pairs (row, column); got {self.holes!r}.") from None
         rows = range(self.first_row, self.first_row + self.rows)
         columns = range(self.first_column, self.first_column + self.columns)

@@ -18,7 +18,7 @@ from confide.alphabets.amounts import as_amount
 from confide.alphabets.base import Indices, Values, joined
 from confide.alphabets.lines import Integers
 from confide.alphabets.words import Aliases, Spelling, as_aliases, check_words
-from confide.checks import check_positive, check_text
+from confide.checks import as_items, check_positive, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.metrics import Metric, Uneven, Value
 from confide.wording import counted, listed
@@ -206,7 +206,7 @@ class Scale(Integers):
         >>> Scale(["never", "now and then", "often"]).question("answer", 1, 2)
         "answer in 'now and then'..often"
         """
-        first, last = (_quoted(self.words[end]) for end in (low, low if high is None else high))
+        first, last = (quoted(self.words[end]) for end in (low, low if high is None else high))
         if high is None:
             return f"{name} >= {first}"
         return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
@@ -223,7 +223,7 @@ class Scale(Integers):
         return f"Scale({joined(f'[{shown}]', *settings, *self.spelling.settings)})"
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
     """Return a word as it stands in a query."""
     if QUERY_WORD.fullmatch(word):
         return word
@@ -238,10 +238,7 @@ def _settle_positions(
         return (), float(spacing)
     if spacing != 1:
         raise InvalidParameterError(f"Give a spacing or positions, not both; got {spacing!r} and {positions!r}.")
-    given: object = positions
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidParameterError(f"positions must be a list of numbers; got {positions!r}.")
-    places = tuple(as_amount("a position", one) for one in given)
+    places = tuple(as_amount("a position", one) for one in as_items("positions", positions, "numbers"))
     if len(places) != size:
         raise InvalidParameterError(f"Give one position for each of {counted(size, 'word')}; got {len(places):,}.")
     gaps = {right - left for left, right in pairwise(places)}

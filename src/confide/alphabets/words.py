@@ -183,7 +183,7 @@ def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
 
 def check_words(name: str, values: object) -> tuple[str, ...]:
     """Return the words of an alphabet, refusing what is no list of different texts."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
     words = tuple(str(word) if isinstance(word, str) else word for word in values)
     wrong = [word for word in words if not isinstance(word, str) or not _BLANKS.sub("", word)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout
-from confide.checks import read_only
+from confide.checks import as_floats, read_only
 
 GIVEN = 2 * float(np.finfo(np.float64).eps)
 """Relative error of an entry that was given as a number: it was divided by its row's sum."""
@@ -26,7 +26,7 @@ class Dense(Channel):
     arrangement: Layout | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", read_only(np.array(self.matrix, dtype=np.float64)))
+        object.__setattr__(self, "matrix", read_only(as_floats("matrix", self.matrix)))
 
     @property
     def shape(self) -> tuple[int, int]:

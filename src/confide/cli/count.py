@@ -25,9 +25,9 @@ from confide.counting import (
     ENGINES,
     Request,
     Tallied,
+    head,
     name_source,
     open_ledger,
-    origin_of,
     plan_query,
     refuse_rejects,
 )
@@ -125,8 +125,7 @@ def count(  # noqa: PLR0913 - one argument an option
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
-        known, unknown = origin_of(ledger), ledger.traces.notes(ledger.report_names)
-        heading = Heading((contract,), request.by, account, (), (known,), ledger.files, ledger.sources)
+        heading, unknown = head(ledger, contract, request.by, account), ledger.traces.notes(ledger.report_names)
         groups = set[tuple[Any, ...]]()
         sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
         columns, notes = ledger.report_names, ledger.notes
@@ -134,7 +133,7 @@ def count(  # noqa: PLR0913 - one argument an option
     _summarize(heading, sums, len(groups), output, unknown, as_json=as_json)
     for note in notes:
         warn(note)
-    warn_of_mixture(known)
+    warn_of_mixture(heading.origins[0])
     warn_over_limit(heading)
     if not str(output).lower().endswith(".parquet"):
         grouped = " confide estimate takes its groups together." if request.by else ""

@@ -45,7 +45,6 @@ from confide.cli.usage import (
     separated,
 )
 from confide.counting import ReportInput
-from confide.counts import merge
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
 from confide.errors import DataFileError, InvalidParameterError
@@ -205,9 +204,7 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
         raise InvalidParameterError(f"{source} holds counts of several surveys; diagnose those of one at a time.")
     if not pools:
         raise DataFileError("The counts add up to 0; a diagnosis of groups needs at least one report.")
-    parts = [part for pool in pools.values() for part, _ in pool]
-    every = merge(parts, repeats=max(one.repeats for one in parts)).with_origin(counts.origin)
-    gathered = ReportInput([(every, survey.mechanism)], counts.heading.rows, str(counts.heading.rows))
+    gathered = ReportInput([(counts.merged, survey.mechanism)], counts.heading.rows, str(counts.heading.rows))
     seen = GroupReports(pools)
     with progress("Looking at mechanism, reports and groups"):
         diagnosis = _diagnose(survey, gathered, *asked)

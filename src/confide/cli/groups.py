@@ -35,6 +35,7 @@ from confide.files import (
     groups_csv,
     groups_record,
     label_group,
+    shown_order,
     to_json,
     write_text,
 )
@@ -178,9 +179,7 @@ def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, eve
     )
     note_poor_fit(found.fits)
     note_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
-    order = [*found.differences.different]
-    order += [key for key in found.largest if not found.differences[key].is_different]
-    shown = order if everything else order[:FEW]
+    shown = shown_order(found.ranked, None if everything else FEW)
     _show_table(found, shown, answers)
     if len(shown) < len(found):
         say(f"{FEW} groups, those that differ and the largest; --all shows all {len(found):,}.", style="dim")
@@ -203,7 +202,8 @@ def difference_line(found: SurveyGroups) -> str:
         return f"none seen: none of the {groups:,} groups differs from the others beyond chance"
     if groups == 2:
         return "the two groups differ from each other"
-    names = ", ".join(label_group(key) for key in different[:3]) + (", ..." if len(different) > 3 else "")
+    named = shown_order(different, 3)
+    names = ", ".join(map(label_group, named)) + (", ..." if len(different) > 3 else "")
     return f"{len(different):,} of {groups:,} groups differ from all the others ({names})"
 
 
@@ -277,7 +277,7 @@ def show_group_reports(seen: GroupReports, counts: CountsFile) -> None:
     for heading in ("reports", "fit", "against the others"):
         table.add_column(heading, justify="right" if heading == "reports" else "left")
     order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
-    for key in order[:FEW]:
+    for key in shown_order(order, FEW):
         differs = "differs" if seen.differences[key].is_different else "no difference seen"
         told = "too small" if key in small else differs
         table.add_row(

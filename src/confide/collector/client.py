@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import math
 import random
 import re
 import secrets
@@ -339,9 +340,12 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     if record["survey"] != survey.fingerprint:
         raise DataFileError("The collector sent counts of another survey.")
     sums: dict[Key, Counter[str]] = {}
+    days_of: dict[Key, set[str]] = {}
     for part in record["days"]:
         known = dict(zip(declared, [*part["groups"], part["day"]], strict=True))
-        own = sums.setdefault(tuple(known[name] for name in by), Counter())
+        key = tuple(known[name] for name in by)
+        days_of.setdefault(key, set()).add(part["day"])
+        own = sums.setdefault(key, Counter())
         for report, number in part["counts"]:
             own[json.dumps(report, ensure_ascii=False, separators=(",", ":"))] += number
     wire, rejected = Wire.of(survey), {Reason(reason): number for reason, number in record["rejected"].items()}
@@ -355,8 +359,10 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     days = len({part["day"] for part in record["days"]})
     # A collector cannot know how often one person reported. Where the survey says it, devices keep to it; but the same
     # report again, with permanent noise, is within every limit.
-    files = days if survey.most_reports is None or survey.is_permanent else min(days, survey.most_reports)
-    return CountsFile(Heading((survey,), tuple(by), account, origins=(origin,), files=max(1, files)), groups)
+    most = math.inf if survey.most_reports is None or survey.is_permanent else survey.most_reports
+    files, of_groups = max(1, min(days, most)), {key: int(min(len(of_key), most)) for key, of_key in days_of.items()}
+    heading = Heading((survey,), tuple(by), account, (), (origin,), int(files), (), of_groups if by else {})
+    return CountsFile(heading, groups)
 
 
 def _split(url: str) -> SplitResult:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, overload
 
 from confide.alphabets.columns import is_missing
-from confide.checks import check_choice
+from confide.checks import as_items, check_choice, require_kinds
 from confide.counting.duck import DuckLedger, merge_files
 from confide.counting.query import Kind, Query
 from confide.counting.sources import PathLike, digest_sources, format_of, look_at_all, note_empty, search, set_down
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
-from confide.files.groups import CountedReports, GroupedCounts, Pool, split_groups
+from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, split_groups
 from confide.files.metadata import Traces
 from confide.files.reading import read_report_rows
 from confide.files.rows import Account, Reject, fields_of, first_few
@@ -42,6 +42,7 @@ __all__ = [
     "Request",
     "Tallied",
     "count",
+    "head",
     "merge_files",
     "open_ledger",
     "plan_query",
@@ -76,6 +77,9 @@ class Tallied(Protocol):
 
     def batches(self) -> Any:
         """Return groups, reports and counts as Arrow batches, in order."""
+
+    def group_files(self) -> dict[Key, int]:
+        """Return in how many files each group occurs."""
 
     def rejects(self) -> Iterator[Reject]:
         """Return the rows that cannot be used."""
@@ -155,14 +159,20 @@ def count(  # noqa: PLR0913 - one argument an option
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        known_of = (origin_of(ledger),)
-        heading = Heading((contract,), request.by, account, origins=known_of, files=ledger.files)
-        return _to_counted(ledger, heading)
+        return _to_counted(ledger, head(ledger, contract, request.by, account))
 
 
 def origin_of(ledger: Tallied) -> Origin:
     """Return of how many of the reports that were counted it is known with which noise they were made."""
     return ledger.traces.origin(ledger.account.people, ledger.report_names)
+
+
+def head(ledger: Tallied, survey: Survey, by: tuple[str, ...], account: Account) -> Heading:
+    """Return the metadata of the reports that were counted."""
+    origin = origin_of(ledger)
+    # Only permanent noise makes reports of one person depend on each other: only then is the second look needed.
+    of_groups = ledger.group_files() if by and ledger.files > 1 and origin.permanent else {}
+    return Heading((survey,), by, account, (), (origin,), ledger.files, ledger.sources, of_groups)
 
 
 def name_source(source: Any) -> str:
@@ -252,6 +262,7 @@ def read_reports(
     ...     read_reports(f"{folder}/reports.csv", survey).counts
     Counts(3 reports, 2 distinct)
     """
+    require_kinds(read_reports, locals())
     if is_counts_file(path):
         file = read_counts(path)
         file.heading.require(survey, path)
@@ -293,8 +304,7 @@ def _from_engine(
         named = replace(account, first=first_few(ledger.rejects()))
         _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
         account.require_any(request.alphabet)
-        heading = Heading((survey,), (), account, origins=(origin_of(ledger),), files=ledger.files)
-        counts = _to_counted(ledger, heading)
+        counts = _to_counted(ledger, head(ledger, survey, (), account))
         notes = tuple(ledger.traces.notes(ledger.report_names))
     assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
     return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
@@ -385,7 +395,10 @@ def _as_survey(survey: Survey | Mechanism | PathLike) -> Survey:
 
 
 def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
-    return (columns,) if isinstance(columns, str) else tuple(columns)
+    names = (columns,) if isinstance(columns, str) else as_items("columns", columns)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidParameterError(f"Columns are named by texts; got {names!r}.")
+    return names
 
 
 def _is_paths(source: Any) -> bool:

@@ -20,10 +20,12 @@ from confide.counting.relations import (
     Relation,
     Stream,
     common_kinds,
+    count_files,
     csv_relation,
     grouped,
     parquet_relation,
     path_literal,
+    to_group_files,
     typed_relation,
 )
 from confide.counting.sources import Shard, expand, refuse_repeated
@@ -38,6 +40,7 @@ from confide.files.counts_files import (
     shape_of,
     write_counts,
 )
+from confide.files.groups import Key
 from confide.files.metadata import Traces
 from confide.files.reading import csv_batches
 from confide.files.rows import Account, Reason, Reject
@@ -145,6 +148,11 @@ class DuckLedger:
         return self._connection.sql(
             f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{ACCEPTED}' ORDER BY {order}"
         ).to_arrow_reader(BATCH_ROWS)
+
+    def group_files(self) -> dict[Key, int]:
+        """Read once more, and return in how many files each group occurs."""
+        with self._explained():
+            return to_group_files(_execute(self._connection, count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
         """Read once more, and return the rows that cannot be used, in the order of the files."""
@@ -321,7 +329,10 @@ def merge_files(
     origins = _add_origins(headings, list(surveys))
     known = tuple(dict.fromkeys(source for heading in headings.values() for source in heading.sources))
     behind_all = sum(heading.files for heading in headings.values())
-    merged = Heading(tuple(surveys.values()), headings[files[0]].by, rows, behind, origins, behind_all, known)
+    of_groups = _add_group_files(headings) if any(one.permanent for one in origins) else {}
+    merged = Heading(
+        tuple(surveys.values()), headings[files[0]].by, rows, behind, origins, behind_all, known, of_groups
+    )
     if strict and merged.is_over_limit:
         raise DataFileError(
             f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
@@ -335,6 +346,17 @@ def merge_files(
         batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
         sums = write_counts(output, batches, merged)
     return replace(merged, rows=replace(rows, people=sums.people))
+
+
+def _add_group_files(headings: dict[str, Heading]) -> dict[Key, int]:
+    """Add up for each group how many files of reports it occurs in."""
+    sums = Counter[Key]()
+    for file, heading in headings.items():
+        if heading.by:
+            found = require("pyarrow.parquet").read_table(file, columns=list(heading.by)).columns
+            keys = zip(*(column.fill_null("").to_pylist() for column in found), strict=True)
+            sums.update({key: heading.files_of(key) for key in set(keys)})
+    return dict(sums)
 
 
 def _add_origins(headings: dict[str, Heading], marks: list[str]) -> tuple[Origin, ...]:

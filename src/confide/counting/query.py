@@ -152,7 +152,9 @@ class Query:
     def _outcome(self) -> str:
         parts = list(zip(self.fields, self.kinds, range(len(self.fields)), strict=True))
         inside = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for place, field in enumerate(self.fields)]
-        counts = f"CASE WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
+        is_weight = f"WHEN people IS NULL AND counted > 0 AND counted < {COUNT_LIMIT} THEN '{Reason.WEIGHT}' "
+        weights = "" if self.weight is None else is_weight
+        counts = f"CASE {weights}WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
         holes = [clause for alphabet, start, _ in self._attributes() for clause in _no_hole(alphabet, start)]
         missing = " OR ".join(_is_missing(kind, f"part{place}") for _, kind, place in parts)
         cases = [

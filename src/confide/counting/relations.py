@@ -33,6 +33,9 @@ KINDS: dict[str, Kind] = {
 }
 """Kinds of content of DuckDB's types."""
 
+FILE = "confide_file"
+"""Column that names the file of a row."""
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -75,6 +78,8 @@ class Relation:
         What the parts hold, and then the count.
     line
         SQL for the line of a row.
+    file
+        SQL for the file of a row.
     """
 
     source: str
@@ -83,11 +88,21 @@ class Relation:
     count: str | None
     kinds: tuple[Kind, ...]
     line: str = "NULL"
+    file: str = FILE
+
+    @property
+    def groups(self) -> str:
+        """Return the group and the file of every row."""
+        return f"SELECT {', '.join([*self._by, self.file])} AS {FILE} FROM {self.source}"
+
+    @property
+    def _by(self) -> list[str]:
+        # Some readers give an empty text where others give nothing; both are the group without a name.
+        return [f"NULLIF({column}, '') AS by{place}" for place, column in enumerate(self.by)]
 
     def select(self, kinds: Sequence[Kind], *, with_line: bool = False) -> str:
         """Return the rows under the names that the query has for them, and as what it expects them to be."""
-        # Some readers give an empty text where others give nothing; both are the group without a name.
-        columns = [f"NULLIF({column}, '') AS by{place}" for place, column in enumerate(self.by)]
+        columns = self._by
         for place, (column, kind) in enumerate(zip(self.parts, self.kinds, strict=False)):
             columns.append(f"{_as(column, kind, kinds[place])} AS part{place}")
         if len(kinds) > len(self.parts):
@@ -142,8 +157,20 @@ def json_relation(source: str, places: ColumnPlaces, line: str) -> Relation:
 def parquet_relation(shards: Sequence[Shard], describe: Callable[[str], dict[str, str]]) -> Relation:
     """Return Parquet files with the same types."""
     paths = _paths(shards)
-    source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true)"
+    source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{FILE}')"
     return typed_relation(source, shards[0].path, shards[0].places, describe(source), "file_row_number + 1")
+
+
+def count_files(relations: Sequence[Relation]) -> str:
+    """Return SQL that counts in how many files each group occurs."""
+    names = ", ".join(f"by{place}" for place in range(len(relations[0].by)))
+    rows = " UNION ALL ".join(one.groups for one in relations)
+    return f"SELECT {names}, COUNT(DISTINCT {FILE}) AS files FROM ({rows}) AS found GROUP BY {names}"
+
+
+def to_group_files(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, ...], int]:
+    """Return the answer of :func:`count_files` by group; one without a name has an empty text."""
+    return {tuple(part or "" for part in key): int(files) for *key, files in rows}
 
 
 def typed_relation(
@@ -165,7 +192,8 @@ def _read_csv(shards: Sequence[Shard], names: Sequence[str], delimiter: str, ski
     # Strict, and told everything: what is not exactly as described must be an error and never a guess.
     return (
         f"read_csv({_paths(shards)}, columns = {columns}, auto_detect = false, header = false, strict_mode = true, "
-        f"delim = {literal(delimiter)}, quote = '', escape = '', skip = {skip}, compression = '{compression}')"
+        f"delim = {literal(delimiter)}, quote = '', escape = '', skip = {skip}, compression = '{compression}', "
+        f"filename = '{FILE}')"
     )
 
 
@@ -243,7 +271,7 @@ class Stream(ABC):
         """Return the stream anew."""
         pyarrow = require("pyarrow")
         self.read, self.strays, self.failure = 0, Counter(), None
-        schema = pyarrow.schema([(name, pyarrow.string()) for name in self._names])
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._names, FILE)])
         return pyarrow.RecordBatchReader.from_batches(schema, self._batches(pyarrow, schema))
 
     def _batches(self, pyarrow: Any, schema: Any) -> Iterator[Any]:
@@ -252,7 +280,8 @@ class Stream(ABC):
                 for columns in self._tables(shard):
                     arrays = [pyarrow.array(column, pyarrow.string()) for column in columns]
                     self.read += len(arrays[0])
-                    yield pyarrow.record_batch(arrays, schema=schema)
+                    file = pyarrow.repeat(shard.path, len(arrays[0]))
+                    yield pyarrow.record_batch([*arrays, file], schema=schema)
         except ConfideError as error:
             self.failure = error
             raise

@@ -15,9 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from confide.counting.query import ACCEPTED, BROKEN_SQL, Kind, Query, shown_text
-from confide.counting.relations import Dialect, Relation, common_kinds, text_relation, typed_relation
+from confide.counting.relations import (
+    FILE,
+    Dialect,
+    Relation,
+    common_kinds,
+    count_files,
+    text_relation,
+    to_group_files,
+    typed_relation,
+)
 from confide.counting.sources import digest_sources, format_of, search, set_down
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.groups import Key
 from confide.files.metadata import Metadata, Traces
 from confide.files.reading import find_fault
 from confide.files.rows import Account, Reason, Reject
@@ -67,6 +77,7 @@ class SparkLedger:
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
+        self._relations: Sequence[Relation] = ()
         self._account = Account()
         self.report_names: tuple[str, ...] = ()
         self.notes: list[str] = []
@@ -90,7 +101,7 @@ class SparkLedger:
             self._count(found)
 
     def _count(self, found: Sequence[Relation]) -> None:
-        kinds = common_kinds(found)
+        kinds, self._relations = common_kinds(found), found
         parts = len(self._request.alphabet.field_names)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
@@ -121,6 +132,11 @@ class SparkLedger:
         accepted = self._counted.where(f"outcome = '{ACCEPTED}'").select(*columns, "people").orderBy(*columns)
         with _explained():
             return _to_arrow(accepted).to_reader()
+
+    def group_files(self) -> dict[Key, int]:
+        """Return in how many files each group occurs."""
+        with _explained():
+            return to_group_files(self._session.sql(count_files(self._relations)).collect())
 
     def rejects(self) -> Iterator[Reject]:
         """Return the rows that cannot be used, each as often as it stands there."""
@@ -158,14 +174,14 @@ class SparkLedger:
             chosen = [path for path in paths if format_of(path) == path_format]
             places = list(map(_without_patterns, chosen))
             if chosen and path_format == "parquet":
-                found.append(self._typed(self._session.read.parquet(*places), chosen[0]))
+                found.append(self._typed(_with_file(self._session.read.parquet(*places)), chosen[0]))
             elif chosen:
-                lines = self._session.read.text(places)
+                lines = _with_file(self._session.read.text(places))
                 found.append(self._json(lines) if path_format == "json" else self._csv(lines, chosen))
         return found
 
     def _typed(self, frame: Any, name: str) -> Relation:
-        places = self._choose(name, list(frame.columns), has_lines=False)
+        places = self._choose(name, [column for column in frame.columns if column != FILE], has_lines=False)
         return typed_relation(self._view(frame), name, places, dict(frame.dtypes), "NULL", SPARK)
 
     def _json(self, lines: Any) -> Relation:
@@ -193,15 +209,11 @@ class SparkLedger:
         return text_relation(sound, places, _csv_field(header, delimiter), "NULL")
 
     def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: ColumnPlaces, paths: Sequence[str]) -> None:
-        quotes, heads, files = (
-            lines.selectExpr("value", "_metadata.file_path AS file")
-            .selectExpr(
-                "count_if(contains(value, '\"'))",
-                f"count_if(value = {_literal(head)})",
-                "count(DISTINCT CASE WHEN value <> '' THEN file END)",
-            )
-            .head()
-        )
+        quotes, heads, files = lines.selectExpr(
+            "count_if(contains(value, '\"'))",
+            f"count_if(value = {_literal(head)})",
+            f"count(DISTINCT CASE WHEN value <> '' THEN {FILE} END)",
+        ).head()
         if quotes:
             raise DataFileError(
                 f"{quotes:,} lines hold quotation marks, and a cluster cannot tell where such rows end. Write the "
@@ -310,6 +322,10 @@ def _innermost(error: Exception) -> str:
             java = java.getCause()
         told = told if java is None else java.getMessage() or told
     return told.strip().partition("\n")[0].removesuffix(".")
+
+
+def _with_file(frame: Any) -> Any:
+    return frame.selectExpr("*", f"_metadata.file_path AS {FILE}")
 
 
 def _to_arrow(frame: Any) -> Any:

@@ -35,6 +35,7 @@ from confide.files.groups import (
     ask_groups,
     estimate_file,
     label_group,
+    shown_order,
 )
 from confide.files.maps import describe_left_out, estimate_geojson
 from confide.files.metadata import Metadata, read_metadata
@@ -119,6 +120,7 @@ __all__ = [
     "report_columns",
     "report_sink",
     "save_counts",
+    "shown_order",
     "shuffle",
     "tables_record",
     "to_json",

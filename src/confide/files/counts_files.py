@@ -13,12 +13,13 @@ import gzip
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from confide.checks import require_kinds
 from confide.counts import Counts, tally
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
@@ -65,6 +66,8 @@ class Heading:
         How many files of reports there are behind it. One person may have reported in each of them.
     sources
         Their SHA-256, as far as it is known: of those that carry metadata at least.
+    group_files
+        In how many of them each group occurs, where noise is permanent; a group that is left out may be in all.
     """
 
     surveys: tuple[Survey, ...]
@@ -74,6 +77,7 @@ class Heading:
     origins: tuple[Origin, ...] = ()
     files: int = 1
     sources: tuple[str, ...] = ()
+    group_files: Mapping[Key, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         known = self.origins or (Origin(),) * len(self.surveys)
@@ -101,14 +105,20 @@ class Heading:
         """
         return max(1, self.files - (len(self.surveys) - 1))
 
-    def most_repeated(self, number: int) -> int:
+    def files_of(self, key: Key) -> int:
+        """In how many files of reports a group occurs at most."""
+        return self.group_files.get(key, self.files)
+
+    def most_repeated(self, number: int, files: int | None = None) -> int:
         """How many reports of one person with permanent noise there may be under one survey: one in each file.
 
-        A limit holds of two rounds, which count every report; the same one again counts as one elsewhere.
+        Of one group these are the `files` that it occurs in. A limit holds of two rounds, which count every report; the
+        same one again counts as one elsewhere.
         """
         survey = self.surveys[number]
         limit = survey.most_reports if survey.mechanism.lasting is not None else None
-        return self.most_reports if limit is None else min(limit, self.most_reports)
+        most = self.most_reports if files is None else max(1, files)
+        return most if limit is None else min(limit, most)
 
     @property
     def limit(self) -> int | None:
@@ -174,6 +184,9 @@ class Heading:
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
         record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
         record |= {"parts": list(self.parts)} if self.parts else {}
+        record |= (
+            {"group_files": [[*key, files] for key, files in self.group_files.items()]} if self.group_files else {}
+        )
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
@@ -196,7 +209,10 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
     rows = Account(_whole(record["accepted"]), rejected, source=str(path))
-    return Heading(surveys, by, rows, parts, origins, max(1, _whole(record["files"])), sources)
+    of_groups = {tuple(map(str, key)): max(1, _whole(files)) for *key, files in record.get("group_files", ())}
+    if any(len(key) != len(by) for key in of_groups):
+        raise ValueError("a group has not one name for each column")
+    return Heading(surveys, by, rows, parts, origins, max(1, _whole(record["files"])), sources, of_groups)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -217,10 +233,14 @@ def shape_of(survey: Survey) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class CountsFile:
-    """Contents of a file of counts: for each group, the counts under each survey."""
+    """Contents of a file of counts: for each group, the counts under each survey.
+
+    Where `is_apart`, nobody is in two files of reports.
+    """
 
     heading: Heading
     groups: dict[Key, dict[int, Counts]]
+    is_apart: bool = False
 
     def __post_init__(self) -> None:
         people = [
@@ -228,19 +248,20 @@ class CountsFile:
             for number in range(len(self.heading.surveys))
         ]
         origins = [self.heading.origin(total, number) for number, total in enumerate(people)]
-        for parts in self.groups.values():
+        for key, parts in self.groups.items():
             for number, part in parts.items():
-                most = self.heading.most_repeated(number) if origins[number].permanent else 1
+                # Each of its other surveys has a file of the group at least.
+                most = self._most(number, self.heading.files_of(key) - len(parts) + 1)
                 parts[number] = part.with_origin(_share_of(origins[number], part.total)).with_repeats(most)
+
+    def _most(self, number: int, files: int | None = None) -> int:
+        is_repeated = self.heading.origins[number].permanent and not self.is_apart
+        return self.heading.most_repeated(number, files) if is_repeated else 1
 
     def of_different_people(self, is_known: bool = True) -> CountsFile:  # noqa: FBT001, FBT002 (a fact, not a mode)
         """Return the same counts, of which it may be known that nobody is in two files of reports."""
-        if not is_known:
-            return self
-        found = CountsFile(self.heading, {key: dict(parts) for key, parts in self.groups.items()})
-        for parts in found.groups.values():
-            parts |= {number: part.with_repeats(1) for number, part in parts.items()}
-        return found
+        groups = {key: dict(parts) for key, parts in self.groups.items()}
+        return CountsFile(self.heading, groups, is_apart=True) if is_known else self
 
     @property
     def origin(self) -> Origin:
@@ -258,11 +279,17 @@ class CountsFile:
         return {key: pools[key] for key in natural_order(key for key, pool in pools.items() if pool)}
 
     @property
+    def merged(self) -> Counts:
+        """The counts of one survey, all groups together."""
+        found = self.counted
+        return found.merged if isinstance(found, GroupedCounts) else found
+
+    @property
     def counted(self) -> CountedReports | GroupedCounts:
         """The counts of one survey, of each group where there are groups."""
         if self.heading.by:
-            groups = {key: parts[0] for key, parts in self.groups.items()}
-            return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin)
+            groups = {key: self.groups[key][0] for key in natural_order(self.groups)}
+            return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
         one = next(iter(self.groups.values()), {0: tally([])})[0]
         return CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
 
@@ -316,6 +343,7 @@ def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReport
     survey
         The survey that the counts should have been made under; whichever the file names, if left out.
     """
+    require_kinds(load_counts, locals())
     file = read_counts(path)
     if survey is not None:
         file.heading.require(survey, path)
@@ -338,11 +366,13 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     The file says of how many reports it is known that they are simulated, or have secure noise. Simulated ones give a
     :class:`SimulatedReportsWarning`.
     """
+    require_kinds(save_counts, locals())
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
     by = counts.by if isinstance(counts, GroupedCounts) else ()
-    heading = Heading((survey,), by, rows, origins=(counts.origin,))
+    of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
+    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
     for one in groups.values():
         _refuse_unsound(one, survey)
     if counts.origin.is_simulated:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from confide.alphabets import Alphabet, Attributes, Values
 from confide.alphabets.numerals import parse_real
-from confide.counts import Counts, merge, tally
+from confide.checks import as_items, require_kinds
+from confide.counts import Counts, merge, require_counts, tally
 from confide.errors import DataFileError, InvalidCountsError
 from confide.files.rows import Account
 from confide.groups import GroupEstimates, recover_pools
@@ -68,14 +71,22 @@ class GroupedCounts(Mapping[Key, Counts]):
     origin
         Of how many reports of all groups it is known with which noise they were made; the sum of the groups' if left
         out. Where reports of several origins were counted together, of one group it is not known.
+    repeats
+        How many reports of one person there may be in all groups together, where noise is permanent: a person may be in
+        a group of each file.
     """
 
     by: tuple[str, ...]
     groups: Mapping[Key, Counts]
     rows: Account
     origin: Origin = field(default_factory=Origin)
+    repeats: int = 1
 
     def __post_init__(self) -> None:
+        require_kinds(GroupedCounts, vars(self))
+        object.__setattr__(self, "by", as_items("by", self.by))
+        for one in self.groups.values():
+            require_counts(one)
         if not self.origin.total:
             object.__setattr__(self, "origin", sum((one.origin for one in self.groups.values()), Origin()))
         for key in self.groups:
@@ -85,7 +96,7 @@ class GroupedCounts(Mapping[Key, Counts]):
     @property
     def merged(self) -> Counts:
         """The counts of all groups together."""
-        most = max((one.repeats for one in self.groups.values()), default=1)  # a person is in one group of a file
+        most = max([self.repeats, *(one.repeats for one in self.groups.values())])
         return merge(self.groups.values(), repeats=most).with_origin(self.origin)
 
     def __getitem__(self, key: Key) -> Counts:
@@ -171,19 +182,77 @@ def label_group(key: Key) -> str:
     return ", ".join(part or "(none)" for part in key)
 
 
-def natural_order(keys: Iterable[Key]) -> list[Key]:
-    """Return groups in the order that a person would put them: numbers by size, texts by letter.
+MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+NUMBERED = {
+    word: str(number) for names in (MONTHS, DAYS) for number, name in enumerate(names, 1) for word in (name, name[:3])
+}
+"""Names that stand for numbers in dates."""
 
-    >>> natural_order([("week 1", "10"), ("week 1", "9")])
-    [('week 1', '9'), ('week 1', '10')]
+Rank = tuple[float | str, ...]
+"""Place of a text in a column: numbers come in their order, whatever else by letter."""
+
+
+def natural_order(keys: Iterable[Key]) -> list[Key]:
+    """Return groups as a person would order them: numbers, dates and weeks in their order, texts by letter.
+
+    >>> natural_order([("Oslo", "week 10"), ("Oslo", "week 9")])
+    [('Oslo', 'week 9'), ('Oslo', 'week 10')]
     """
     found = list(keys)
-    are_numbers = [all(parse_real(part) is not None for part in column) for column in zip(*found, strict=True)]
+    ranks = [_sequence(column) or {text: (text,) for text in column} for column in zip(*found, strict=True)]
+    return sorted(found, key=lambda key: tuple(rank[text] for rank, text in zip(ranks, key, strict=True)))
 
-    def rank(key: Key) -> tuple[Any, ...]:
-        return tuple(parse_real(part) if number else part for part, number in zip(key, are_numbers, strict=True))
 
-    return sorted(found, key=rank)
+def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
+    """Return the first of some groups; in their own order where one of their columns has one, as weeks have.
+
+    >>> shown_order([("2026-W10",), ("2026-W02",), ("2026-W07",)], 2)
+    [('2026-W02',), ('2026-W10',)]
+    >>> shown_order([("Rome",), ("Oslo",)])
+    [('Rome',), ('Oslo',)]
+    """
+    has_order = any(_sequence(column) for column in zip(*ranked, strict=True))
+    return natural_order(ranked[:most]) if has_order else list(ranked[:most])
+
+
+def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
+    """Return the ranks of texts that follow on each other: numbers, dates, weeks, names with a number; None of others.
+
+    A group without a name comes first.
+
+    >>> _sequence(["wave 2", "wave 10"]), _sequence(["Q2 2025", "Q1 2026"])
+    ({'wave 2': (2.0,), 'wave 10': (10.0,)}, {'Q2 2025': (2025.0, 2.0), 'Q1 2026': (2026.0, 1.0)})
+    >>> _sequence(["Monday", "Friday"]), _sequence(["Oslo", "Rome"])
+    ({'Monday': (1.0,), 'Friday': (5.0,)}, None)
+    """
+    texts = [text for text in dict.fromkeys(column) if text]
+    if texts and all(parse_real(text) is not None for text in texts):
+        return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
+    numbers = {text: [float(run) for run in re.findall("[0-9]+", _numbered(text))] for text in texts}
+    heads = {re.split("[0-9]", _numbered(text), maxsplit=1)[0] for text in texts}
+    if not texts or len(heads) > 1 or not all(numbers.values()):
+        return None
+    # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
+    is_american = any(len(runs) == 3 and _is_year(runs[2]) and runs[1] > 12 for runs in numbers.values())
+    ranks = {text: _years_first(runs, is_american) for text, runs in numbers.items()}
+    return ranks | ({"": (-math.inf,)} if "" in column else {})
+
+
+def _numbered(text: str) -> str:
+    """Return a text in small letters, with the names of months and days of the week as numbers."""
+    words = re.split("([a-z]+)", text.lower())
+    return "".join(NUMBERED.get(word, word) for word in words)
+
+
+def _years_first(runs: list[float], is_american: bool) -> Rank:  # noqa: FBT001 (a fact, not a mode)
+    if len(runs) < 2 or not _is_year(runs[-1]) or _is_year(runs[0]):
+        return tuple(runs)
+    return (runs[-1], *(runs[:-1] if is_american else runs[-2::-1]))
+
+
+def _is_year(number: float) -> bool:
+    return 1900 <= number < 2200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,6 +275,12 @@ class SurveyGroups(GroupEstimates):
     by: tuple[str, ...]
     origin: Origin = field(default_factory=Origin)
     files: int = 1
+
+    @property
+    def ranked(self) -> list[Key]:
+        """The groups, those that differ first, then the largest."""
+        different = self.differences.different
+        return [*different, *(key for key in self.largest if not self.differences[key].is_different)]
 
     def __post_init__(self) -> None:
         if not self.origin.total:

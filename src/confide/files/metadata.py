@@ -241,6 +241,8 @@ def read_metadata(path: str | Path) -> Metadata | None:
     Whether the file is still the one that they describe, :meth:`Metadata.check` says.
     """
     name = str(path)
+    if not Path(name).name:
+        raise InvalidParameterError(f"path must name a file; got {name!r}.")
     if name.lower().endswith(PARQUET):
         if Path(name).is_file() and not Path(name).stat().st_size:
             return None  # whoever reads it will say that it is empty

@@ -294,7 +294,10 @@ def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], 
             rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
         else:
             code = int(scan.codes[row])
-            rejects.append(Reject(source, line, ",".join(scan.entries[code]), faults[code], hints.get(code, "")))
+            texts = scan.entries[code]
+            is_weight = faults[code] is Reason.BAD_COUNT and 0 < (parse_real(texts[-1]) or 0) < COUNT_LIMIT
+            reason = Reason.WEIGHT if is_weight else faults[code]
+            rejects.append(Reject(source, line, ",".join(texts), reason, hints.get(code, "")))
     return tuple(rejects)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.alphabets import Values
+from confide.checks import require_kinds
 from confide.errors import InvalidParameterError
 from confide.files.metadata import PARQUET_KEY, Metadata, Order, companion_of
 from confide.files.sheets import JSON_LINES, PARQUET, STANDARD_STREAM, require, resolved
@@ -67,6 +68,7 @@ def write_reports(
     >>> known.noise.value, known.reports
     ('secure generator', 3)
     """
+    require_kinds(write_reports, locals())
     drawn = noise_of(reports) if noise is None else Noise(noise)
     alphabet = survey.mechanism.report_alphabet
     array = reports if isinstance(reports, np.ndarray) else alphabet.as_array(reports)

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
+from confide.counts import NO_WEIGHTS
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted, listed
@@ -29,6 +30,7 @@ class Reason(StrEnum):
     NOT_WHOLE = "not a whole number"
     OUTSIDE = "outside the alphabet"
     BAD_COUNT = "bad count"
+    WEIGHT = "a weight, not a count"
     MISSHAPEN = "wrong number of fields"
     NOT_JSON = "not JSON"
     NOT_FINITE = "not a finite number"
@@ -163,9 +165,18 @@ class Account:
         """Refuse a source without a row."""
         if not self.read:
             raise DataFileError(f"{self.source} has no rows; it should hold one row a person.")
+        self._refuse_weights()
+
+    def _refuse_weights(self) -> None:
+        """Refuse fractions among the counts: to leave such rows out would change the answer."""
+        weights = self.rejected.get(Reason.WEIGHT, 0)
+        if weights:
+            rows = f"{weights:,} of {counted(self.read, 'row')} of {self.source}"
+            raise DataFileError(f"{rows} have a fraction for a count. {NO_WEIGHTS}")
 
     def require_usable(self, cure: str = "Correct or remove them.") -> None:
         """Refuse rejected rows, naming the first ten, with a cure."""
+        self._refuse_weights()
         if self.total_rejected:
             rows = f"{self.total_rejected:,} of {counted(self.read, 'row')}"
             raise DataFileError(f"{rows} of {self.source} cannot be used:\n{self.listing}\n{cure}")

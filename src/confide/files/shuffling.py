@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Values
-from confide.errors import DataFileError
+from confide.checks import kind_of
+from confide.errors import DataFileError, InvalidParameterError
 from confide.files.sheets import STANDARD_STREAM, require, resolved
 from confide.origins import mark, noise_of
 from confide.sampling import BUCKETS, Bits, as_bits, permutation, scatter
@@ -55,7 +56,12 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
     >>> sorted(shuffle([3, 1, 2]).tolist())
     [1, 2, 3]
     """
-    array: Values = np.asarray(reports)
+    try:
+        array: Values = np.asarray(reports)
+    except ValueError:
+        array = np.zeros(())
+    if array.ndim == 0:
+        raise InvalidParameterError(f"reports must be a list of reports, alike in shape; got {kind_of(reports)}.")
     shuffled: Values = array[permutation(len(array), as_bits(rng))]
     mark(shuffled, noise_of(reports))  # these are the same reports, however they were drawn
     return shuffled

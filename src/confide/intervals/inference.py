@@ -32,7 +32,7 @@ from confide.intervals.surroundings import Surroundings
 from confide.intervals.unbiased import Unbiased
 from confide.intervals.undetermined import DIFFERENT, OPEN_SHARES, bounded_shares, explain_open, is_plainly_unique
 from confide.methods import MLE, Method, Solution
-from confide.queries import Query, as_weights, describe_query, remark_on_cells, weigh
+from confide.queries import Query, as_weights, describe_query, remark_on, weigh
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 
 ROUGHLY = MLE(tolerance=0.01)
@@ -215,7 +215,7 @@ class Inference:
         around = considered.surroundings
         weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
         answer = yield from considered._answer(describe_query(query), considered.lift(weights), limits, level, chosen)
-        return replace(answer, is_share=_is_choice(weights), remark=remark_on_cells(query, self.alphabet, name))
+        return replace(answer, is_share=_is_choice(weights), remark=remark_on(query, self.alphabet, name))
 
     def mean(self, level: float, basis: Basis | None) -> Interval:
         """Return the mean of the values, with its interval."""

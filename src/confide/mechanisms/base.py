@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Attributes, BitVectors, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
-from confide.counts import Counts, as_histogram, tally
+from confide.checks import require_kinds
+from confide.counts import Counts, add_up, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
 from confide.evidence import Evidence
 from confide.guarantees import Guarantee, check_epsilon
@@ -121,7 +122,7 @@ class Mechanism(ABC):
         chosen = [numbers[whole.axis(name)] for name in names]
         own = part.join(chosen) if isinstance(part, Attributes) else chosen[0]
         seen, places = np.unique(own, return_inverse=True)
-        return tally(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
+        return add_up(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """Return places that hold the peaks of all reports between them, one row a place.
@@ -322,6 +323,7 @@ def truncated(mechanism: Mechanism, outputs: Alphabet | None = None) -> Mechanis
     >>> truncated(Geometric(Integers(0, 99), epsilon=0.05), Integers(-10, 109))
     TruncatedGeometric(alphabet=Integers(0, 99), epsilon=0.05, outputs=Integers(-10, 109))
     """
+    require_kinds(truncated, locals())
     found = mechanism._truncated(outputs)
     if found is None:
         raise InvalidParameterError(

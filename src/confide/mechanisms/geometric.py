@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Alphabet, Indices, Integers
 from confide.channels import TwoSidedExponential
-from confide.counts import Counts, tally
+from confide.counts import Counts, add_up
 from confide.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
@@ -91,7 +91,7 @@ class Geometric(UnboundedLineMechanism):
         """
         low, high = self.alphabet.span
         self.refuse_strays(counts)
-        clamped = tally(np.clip(counts.reports, low, high), counts.counts)
+        clamped = add_up(np.clip(counts.reports, low, high), counts.counts)
         log_ratio = clamped_log_ratio(self._ratio, counts.reports, low, high)
         evidence = self._clamped.observe(clamped)
         return replace(evidence, log_offset=float(counts.counts @ log_ratio))

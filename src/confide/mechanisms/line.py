@@ -326,7 +326,7 @@ def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, Indices]:
     return step, np.array([0, *(int(gap / step) for gap in gaps)], dtype=np.int64)
 
 
-def require_line(alphabet: Alphabet, name: str) -> None:
+def require_line(alphabet: object, name: str) -> None:
     """Refuse anything but whole numbers on a line, or values with places along one."""
-    if not isinstance(alphabet, Integers) and getattr(alphabet, "positions", None) is None:
+    if not isinstance(alphabet, Alphabet) or (not isinstance(alphabet, Integers) and alphabet.positions is None):
         raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")

@@ -32,7 +32,7 @@ from confide.channels import (
     VerticalStack,
     kernel_in_blocks,
 )
-from confide.counts import Counts, tally
+from confide.counts import Counts, add_up
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
@@ -211,7 +211,7 @@ class PlanarLaplace(EuclideanNoise):
         """
         self.refuse_strays(counts)
         mechanism = self.on(cells)
-        found = tally(mechanism.alphabet.nearest_cells(counts.reports.astype(np.float64)), counts.counts)
+        found = add_up(mechanism.alphabet.nearest_cells(counts.reports.astype(np.float64)), counts.counts)
         return found.with_origin(counts.origin), mechanism
 
     def on(self, cells: Places | str) -> PlanarLaplaceOnCells:

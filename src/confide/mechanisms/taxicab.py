@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from confide.alphabets import Grid, Indices, Lattice, Selection
 from confide.channels import Embedded, Kronecker, ScatteredExponential
-from confide.counts import Counts, tally
+from confide.counts import Counts, add_up
 from confide.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import (
@@ -102,7 +102,7 @@ class Taxicab(UnboundedPlaneMechanism):
         last = first + box.shape - 1
         clamped = np.clip(counts.reports, first, last)
         log_ratio = clamped_log_ratio(self._ratio, counts.reports, first, last).sum(axis=1)
-        evidence = self._clamped.observe(tally(clamped, counts.counts))
+        evidence = self._clamped.observe(add_up(clamped, counts.counts))
         return replace(evidence, log_offset=float(counts.counts @ log_ratio))
 
     @cached_property

@@ -10,7 +10,7 @@ import confide
 from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.figures import Panel, Role, style
 from confide.figures.palette import colors_of
-from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group
+from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
 from confide.groups import GroupReports
 from confide.intervals import Interval, percent
 from confide.pages.markup import (
@@ -129,7 +129,7 @@ def _leading(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, str
     """Return what the page begins with: how many groups differ, and the ends of what is asked."""
     if len(groups) < 2:
         return []
-    different = [label_group(key) for key in groups.differences.different]
+    different = [label_group(key) for key in shown_order(groups.differences.different)]
     named = "no difference was seen"
     if different:
         some = f"{different[0]} and {counted(len(different) - 1, 'other')}"
@@ -164,10 +164,11 @@ def _differences(groups: SurveyGroups) -> str:
         how = groups.describe_difference(one).removeprefix("differs from the others: ")
         said = f"The two groups differ. Compared with {label_group(other)}, {label_group(one)} is: {how}."
         return section("Do the groups differ?", paragraph(said), note(HOW_DIFFERENT))
-    named = [f"{label_group(key)} {groups.describe_difference(key)}." for key in found.different[:MOST_NAMED]]
+    shown = shown_order(found.different, MOST_NAMED)
+    named = [f"{label_group(key)} {groups.describe_difference(key)}." for key in shown]
     more = len(found.different) - len(named)
     if more:
-        named.append(f"And {counted(more, 'more group')}; the table has all of them first.")
+        named.append(f"And {counted(more, 'more group')}; the table has all of them.")
     verb = "differs" if len(found.different) == 1 else "differ"
     said = f"{counted(len(found.different), 'group')} of {len(groups):,} {verb} from the others:"
     return section("Do the groups differ?", paragraph(said), bullets(named), note(HOW_DIFFERENT))
@@ -175,7 +176,7 @@ def _differences(groups: SurveyGroups) -> str:
 
 def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> str:
     is_all = len(groups) <= MOST_PANELS
-    shown = list(groups) if is_all else groups.largest[:MOST_PANELS]
+    shown = list(groups) if is_all else shown_order(groups.largest, MOST_PANELS)
     if not groups.survey.alphabet.is_finite:  # each group has likely values of its own
         return ""
     overall = groups.overall
@@ -200,12 +201,10 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> str:
 
 def _numbers(groups: SurveyGroups, answers: GroupAnswers) -> str:
     """Return a table of the groups, those that differ first, with intervals drawn on one scale."""
-    order = [*groups.differences.different]
-    order += [key for key in groups.largest if not groups.differences[key].is_different]
     first, *others = _question_names(answers)
     names = [*groups.by, "Reports", first, "Against the others", *others, "Fit"]
     forest = _Forest.over(groups, answers)
-    rows = [_row(groups, answers, forest, key) for key in order[:MOST_ROWS]]
+    rows = [_row(groups, answers, forest, key) for key in shown_order(groups.ranked, MOST_ROWS)]
     words = (*range(len(groups.by)), len(groups.by) + 2, len(names) - 1)
     remarks = [paragraph(_scale_words(answers, forest))] if forest else []
     if len(groups) > MOST_ROWS:
@@ -216,7 +215,7 @@ def _numbers(groups: SurveyGroups, answers: GroupAnswers) -> str:
         *remarks,
         table(names, rows, words=words, kind="stacked"),
         note(_level_words(answers)) if forest else "",
-        _download(groups, answers, order),
+        _download(groups, answers, shown_order(groups.ranked)),
         kind="hero",
     )
 
@@ -352,7 +351,7 @@ def group_reports_section(seen: GroupReports, by: Sequence[str]) -> str:
     small = set(seen.too_small)
     order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
     rows = []
-    for key in order[:MOST_ROWS]:
+    for key in shown_order(order, MOST_ROWS):
         differs = "differs" if seen.differences[key].is_different else "no difference seen"
         told = "too small to say anything" if key in small else differs
         cells = (*(part or "(none)" for part in key), f"{seen.reports[key]:,.10g}", seen.fits.groups[key].verdict, told)

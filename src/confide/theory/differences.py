@@ -157,6 +157,7 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
     seed
         The seed of the simulated groups: the same reports always get the same p-values.
     """
+    pools = {key: [(_independent(counts), mechanism) for counts, mechanism in pool] for key, pool in pools.items()}
     if len(pools) < 2:
         nothing = Difference(is_different=False, p_value=1.0, statistic=0.0, scores=np.zeros(0))
         return Differences(dict.fromkeys(pools, nothing), level)
@@ -180,6 +181,12 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
     if small and together[len(small) - 1] >= LARGE_PART * total and len(left) - len(small) > 2:
         judged = _reject(found | _judge_all(left, len(pools), level, seed, apart=set(small)), level)
     return Differences({key: judged[key] for key in pools}, level)
+
+
+def _independent(counts: Counts) -> Counts:
+    """Return as many reports as are independent for certain, as counts that add up with those of other groups."""
+    found = counts.independent
+    return Counts(found.reports, found.counts, found.origin) if found.is_thinned else found
 
 
 def _reject(found: Mapping[GroupKey, Difference], level: float) -> dict[GroupKey, Difference]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers, Lattice, Selection, Values
-from confide.counts import Counts, require_counts, tally
+from confide.counts import Counts, add_up, require_counts
 from confide.errors import InvalidCountsError
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_mechanism
@@ -191,7 +191,7 @@ def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanis
     sizes = [part.report_alphabet.size for part in mechanisms]
     numbers = np.unravel_index(mechanism.report_alphabet.locate(counts.reports), sizes)
     parts = [
-        likely_subset(tally(part.report_alphabet.decode(places), counts.counts), part)
+        likely_subset(add_up(part.report_alphabet.decode(places), counts.counts), part)
         for part, places in zip(mechanisms, numbers, strict=True)
     ]
     kept = np.meshgrid(*(part.places for part in parts), indexing="ij")

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
+from confide.checks import as_floats, require_kinds
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
@@ -346,7 +347,8 @@ def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.
     >>> cf.smoothness_of(ages.histogram, ages.alphabet)
     4.0
     """
-    counts = np.asarray(histogram, dtype=np.float64)
+    require_kinds(smoothness_of, locals())
+    counts = as_floats("histogram", histogram)
     if counts.shape != (alphabet.size,) or not (counts >= 0).all() or not counts.sum() > 0:
         raise InvalidParameterError(
             f"A histogram has one count of people for each of the {alphabet.size:,} values, and some people; got "

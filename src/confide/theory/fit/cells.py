@@ -12,7 +12,7 @@ import numpy as np
 from confide.alphabets import Alphabet, Grid, Integers
 from confide.channels import Channel, Dense, Embedded
 from confide.channels.base import FloatArray, Indices
-from confide.counts import Counts, tally
+from confide.counts import Counts, add_up
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism, truncated
 
@@ -204,7 +204,7 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     # On a line noise takes linear time, however long the line is.
     if isinstance(alphabet, Grid) and alphabet.size * outputs.size > 10 * LARGEST_TESTED:
         raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many to test.")
-    return tally(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
+    return add_up(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
 
 
 def _box(values: Alphabet) -> Alphabet:

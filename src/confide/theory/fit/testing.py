@@ -23,13 +23,14 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
-from confide.counts import Counts, merge
+from confide.checks import require_kinds
+from confide.counts import Counts, merge, require_counts
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
@@ -78,11 +79,13 @@ def fit(counts: Counts, mechanism: Mechanism, *, seed: int = 0) -> Fit:
     >>> fit(cf.tally(mechanism.privatize(people, rng=1)), mechanism).verdict
     <FitVerdict.FITS: 'fits'>
     """
+    require_kinds(fit, locals())
     return fit_pool([(counts, mechanism)], seed=seed)
 
 
 def fit_pool(groups: Sequence[Group], *, seed: int = 0) -> Fit:
     """Test whether the reports of several groups, each through its own mechanism, can come from one population."""
+    require_kinds(fit_pool, locals())
     return examine(groups).test(seed)
 
 
@@ -92,6 +95,7 @@ def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed:
     All groups together get half the level, and each group its part of the other half, by Holm's procedure. Many groups
     are first screened side by side; the whole test is run for those that are not quiet.
     """
+    require_kinds(fit_groups, locals())
     return fit_pools({key: [(one, mechanism)] for key, one in groups.items()}, seed=seed)
 
 
@@ -223,6 +227,11 @@ def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examina
 
     It may be `known` already, for all mechanisms of the pool together.
     """
+    given: Sequence[Any] = groups
+    for pair in given:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Mechanism):
+            raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {pair!r}.")
+        require_counts(pair[0])
     sure = [(counts.independent, mechanism) for counts, mechanism in groups]
     bits = [pair for pair in sure if has_bits(pair[1])]
     others = [pair for pair in sure if not has_bits(pair[1])]
