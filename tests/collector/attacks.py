@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import secrets
 import socket
 import statistics
 import subprocess
@@ -35,8 +36,8 @@ def packed(body: bytes) -> bytes:
     return post(gzip.compress(body, 9), "Content-Encoding: gzip\r\n")
 
 
-def message(survey: str, reports: bytes, batch: bytes = b"0" * 32) -> bytes:
-    day = datetime.now(UTC).date().isoformat().encode()
+def message(survey: str, reports: bytes, batch: bytes = b"") -> bytes:
+    batch, day = batch or secrets.token_hex(16).encode(), datetime.now(UTC).date().isoformat().encode()
     return b'{"survey":"%b","batch":"%b","day":"%b","reports":[%b]}' % (survey.encode(), batch, day, reports)
 
 
@@ -80,7 +81,6 @@ ATTACKS = {
     "unknown": Attack(lambda _: post(message("f" * 32, b"3"))),
     "broken": Attack(lambda survey: packed(message(survey, b"[" * (MANY - 200)))),
     "nonsense": Attack(lambda _: b"\x16\x03\x01\x00\r\n\r\n"),
-    "home": Attack(lambda _: get("/")),
     # Connections: what is held at no cost.
     "lines": Attack(lambda _: get("/healthz"), drip=b"\r\n", again=False),
     "stray": Attack(lambda _: get("/healthz", "Content-Length: 90\r\n"), drip=b"x", again=False),

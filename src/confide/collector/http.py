@@ -54,6 +54,9 @@ FREE = 2**16
 LEAST_HELD = 2**20
 """Bytes that a large message counts for at least: what it is parsed into has to find room as well."""
 
+MOST_REFUSED = 100
+"""Refusals that one address gets in a second without having to wait for the next: who is refused often is no device."""
+
 FORM = 2**12
 """Bytes of a browser's form: it has one field."""
 
@@ -86,6 +89,7 @@ class Application:
         self._failures: set[str] = set()
         self._looking: asyncio.Task[bool] | None = None
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        self._refused: Counter[str] = Counter()
         self.room = Room(collector.settings.most_held, collector.settings.most_held_each)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,14 +105,14 @@ class Application:
         try:
             await self._reply(scope, request, send)
         finally:
-            if request.held:
-                self.room.leave(request.address, request.held)
+            self._leave(request)
 
     async def _reply(self, scope: Scope, request: Request, send: Send) -> None:
         try:
             status, body, sent = await self._answer(scope, request)
         except Refusal as refusal:
             status, body, sent = refuse(refusal)
+            await self._slow_down(request)
         except StoreError as error:
             self.collector.commits.fault = str(error)
             status, body, sent = refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
@@ -280,6 +284,18 @@ class Application:
             raise Refusal(429, "busy", said, retry_after=1) from None
         request.held = size
 
+    def _leave(self, request: Request) -> None:
+        if request.held:
+            self.room.leave(request.address, request.held)
+            request.held = 0
+
+    async def _slow_down(self, request: Request) -> None:
+        """Let whoever is refused again and again wait: 200 connections would leave nobody else a turn."""
+        self._refused[request.address] += 1
+        if request.address and self._refused[request.address] > MOST_REFUSED:
+            self._leave(request)
+            await asyncio.sleep(1)
+
     async def _receive(self, request: Request, most: int) -> bytes:
         task = asyncio.current_task()
         self._receiving[task] = time.monotonic()
@@ -412,6 +428,7 @@ class Application:
     async def _watch(self) -> None:
         while True:
             self._hurry()
+            self._refused.clear()
             await asyncio.sleep(min(1.0, self.collector.settings.body_seconds / 2))
 
 

@@ -39,7 +39,7 @@ class Room:
         except BaseException:
             if waiting[1].done() and not waiting[1].cancelled():  # it was let in, in the same moment
                 self.leave(address, size)
-            else:
+            elif waiting in self._waiting.get(address, ()):
                 self._waiting[address].remove(waiting)
                 self._admit()
             raise
@@ -59,17 +59,15 @@ class Room:
         )  # fmt: skip
 
     def _admit(self) -> None:
-        for address in [address for address, line in self._waiting.items() if not line]:
-            del self._waiting[address]
-        while (
-            address := next((one for one, line in self._waiting.items() if self._fits(one, line[0][0])), None)
-        ) is not None:
-            line = self._waiting.pop(address)
+        self._waiting = {address: line for address, line in self._waiting.items() if line}
+        while fitting := [one for one, line in self._waiting.items() if self._fits(one, line[0][0])]:
+            line = self._waiting.pop(address := fitting[0])
             size, future = line.popleft()
-            self._inside[address] += size
-            future.set_result(None)
             if line:
                 self._waiting[address] = line  # at the end: others come first next time
+            if not future.cancelled():  # whoever waited has not gone in this moment
+                self._inside[address] += size
+                future.set_result(None)
 
 
 class Lane:

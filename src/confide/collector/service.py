@@ -76,6 +76,8 @@ class Settings:
         Seconds that a message may take to arrive, and to wait for room.
     most_held, most_held_each
         Bytes of large messages that are held at a time, in total and from one address; others wait.
+    most_connections
+        Connections at a time; whoever comes then is told to come again.
     most_computing
         Estimates, diagnoses and pages that are computed or wait for it.
     origins
@@ -90,6 +92,7 @@ class Settings:
     body_seconds: float = 10.0
     most_held: int = 32 * 2**20
     most_held_each: int = 16 * 2**20
+    most_connections: int = 4_096
     most_computing: int = 4
     origins: tuple[str, ...] = ()
 

@@ -40,9 +40,6 @@ CLOSING_SECONDS = 5.0
 MOST_PIPELINED = 16
 """Requests on one connection that wait for the answer to an earlier one."""
 
-MOST_CONNECTIONS = 4_096
-"""Connections at a time; whoever comes then is told to come again."""
-
 SPARE_FILES = 64
 """Files that the store and the rest of the process may open beside the connections."""
 
@@ -82,7 +79,7 @@ class GuardedProtocol(HttpToolsProtocol):
     :meth:`check` is called every second, and compares times that were written down: a clock for each would cost more.
     """
 
-    most_connections = MOST_CONNECTIONS
+    most_connections = Settings.most_connections
     _is_ending = False
     _size = _chunk = _first = 0
     _since: float | None = None
@@ -245,7 +242,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
-        GuardedProtocol.most_connections = most_connections()
+        known = self._application.collector.settings if isinstance(self._application, Application) else Settings()
+        GuardedProtocol.most_connections = _raise_limit(known.most_connections)
         await super().startup(sockets)
         self._checking = asyncio.create_task(self._check())
         # What is there now stays: looking through it again and again cost a twentieth of all the time.
@@ -274,18 +272,18 @@ class Server(uvicorn.Server):
             self._checking.cancel()
 
 
-def most_connections() -> int:
-    """Return how many connections there may be; the limit on open files is raised as far as is allowed."""
+def _raise_limit(connections: int) -> int:
+    """Raise the limit on open files as far as is allowed, and return how many connections there may be then."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return MOST_CONNECTIONS
+        return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + SPARE_FILES
-    if soft < wanted:
-        soft = min(wanted, hard) if hard != resource.RLIM_INFINITY else wanted
+    wanted = connections + SPARE_FILES
+    if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return min(MOST_CONNECTIONS, soft - SPARE_FILES)
+    return connections if soft == resource.RLIM_INFINITY else min(connections, soft - SPARE_FILES)
 
 
 def bind(host: str, port: int) -> socket.socket:
