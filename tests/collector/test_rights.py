@@ -245,7 +245,7 @@ def test_bits_of_secrets(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> 
         drawn = bytearray(13)
         drawn[2 * one + 1] = 0xFF
         with monkeypatch.context() as patch:
-            patch.setattr(tokens.secrets, "token_bytes", lambda size, drawn=drawn: bytes(drawn[:size]))
+            patch.setattr(secrets, "token_bytes", lambda size, drawn=drawn: bytes(drawn[:size]))
             text = tokens._code().replace("-", "")
         assert (len(text), text != "a" * 20) == (20, True)
     codes = tokens.make_invitations(file_store, 1, 200)

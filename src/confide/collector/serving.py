@@ -1,4 +1,4 @@
-"""Server of a collector: uvicorn, with the limits on headers that it lacks."""
+"""Server of a collector: uvicorn, with the limits on connections that it lacks."""
 
 from __future__ import annotations
 
@@ -242,8 +242,10 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
-        known = self._application.collector.settings if isinstance(self._application, Application) else Settings()
-        GuardedProtocol.most_connections = _raise_limit(known.most_connections)
+        settings = Settings()
+        if isinstance(self._application, Application):  # benchmarks serve less
+            settings = self._application.collector.settings
+        GuardedProtocol.most_connections = _raise_limit(settings.most_connections)
         await super().startup(sockets)
         self._checking = asyncio.create_task(self._check())
         # What is there now stays: looking through it again and again cost a twentieth of all the time.
@@ -263,7 +265,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End, without waiting for what is being computed, by a guest too: whoever waits is told."""
-        if isinstance(self._application, Application):  # benchmarks serve less
+        if isinstance(self._application, Application):
             self._application.readings.close()
             if self._application.guest is not None:
                 self._application.guest.close()
