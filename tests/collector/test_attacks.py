@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from tests.collector.asking import Served, ages, serving
 from tests.collector.attacks import ATTACKS, Honest, ask, attacking, filled, get, memory, message, post
-from tests.collector.killing import SURVEY, Nursery, Running
+from tests.collector.killing import SURVEY, Nursery, Running, read_http
 from typer.testing import CliRunner
 
 import confide as cf
@@ -44,7 +44,7 @@ def running(born: Nursery, tmp_path: Path) -> Iterator[Running]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["lists", "bodies", "text", "spellings", "unread", "pipelined"])
+@pytest.mark.parametrize("kind", ["lists", "bodies", "unread", "pipelined"])
 def test_an_attack_takes_little_memory_and_honest_reports_are_counted(running: Running, kind: str) -> None:
     honest = Honest(running.port, running.survey)
     honest.send(0.2)
@@ -53,8 +53,7 @@ def test_an_attack_takes_little_memory_and_honest_reports_are_counted(running: R
         for _ in range(5):
             honest.send(0.2)  # each sends at least one, however long it takes
     assert memory(running.pid) - before < 80
-    counted = running.store.account(1)[""] - (8_000 if kind == "spellings" else 0)
-    assert counted in (honest.accepted, honest.accepted + 8_000)  # of an attack that was not answered yet
+    assert running.store.account(1)[""] == honest.accepted
 
 
 def test_every_attack_is_answered_or_ended(running: Running) -> None:
@@ -392,13 +391,16 @@ def test_upgrade_is_ignored_and_the_message_is_not_lost(running: Running) -> Non
     for pieces in ([0], [0, 40], [0, 150, 330], [0, -3]):
         body = message(running.survey.fingerprint, b"3", secrets.token_hex(16).encode())
         content = post(body, UPGRADE)
-        with socket.create_connection(("127.0.0.1", running.port), 10) as connection:
+        with (
+            socket.create_connection(("127.0.0.1", running.port), 30) as connection,
+            connection.makefile("rb") as stream,
+        ):
             for start, end in zip(pieces, [*pieces[1:], len(content)], strict=True):
                 connection.sendall(content[start:end])
                 time.sleep(0.02)
-            assert connection.recv(2**16).startswith(b"HTTP/1.1 200")
+            assert read_http(stream).startswith(b"HTTP/1.1 200")
             connection.sendall(get("/healthz"))  # and goes on as before
-            assert connection.recv(2**16).startswith(b"HTTP/1.1 200")
+            assert read_http(stream).startswith(b"HTTP/1.1 200")
     assert running.store.account(1) == {"": 4}
     assert ask(running.port, get("/healthz", UPGRADE)).startswith(b"HTTP/1.1 200")
     assert ask(running.port, b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 400")
