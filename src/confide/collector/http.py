@@ -353,8 +353,10 @@ class Application:
             if not self._is_allowed(origin, headers):
                 raise Refusal(403, "origin", "Pages of this web site may not ask this collector.")
             return
+        if method == "POST" or path == "/healthz":
+            return
         host = headers.get(b"host", b"").decode("latin-1")
-        if method == "POST" or not host or path == "/healthz" or _is_address(host):
+        if not host or _is_address(host):
             return
         if host not in {site.partition("://")[2] for site in self.collector.settings.origins}:
             said = f"This collector is not known as {shown(host)}. If it is: confide serve --allow-origin https://NAME."

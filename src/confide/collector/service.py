@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -179,8 +179,7 @@ class Days:
         return Refusal(422, "day", f"The day {text} is not taken, or no longer; days now: {ends}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """What is kept of a message while its batch is counted: the batch, its day as it was sent, and the answer."""
 
     batch: Batch
