@@ -448,7 +448,7 @@ def test_the_client_keeps_trying_while_a_proxy_says_that_the_collector_is_away(m
                     connection.recv(65536)
                     connection.sendall(answer)
 
-        thread = threading.Thread(target=speak)
+        thread = threading.Thread(target=speak, daemon=True)
         thread.start()
         with Client(f"http://127.0.0.1:{server.getsockname()[1]}", patience=1e6) as client:
             assert client.surveys() == []
