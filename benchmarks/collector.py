@@ -6,6 +6,7 @@ Each part alone, or several; all of them if none is named:
   python -m benchmarks.collector kills --kills 100       so many kill -9 on SQLite, and as many on PostgreSQL
   python -m benchmarks.collector memory                  of the server, over ten million reports
   python -m benchmarks.collector fuzz                    10,000 requests that nobody should send
+  python -m benchmarks.collector attacks                 200 hostile connections of each kind beside an honest client
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ kind = "truncated-geometric"
 epsilon = 0.05
 """
 
-PARTS = ["throughput", "kills", "memory", "fuzz"]
+PARTS = ["throughput", "kills", "memory", "fuzz", "attacks"]
 
 BATCHES = {1000: (6_000, 128), 1: (20_000, 256)}
 """For each number of reports in a batch: how many batches, over how many connections."""
@@ -220,6 +221,26 @@ def measure_fuzz(requests: int = 10_000) -> None:
     print_table("Fuzzed requests; bar: no 5xx", ["status", "requests"], rows)
 
 
+def measure_attacks(connections: int = 200) -> None:
+    from tests.collector.attacks import ATTACKS, Honest, endure
+
+    survey, rows = parse_survey(SURVEY), []
+    for kind in ATTACKS:
+        with tempfile.TemporaryDirectory() as folder:
+            url = str(Path(folder) / "store.db")
+            store = open_store(url)
+            store.add_survey(survey)
+            with served(url) as (port, pid):
+                honest = Honest(port, survey)
+                found = endure(kind, port, pid, honest, connections)
+            lost = max(0, honest.accepted - store.account(1)[""])
+            store.close()
+        times = [f"{1000 * found.quiet:.1f} ms", f"{1000 * found.median:.1f} ms", f"{found.median / found.quiet:.1f}"]
+        rows.append([kind, f"{found.megabytes:.0f} MB", *times, f"{found.answered:,}", str(lost)])
+    header = ["attack", "most memory (300)", "quiet median", "median", "ratio (5)", "honest batches", "lost (0)"]
+    print_table(f"{connections} hostile connections of each kind, and an honest client", header, rows)
+
+
 def main() -> None:
     usage = "python -m benchmarks.collector [PART...] [--kills N] [--rounds N]"
     parser = argparse.ArgumentParser(usage=usage, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -245,6 +266,8 @@ def main() -> None:
         measure_memory()
     if "fuzz" in parts:
         measure_fuzz()
+    if "attacks" in parts:
+        measure_attacks()
 
 
 if __name__ == "__main__":

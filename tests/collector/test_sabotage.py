@@ -263,7 +263,7 @@ def test_many_texts_are_judged_outside_the_loop(served: Served, monkeypatch: pyt
 
 
 def test_large_gzip_is_unpacked_outside_the_loop(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.collector.http.LARGE", 1)
+    monkeypatch.setattr("confide.collector.http.LIGHT", 1)
     assert served.post(gzip.compress(json.dumps(served.message([3])).encode()), content_encoding="gzip").status == 200
     assert served.post(b"xxx", content_encoding="gzip").status == 400
 

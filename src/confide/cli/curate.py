@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ from confide.cli.terminal import say, show_pairs, warn
 from confide.cli.usage import check_outputs
 from confide.errors import InvalidParameterError
 from confide.files import whole_file
-from confide.surveys import Survey, load_survey
+from confide.surveys import load_survey
 from confide.wording import counted
 
 if TYPE_CHECKING:
@@ -45,9 +46,11 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
         str | None, typer.Option(metavar="NAME", help="Revoke the token of this name.", show_default=False)
     ] = None,
     survey: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="SURVEY", help="The survey that is meant; a token then is for it alone.", show_default=False
+            metavar="SURVEY|FINGERPRINT",
+            help="The survey that is meant; a token then is for it alone.",
+            show_default=False,
         ),
     ] = None,
     invite: Annotated[
@@ -95,7 +98,7 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
     if invite is not None and invite < 1:
         raise InvalidParameterError(f"--invite takes a number from 1; got {invite:,}.")
     _require_store(store)
-    meant = None if survey is None else load_survey(survey)
+    meant = None if survey is None else _fingerprint(survey)
     with needs_server(), contextlib.closing(open_store(store)) as opened:
         found = None if meant is None else _find(opened, meant)
         fingerprint = "" if found is None else found.fingerprint
@@ -133,10 +136,16 @@ def _require_store(store: str) -> None:
             )
 
 
-def _find(opened: Store, survey: Survey) -> StoredSurvey:
-    known = [one for one in opened.surveys() if one.fingerprint == survey.fingerprint]
+def _fingerprint(named: str) -> str:
+    """Return the fingerprint of a survey that is named by it, or by its file."""
+    is_fingerprint = re.fullmatch("[0-9a-f]{32}", named) is not None and not Path(named).exists()
+    return named if is_fingerprint else load_survey(Path(named)).fingerprint
+
+
+def _find(opened: Store, fingerprint: str) -> StoredSurvey:
+    known = [one for one in opened.surveys() if one.fingerprint == fingerprint]
     if not known:
-        raise InvalidParameterError(f"The store has no survey {survey.fingerprint}, {survey.title!r}. Serve it first.")
+        raise InvalidParameterError(f"The store has no survey {fingerprint}. Serve it first.")
     return known[0]
 
 

@@ -262,7 +262,9 @@ class Client:
             if not isinstance(found, CollectorError):
                 self._is_told = False
                 return found
-            tries, strange, now = tries + 1, strange + (found.code == STRANGE), time.monotonic()
+            # A proxy says in words of its own that the collector is away: that is waited for.
+            strange += found.code == STRANGE and found.status not in AGAIN
+            tries, now = tries + 1, time.monotonic()
             end = start + (self.patience if self._was_answered else min(self.patience, FIRST_PATIENCE))
             if wait is None or strange == MOST_STRANGE or now + wait > end:
                 raise found

@@ -9,13 +9,16 @@ import logging
 import time
 import weakref
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
 from confide.collector.home import home
+from confide.collector.lanes import Room
 from confide.collector.openapi import describe
 from confide.collector.readings import Readings
 from confide.collector.replies import (
@@ -30,9 +33,10 @@ from confide.collector.replies import (
     Scope,
     Send,
     not_found,
+    refuse,
     require_method,
 )
-from confide.collector.service import Collector, Entry, Refusal
+from confide.collector.service import LIGHT, Collector, Entry, Refusal, shown
 from confide.collector.stores import ADMISSIONS, StoreError
 
 CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
@@ -44,11 +48,33 @@ UNAVAILABLE = "The store cannot be used now. Send the same again later: it is co
 REFRESH = 1.0
 """Seconds between two looks at what other processes changed."""
 
-LARGE = 2**15
-"""Bytes past which a message is unpacked in a thread."""
+FREE = 2**16
+"""Bytes of a message that come in before there is room for it: the server reads as many at once in any case."""
+
+LEAST_HELD = 2**20
+"""Bytes that a large message counts for at least: what it is parsed into has to find room as well."""
+
+MOST_REFUSED = 100
+"""Refusals that one address gets in a second without having to wait for the next: who is refused often is no device."""
+
+FORM = 2**12
+"""Bytes of a browser's form: it has one field."""
+
+SINGLE = (b"authorization", b"confide-invitation", b"content-encoding", b"content-type", b"host", b"origin")
+"""Headers of which the last would win, if there were two."""
 
 FORGET_EVERY = 600
 """Looks between two rounds of forgetting marks that are past."""
+
+
+@dataclass(slots=True)
+class Request:
+    """A request: its headers, the message that comes with it, where it is from, and how much room it holds."""
+
+    headers: Headers
+    receive: Receive
+    address: str
+    held: int = 0
 
 
 class Application:
@@ -63,6 +89,8 @@ class Application:
         self._failures: set[str] = set()
         self._looking: asyncio.Task[bool] | None = None
         self._late: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        self._refused: Counter[str] = Counter()
+        self.room = Room(collector.settings.most_held, collector.settings.most_held_each)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -73,63 +101,76 @@ class Application:
             await send({"type": "websocket.close", "code": 1003})
             return
         headers: Headers = dict(scope["headers"])
+        request = Request(headers, receive, scope["client"][0] if scope.get("client") else "")
         try:
-            status, body, sent = await self._answer(scope, headers, receive)
+            await self._reply(scope, request, send)
+        finally:
+            self._leave(request)
+
+    async def _reply(self, scope: Scope, request: Request, send: Send) -> None:
+        try:
+            status, body, sent = await self._answer(scope, request)
         except Refusal as refusal:
-            status, body, sent = _refuse(refusal)
+            status, body, sent = refuse(refusal)
+            await self._slow_down(request)
         except StoreError as error:
             self.collector.commits.fault = str(error)
-            status, body, sent = _refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
+            status, body, sent = refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
         except Exception as error:  # whatever it is: nobody is shown a traceback, and no message may be in one
             LOG.error("A request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may hold a message
-            status, body, sent = _refuse(Refusal(500, "failed", "This failed here. Nothing of it was counted."))
-        origin = headers.get(b"origin")
+            status, body, sent = refuse(Refusal(500, "failed", "This failed here. Nothing of it was counted."))
+        origin = request.headers.get(b"origin")
         if origin is not None:
             sent = [*sent, *self._cross(origin)]
         sent = [*sent, (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": sent})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        body = b"" if scope["method"] == "HEAD" else body
+        if len(body) > FREE:  # what was held is held until this is read: the second call waits for it
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+            body = b""
+        await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, headers: Headers, receive: Receive) -> Reply:
-        path, method, origin = scope["path"], scope["method"], headers.get(b"origin")
-        if origin is not None and not self._is_allowed(origin, headers):
-            raise Refusal(403, "origin", "Pages of this web site may not ask this collector.")
+    async def _answer(self, scope: Scope, request: Request) -> Reply:
+        path, method, headers = scope["path"], scope["method"], request.headers
+        if len(headers) < len(scope["headers"]):
+            _require_single(scope["headers"])
+        self._require_known_site(path, method, headers)
         if scope["query_string"] and b"token" in scope["query_string"].lower():
             raise Refusal(400, "token-in-url", "A token belongs into the header Authorization, never into a URL.")
         if path == "/v1/reports" and method == "POST":
             _require_json(headers)
-            body = await self._body(headers, receive)
-            return 200, await self.collector.take(body, _secret(headers), _text(headers, b"confide-invitation")), JSON
+            invitation = _text(headers, b"confide-invitation")
+            take = self.collector.take
+            return 200, await take(await self._body(request), _secret(headers), invitation, request.address), JSON
         if method == "OPTIONS":
             return 204, b"", [(b"allow", b"GET, HEAD, POST, OPTIONS")]
         require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
-        return await self._read_or_change(path, method, headers, receive)
+        return await self._read_or_change(path, method, request)
 
-    async def _read_or_change(self, path: str, method: str, headers: Headers, receive: Receive) -> Reply:
+    async def _read_or_change(self, path: str, method: str, request: Request) -> Reply:
         parts = path.strip("/").split("/")
         if path in self._plain:
             require_method(method, "GET")
             return await self._plain[path](self)
         if parts[:2] == ["v1", "surveys"] and len(parts) == 2:
-            return await self._surveys(method, headers, receive)
+            return await self._surveys(method, request)
         if parts[:2] == ["v1", "surveys"] and len(parts) in (3, 4):
             entry = await self.collector.find(parts[2])
-            return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, headers, receive)
+            return await self._survey(entry, parts[3] if len(parts) == 4 else "", method, request)
         if self.guest is None:
             raise not_found()
-        return await self.guest.answer(
-            Call(path, method, headers, _secret(headers), lambda: self._json_body(headers, receive))
-        )
+        headers = request.headers
+        return await self.guest.answer(Call(path, method, headers, _secret(headers), lambda: self._json_body(request)))
 
-    async def _json_body(self, headers: Headers, receive: Receive) -> bytes:
-        _require_json(headers)
-        return await self._body(headers, receive)
+    async def _json_body(self, request: Request) -> bytes:
+        _require_json(request.headers)
+        return await self._body(request)
 
-    async def _surveys(self, method: str, headers: Headers, receive: Receive) -> Reply:
+    async def _surveys(self, method: str, request: Request) -> Reply:
+        headers = request.headers
         if method == "POST":
             self.collector.require("administer", _secret(headers))
-            _require_json(headers)
-            document = (await self._body(headers, receive)).decode("utf-8", "replace")
+            document = (await self._json_body(request)).decode("utf-8", "replace")
             admission = _text(headers, b"confide-admission") or "open"
             if admission not in ADMISSIONS:
                 raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
@@ -140,8 +181,8 @@ class Application:
         listed = [_summary(one) for one in self.collector.entries.values()]
         return 200, orjson.dumps({"surveys": listed}), JSON
 
-    async def _survey(self, entry: Entry, what: str, method: str, headers: Headers, receive: Receive) -> Reply:
-        fingerprint = entry.stored.fingerprint
+    async def _survey(self, entry: Entry, what: str, method: str, request: Request) -> Reply:
+        fingerprint, headers = entry.stored.fingerprint, request.headers
         if what == "":
             require_method(method, "GET")
             return 200, entry.stored.document.encode(), [*JSON, *_standing(entry)]
@@ -152,7 +193,7 @@ class Application:
             await asyncio.to_thread(self.collector.refresh)
             return 200, orjson.dumps({"survey": fingerprint, "is_closed": True}), JSON
         if what == "page" and method == "POST":  # a browser's form: a token in a body stays out of URLs and histories
-            secret = await self._form_token(headers, receive)
+            secret = await self._form_token(request)
             self.collector.require("read", secret, fingerprint)
             return await self._reading(entry, what, headers)
         require_method(method, "GET")
@@ -167,10 +208,10 @@ class Application:
             return 304, b"", sent
         return 200, body, sent
 
-    async def _form_token(self, headers: Headers, receive: Receive) -> str | None:
-        if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
+    async def _form_token(self, request: Request) -> str | None:
+        if request.headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
             raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-        body = await self._body(headers, receive)
+        body = await self._body(request, FORM)
         try:
             form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=4)
         except ValueError:
@@ -212,20 +253,58 @@ class Application:
         "/openapi.json": _openapi,
     }
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+    async def _body(self, request: Request, most: int = 0) -> bytes:
         """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large."""
-        most = self.collector.settings.most_bytes
-        stated = headers.get(b"content-length", b"0")
+        most = min(most or self.collector.settings.most_bytes, self.collector.settings.most_bytes)
+        stated, encoding = request.headers.get(b"content-length", b"0"), _encoding(request.headers)
         if not stated.isdigit() or int(stated) > most:
             raise _too_large(most)
+        if int(stated) > FREE:
+            await self._hold(request, int(stated) + (most if encoding == b"gzip" else 0))
+        body = await self._receive(request, most)
+        if encoding == b"identity":
+            return body
+        if encoding != b"gzip":
+            raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
+        stated_size = int.from_bytes(body[-4:], "little")  # gzip ends with it
+        if stated_size <= LIGHT:
+            return _unzip(body, most, stated_size)
+        await self._hold(request, min(stated_size, most))
+        return await self.collector.lane.do(request.address, _unzip, body, most, stated_size)
+
+    async def _hold(self, request: Request, size: int) -> None:
+        """Wait for room for a large message; it is held until the answer is read."""
+        if request.held:
+            return
+        size = max(size, LEAST_HELD)
+        try:
+            await self.room.enter(request.address, size, self.collector.settings.body_seconds)
+        except TimeoutError:
+            said = "Too many large messages come at a time. Send this one again later."
+            raise Refusal(429, "busy", said, retry_after=1) from None
+        request.held = size
+
+    def _leave(self, request: Request) -> None:
+        if request.held:
+            self.room.leave(request.address, request.held)
+            request.held = 0
+
+    async def _slow_down(self, request: Request) -> None:
+        """Let whoever is refused again and again wait: 200 connections would leave nobody else a turn."""
+        self._refused[request.address] += 1
+        if request.address and self._refused[request.address] > MOST_REFUSED:
+            self._leave(request)
+            await asyncio.sleep(1)
+
+    async def _receive(self, request: Request, most: int) -> bytes:
         task = asyncio.current_task()
         self._receiving[task] = time.monotonic()
         try:
-            message = await receive()
+            message = await request.receive()
             if message["type"] == "http.request" and not message.get("more_body", False):
                 body: bytes = message["body"]
             else:
-                body = await self._rest(message, receive)
+                body = await self._rest(message, request, most)
         except asyncio.CancelledError:
             if task is None or task not in self._late:
                 raise
@@ -233,19 +312,14 @@ class Application:
             seconds = self.collector.settings.body_seconds
             raise Refusal(408, "slow", f"The message took longer than {seconds:g} seconds.") from None
         finally:
-            del self._receiving[task]
+            self._receiving.pop(task, None)
         if len(body) > most:
             raise _too_large(most)
-        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
-        if encoding == b"identity":
-            return body
-        if encoding != b"gzip":
-            raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
-        return await asyncio.to_thread(_unzip, body, most) if len(body) > LARGE else _unzip(body, most)
+        return body
 
-    async def _rest(self, message: MutableMapping[str, Any], receive: Receive) -> bytes:
+    async def _rest(self, message: MutableMapping[str, Any], request: Request, most: int) -> bytes:
         """Receive what comes in several parts."""
-        parts, size, most = [], 0, self.collector.settings.most_bytes
+        parts, size, task = [], 0, asyncio.current_task()
         while True:
             if message["type"] == "http.disconnect":
                 raise Refusal(400, "malformed", "The message ended before it was whole.")
@@ -255,7 +329,11 @@ class Application:
                 raise _too_large(most)
             if not message.get("more_body", False):
                 return b"".join(parts)
-            message = await receive()
+            if size > FREE and not request.held:  # nobody said how long it would be
+                del self._receiving[task]  # the wait for room is not the sender's
+                await self._hold(request, 2 * most)
+                self._receiving[task] = time.monotonic()
+            message = await request.receive()
 
     def _hurry(self) -> None:
         """End the wait for messages that do not come: one look at all of them costs less than a clock for each."""
@@ -264,6 +342,25 @@ class Application:
             if task is not None:
                 self._late.add(task)
                 task.cancel()
+
+    def _require_known_site(self, path: str, method: str, headers: Headers) -> None:
+        """Refuse pages of other web sites, and a name that is not ours.
+
+        A page whose name points here for a moment reads without saying where it is from; to send, it has to say it.
+        """
+        origin = headers.get(b"origin")
+        if origin is not None:
+            if not self._is_allowed(origin, headers):
+                raise Refusal(403, "origin", "Pages of this web site may not ask this collector.")
+            return
+        if method == "POST" or path == "/healthz":
+            return
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not host or _is_address(host):
+            return
+        if host not in {site.partition("://")[2] for site in self.collector.settings.origins}:
+            said = f"This collector is not known as {shown(host)}. If it is: confide serve --allow-origin https://NAME."
+            raise Refusal(403, "host", said)
 
     def _is_allowed(self, origin: bytes, headers: Headers) -> bool:
         """Whether a page of this origin may ask: its web site was named, or it is our own.
@@ -305,6 +402,7 @@ class Application:
                     self.guest.close()
                 await asyncio.to_thread(self.collector.commits.finish)
                 self.readings.close()
+                self.collector.lane.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -332,6 +430,7 @@ class Application:
     async def _watch(self) -> None:
         while True:
             self._hurry()
+            self._refused.clear()
             await asyncio.sleep(min(1.0, self.collector.settings.body_seconds / 2))
 
 
@@ -354,15 +453,6 @@ def _standing(entry: Entry) -> list[tuple[bytes, bytes]]:
     return [(b"confide-admission", admission.encode()), *simulated]
 
 
-def _refuse(refusal: Refusal) -> Reply:
-    body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
-    extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
-    extra += [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
-    # What is left of a message that nobody reads would be taken for the next request.
-    extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
-    return refusal.status, body, [*JSON, *extra]
-
-
 def _is_address(host: str) -> bool:
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -375,11 +465,15 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "too-large", f"A message has at most {most:,} bytes. Send fewer reports at a time.")
 
 
-def _unzip(body: bytes, most: int) -> bytes:
-    """Unpack gzip, no more than is allowed: a bomb is noticed before it goes off."""
+def _encoding(headers: Headers) -> bytes:
+    return headers.get(b"content-encoding", b"identity").strip().lower()
+
+
+def _unzip(body: bytes, most: int, stated: int) -> bytes:
+    """Unpack gzip, no more than is allowed or was stated: a bomb is noticed before it goes off."""
     unpacker = zlib.decompressobj(31)
     try:
-        whole = unpacker.decompress(body, most + 1)
+        whole = unpacker.decompress(body, min(most, stated) + 1)
     except zlib.error:
         raise Refusal(400, "malformed", "The message is not sound gzip.") from None
     if len(whole) > most:
@@ -387,6 +481,14 @@ def _unzip(body: bytes, most: int) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise Refusal(400, "malformed", "The message is not one whole piece of gzip.")
     return whole
+
+
+def _require_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a header that came twice: whoever is in front of us may have looked at the other one."""
+    names = Counter(name for name, _ in headers)
+    twice = next((name for name in SINGLE if names[name] > 1), None)
+    if twice is not None:
+        raise Refusal(400, "malformed", f"The header {twice.decode()} came twice. Send it once.")
 
 
 def _require_json(headers: Headers) -> None:

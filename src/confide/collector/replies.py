@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import orjson
+
 from confide.collector.service import Refusal
 
 Scope = MutableMapping[str, Any]
@@ -70,6 +72,17 @@ class Guest(Protocol):
         """End, when the server does."""
 
 
+def refuse(refusal: Refusal) -> Reply:
+    """Return a refusal as it is answered."""
+    body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
+    extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
+    extra += [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
+    extra += [(b"allow", ", ".join(refusal.allow).encode())] if refusal.allow else []
+    # What is left of a message that nobody reads would be taken for the next request.
+    extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
+    return refusal.status, body, [*JSON, *extra]
+
+
 def not_found() -> Refusal:
     """Return the refusal of a path that nobody knows."""
     return Refusal(404, "not-found", "There is nothing here. See /openapi.json for what there is.")
@@ -78,4 +91,6 @@ def not_found() -> Refusal:
 def require_method(method: str, *known: str) -> None:
     """Refuse other methods than these."""
     if method not in known and not (method == "HEAD" and "GET" in known):
-        raise Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
+        refusal = Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
+        refusal.allow = ("GET", "HEAD", *known[1:]) if known[0] == "GET" else known
+        raise refusal

@@ -11,16 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from confide.collector.commits import GroupCommit
+from confide.collector.lanes import Lane
 from confide.collector.rows import Batch, Fate, StoredSurvey, StoredToken
 from confide.collector.stores import WINDOW, MixingError, Store, name_cell
 from confide.collector.tokens import digest_invitation, is_allowed
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
+from confide.files.rows import Reason
 from confide.surveys import Survey
 from confide.wording import counted
 
@@ -30,12 +32,24 @@ NEEDED = KEYS - {"groups"}
 BATCH = re.compile("[0-9a-f]{32}").fullmatch
 IS_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
-MANY = 500
-"""Reports past which a batch is judged in a thread, unless it is all of whole numbers that are good."""
+LIGHT = 2**15
+"""Bytes up to which a message is unpacked and parsed on the event loop, if it has few parts as well."""
+
+FEW_PARTS = 4_096
+"""Commas and brackets up to which a message is parsed on the event loop."""
+
+PARTS_A_REPORT = 10
+"""Commas and brackets that a message may have for each report it may hold: each may take 230 bytes when parsed."""
+
+SLICE = 2**16
+"""Bytes that are looked at between two chances for other threads to run."""
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, and no failure
     """An answer other than success: a status of HTTP, a code for programs, a sentence for people."""
+
+    allow: tuple[str, ...] = ()
+    """Methods that are taken, where another one came."""
 
     def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
@@ -59,7 +73,11 @@ class Settings:
     window
         Days back that a report may be of, where the store does not say it.
     body_seconds
-        Seconds that a message may take to arrive.
+        Seconds that a message may take to arrive, and to wait for room.
+    most_held, most_held_each
+        Bytes of large messages that are held at a time, in total and from one address; others wait.
+    most_connections
+        Connections at a time; whoever comes then is told to come again.
     most_computing
         Estimates, diagnoses and pages that are computed or wait for it.
     origins
@@ -72,8 +90,16 @@ class Settings:
     most_a_second: int = 0
     window: int = WINDOW
     body_seconds: float = 10.0
+    most_held: int = 32 * 2**20
+    most_held_each: int = 16 * 2**20
+    most_connections: int = 4_096
     most_computing: int = 4
     origins: tuple[str, ...] = ()
+
+    @property
+    def most_parts(self) -> int:
+        """Commas and brackets in a message."""
+        return max(LIGHT, PARTS_A_REPORT * self.most_reports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +179,14 @@ class Days:
         return Refusal(422, "day", f"The day {text} is not taken, or no longer; days now: {ends}.")
 
 
+class Prepared(NamedTuple):
+    """What is kept of a message while its batch is counted: the batch, its day as it was sent, and the answer."""
+
+    batch: Batch
+    day: str
+    answer: bytes
+
+
 class Collector:
     """Surveys of a store, served.
 
@@ -175,6 +209,7 @@ class Collector:
         self.began = time.time()
         self._begun, self._ended, self._looking, self._one = 0, 0, asyncio.Lock(), threading.Lock()
         self._tickets, self._drawn = float(self.settings.most_a_second), time.monotonic()
+        self.lane = Lane()
 
     def refresh(self) -> None:
         """Look again at surveys, tokens and the horizon: another process may have changed them."""
@@ -227,23 +262,54 @@ class Collector:
         if not is_allowed(secret, role, self.tokens, fingerprint):
             raise Refusal(403, "bad-token", f"This token is unknown, revoked, or not for this: to {role}.")
 
-    async def take(self, body: bytes, secret: str | None = None, invitation: str | None = None) -> bytes:
-        """Count a message, and return the answer to it when its reports are durable."""
+    async def take(
+        self, body: bytes, secret: str | None = None, invitation: str | None = None, address: str = ""
+    ) -> bytes:
+        """Count a message, and return the answer to it when its reports are durable.
+
+        What takes a while is done in the lane, where addresses take turns.
+        """
         if self.commits.waiting >= self.settings.most_waiting:
             raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
-        message = self.read(body)
-        entry, reports = await self.find(message["survey"]), message["reports"]
-        invited = self._admit(entry, secret, invitation, len(reports))
         self._draw_ticket()
+        prepared = self.prepare(body, secret, invitation, is_quick=True) if is_light(body) else None
+        if prepared is None:
+            prepared = await self.lane.do(address, self.prepare, body, secret, invitation)
+        if isinstance(prepared, str):  # others may have added it
+            await self.find(prepared)
+            prepared = await self.lane.do(address, self.prepare, body, secret, invitation)
+        del body  # what waits is small
+        if not isinstance(prepared, Prepared):
+            raise Refusal(404, "unknown-survey", "There is no such survey here, or no longer.")
+        fate = await self.commits.hand_over(prepared.batch)
+        self.commits.tallies.batches[fate.value] += 1
+        if fate is Fate.PAST:
+            await asyncio.to_thread(self.refresh)
+            raise self.days.refuse(prepared.day)
+        if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
+            raise Refusal(*FATES[fate])
+        return prepared.answer
+
+    def prepare(
+        self, body: bytes, secret: str | None, invitation: str | None, *, is_quick: bool = False
+    ) -> Prepared | str | None:
+        """Read a message and judge its reports, and keep no more of it than is needed to count and to answer.
+
+        Returns the fingerprint where the survey is not known yet; None where judging would not be quick, as asked.
+        """
+        message = self.read(body)
+        survey, reports = message["survey"], message["reports"]
+        if isinstance(survey, str) and survey not in self.entries and BATCH(survey) is not None:
+            return survey
+        entry = self.entry(survey)
+        invited = self._admit(entry, secret, invitation, len(reports))
         try:
             packed = orjson.dumps(reports)
         except TypeError:  # what could be read, and is nested too deeply to be written
             raise Refusal(400, "malformed", "A report is nested too deeply.") from None
-        if len(reports) <= MANY:
-            judged = entry.wire.judge(reports, packed)
-        else:  # 10,000 texts in place of whole numbers take a quarter of a second: others need not wait for them
-            quick = entry.wire.judge_at_once(reports, packed)
-            judged = await asyncio.to_thread(entry.wire.judge, reports, packed) if quick is None else quick
+        judged = (entry.wire.judge_at_once if is_quick else entry.wire.judge)(reports, packed)
+        if judged is None:
+            return None
         day, cell = self.days.number(message["day"]), self._cell(entry, message.get("groups"))
         accepted = len(reports) - len(judged.rejected)
         if invited is not None and not accepted:
@@ -251,32 +317,15 @@ class Collector:
             raise Refusal(422, "rejected", said)
         reasons = dict(Counter(str(reason) for _, reason in judged.rejected)) if judged.rejected else {}
         mark, content = digest_batch(message, packed)
-        fate = await self.commits.hand_over(
-            Batch(mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited)
+        batch = Batch(
+            mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited
         )
-        self.commits.tallies.batches[fate.value] += 1
-        if fate is Fate.PAST:
-            await asyncio.to_thread(self.refresh)
-            raise self.days.refuse(message["day"])
-        if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
-            raise Refusal(*FATES[fate])
-        if not judged.rejected:
-            return b'{"survey":"%b","batch":"%b","accepted":%d,"rejected":[]}' % (
-                message["survey"].encode(),
-                message["batch"].encode(),
-                accepted,
-            )
-        answer = {"survey": message["survey"], "batch": message["batch"], "accepted": accepted}
-        named = [{"position": place, "reason": str(reason)} for place, reason in judged.rejected]
-        return orjson.dumps(answer | {"rejected": named})
+        return Prepared(batch, message["day"], _write_answer(survey, message["batch"], accepted, judged.rejected))
 
     def read(self, body: bytes) -> dict[str, Any]:
         """Read a message, and refuse what is none."""
-        try:
-            message = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise Refusal(400, "malformed", f"A message is JSON; {str(error)[:100]}.") from None
-        if type(message) is not dict or not NEEDED <= message.keys() <= KEYS:
+        message = read_json(body, self.settings.most_parts)
+        if not NEEDED <= message.keys() <= KEYS:
             raise _refuse_keys(message)
         reports, batch = message.get("reports"), message.get("batch")
         if type(batch) is not str or BATCH(batch) is None:
@@ -362,13 +411,59 @@ def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
     return mark.hexdigest(), content.hexdigest()
 
 
-def shown(value: Any) -> str:
-    """Return what came as it is shown in a message: cut short."""
+def is_light(body: bytes) -> bool:
+    """Whether a message can be parsed on the event loop, in a fraction of a millisecond."""
+    return len(body) <= FEW_PARTS or (len(body) <= LIGHT and count_parts(body, FEW_PARTS) <= FEW_PARTS)
+
+
+def count_parts(body: bytes, most: int) -> int:
+    """Return how many commas and brackets there are, as far as they are not more than this: no value is without one.
+
+    >>> count_parts(b'{"a": [1, 2]}', 10), count_parts(b"[" * 2**20, 10) < 2**17
+    (3, True)
+    """
+    found = 0
+    for start in range(0, len(body), SLICE):
+        end = start + SLICE
+        found += body.count(b",", start, end) + body.count(b"[", start, end) + body.count(b"{", start, end)
+        if found > most:
+            break
+    return found
+
+
+def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
+    """Read a JSON object, and refuse what is none, or what would take too much memory."""
+    if len(body) > most_parts and count_parts(body, most_parts) > most_parts:
+        said = f"A message has at most {most_parts:,} commas and brackets. Send fewer reports at a time."
+        raise Refusal(413, "too-large", said)
     try:
-        text = repr(value)
-    except RecursionError:
-        return "what is nested deeply"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refusal(400, "malformed", f"A message is JSON; {str(error)[:100]}.") from None
+    if type(message) is not dict:
+        raise Refusal(400, "malformed", f"A message is a JSON object; got {shown(message)}.")
+    return message
+
+
+def shown(value: Any) -> str:
+    """Return what came as a message shows it: cut before it is written, for it may have millions of parts.
+
+    >>> shown("Oslo"), shown([1, 2]), shown({}), shown("x" * 10**6)[-5:]
+    ("'Oslo'", 'a list of 2 items', 'an object of 0 items', 'xx...')
+    """
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 50 else f"{repr(value[:50])[:-1]}..."
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {counted(len(value), 'item')}"
+    return repr(value)
+
+
+def _write_answer(survey: str, batch: str, accepted: int, rejected: list[tuple[int, Reason]]) -> bytes:
+    if not rejected:
+        return b'{"survey":"%b","batch":"%b","accepted":%d,"rejected":[]}' % (survey.encode(), batch.encode(), accepted)
+    answer = {"survey": survey, "batch": batch, "accepted": accepted}
+    named = [{"position": place, "reason": str(reason)} for place, reason in rejected]
+    return orjson.dumps(answer | {"rejected": named})
 
 
 def _name_plainly(fingerprint: str) -> str:
@@ -376,9 +471,7 @@ def _name_plainly(fingerprint: str) -> str:
     return re.sub("[^0-9a-zA-Z]", "?", fingerprint[:40])
 
 
-def _refuse_keys(message: Any) -> Refusal:
-    if type(message) is not dict:
-        return Refusal(400, "malformed", f"A message is a JSON object; got {shown(message)}.")
+def _refuse_keys(message: Mapping[str, Any]) -> Refusal:
     strange = next((key for key in message if key not in KEYS), None)
     lacking = next((key for key in sorted(NEEDED) if key not in message), None)
     what = f"has the unknown key {shown(strange)}" if strange is not None else f"needs {lacking}"

@@ -1,4 +1,4 @@
-"""Server of a collector: uvicorn, with the limits on headers that it lacks."""
+"""Server of a collector: uvicorn, with the limits on connections that it lacks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
+import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from confide.collector.http import Application
-from confide.collector.replies import Guest
-from confide.collector.service import Collector, Settings
+from confide.collector.replies import Guest, Receive, Scope, Send, refuse
+from confide.collector.service import Collector, Refusal, Settings
 from confide.collector.stores import Store, StoreError, open_store
 from confide.errors import InvalidParameterError
 
@@ -25,10 +26,22 @@ MOST_HEADER_BYTES = 32 * 1024
 """Bytes that headers may have together; those of browsers have a few thousand."""
 
 HEADER_SECONDS = 10.0
-"""Seconds that headers may take to arrive."""
+"""Seconds that headers may take to arrive, from the last answer on; the rest of a message that nobody reads as well."""
 
-MOST_CONNECTIONS = 4_096
-"""Connections at a time; whoever comes then is told to come again."""
+ANSWER_SECONDS = 60.0
+"""Seconds that an answer may take to be read."""
+
+ENDING_SECONDS = 5.0
+"""Seconds that answers may take to be read when the server ends."""
+
+CLOSING_SECONDS = 5.0
+"""Seconds that a connection may take to close."""
+
+MOST_PIPELINED = 16
+"""Requests on one connection that wait for the answer to an earlier one."""
+
+SPARE_FILES = 64
+"""Files that the store and the rest of the process may open beside the connections."""
 
 SWITCH = 0.0005
 """Seconds after which Python hands its lock to a thread that waits: at its usual 5 ms, transactions wait long."""
@@ -36,40 +49,83 @@ SWITCH = 0.0005
 RARELY = 20_000
 """Objects after which Python looks for circles among them."""
 
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+TOO_LARGE = Refusal(431, "too-large", f"Headers have at most {MOST_HEADER_BYTES:,} bytes together.")
+TOO_MANY = Refusal(429, "busy", f"At most {MOST_PIPELINED} requests wait on one connection.", retry_after=1)
+NO_HTTP = Refusal(400, "malformed", "This is no request of HTTP/1.1.")
+FULL = Refusal(
+    503, "unavailable", "Too many connections. Send the same again later: it is counted once.", retry_after=2
+)
+
+
+def write_refusal(refusal: Refusal) -> bytes:
+    """Return a refusal as bytes, for requests that the application never sees."""
+    status, body, headers = refuse(refusal)
+    lines = [(b"content-length", b"%d" % len(body)), (b"connection", b"close"), *headers]
+    return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % line for line in lines) + b"\r\n" + body
+
+
+async def refuse_full(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer whoever comes when there are too many connections."""
+    del scope, receive
+    status, body, headers = refuse(FULL)
+    headers = [*headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """A connection whose headers end: after so many bytes, and after so many seconds."""
+    """A connection that ends: no headers, message, pipeline or unread answer keeps it for ever.
 
+    :meth:`check` is called every second, and compares times that were written down: a clock for each would cost more.
+    """
+
+    most_connections = Settings.most_connections
+    _is_ending = False
     _size = _chunk = _first = 0
     _since: float | None = None
-    """When the wait for headers began; None while there is none."""
-    _timer: asyncio.TimerHandle | None = None
-    _is_refused = False
+    """When the wait for headers, or for the rest of a message that was answered, began; None while there is none."""
+    _unread: float | None = None
+    """When an answer began to wait to be read."""
+    _closing: float | None = None
+    _refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for headers."""
         super().connection_made(transport)
         self._wait()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
-        self._stop()
-        if self._timer is not None:
-            self._timer.cancel()
-        super().connection_lost(exc)
-
     def data_received(self, data: bytes) -> None:
         """Take what came, unless it is too much for headers."""
-        if self._is_refused:
+        if self._refused is not None:
             return
         self._chunk = len(data)
         if self._since is not None:
             self._size += self._chunk
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self._refuse(NO_HTTP)
         if self._since is not None and self._size > MOST_HEADER_BYTES:
-            self._refuse()
+            self._refuse(TOO_LARGE)
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Read a request that asks for another protocol once more, as one that does not: its message is read then."""
+        if self.scope["method"] == "CONNECT":
+            self._refuse(NO_HTTP)
+            return
+        lines = [b"%b %b HTTP/1.1" % (self.scope["method"].encode(), self.url)]
+        for name, value in self.headers:
+            if name == b"connection":
+                left = [one for one in value.split(b",") if one.strip().lower() not in (b"upgrade", b"http2-settings")]
+                value = b",".join(left)  # noqa: PLW2901
+            if name != b"upgrade":
+                lines.append(b"%b: %b" % (name, value))
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
 
     def on_message_begin(self) -> None:
         """Begin to wait for headers of a further request."""
@@ -79,63 +135,86 @@ class GuardedProtocol(HttpToolsProtocol):
             self._wait()
 
     def on_headers_complete(self) -> None:
-        """Answer, unless headers were too large."""
-        self._stop()
+        """Answer, unless headers were too large, or too many requests wait."""
+        if self._refused is not None:
+            return
         # Each header is looked at where they could be too large at all.
         if (
             self._first + self._size > MOST_HEADER_BYTES
             and sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > MOST_HEADER_BYTES
         ):
-            self._refuse()
-            return
-        super().on_headers_complete()
+            self._refuse(TOO_LARGE)
+        elif len(self.pipeline) >= MOST_PIPELINED:
+            self._refuse(TOO_MANY)
+        elif self.parser.should_upgrade():
+            self.scope["method"] = self.parser.get_method().decode("ascii")
+        else:
+            self._since = None
+            self.app = refuse_full if len(self.connections) > self.most_connections else self.config.loaded_app
+            super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a message."""
-        if not self._is_refused:
+        if self._refused is None:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Take the end of a message."""
-        if not self._is_refused:
+        if self._refused is None and not self.parser.should_upgrade():
             super().on_message_complete()
 
-    def _wait(self) -> None:
-        # One clock for many requests: it is looked at when it rings, and set anew where there is time left.
-        self._size, self._since = 0, self.loop.time()
-        if self._timer is None:
-            self._timer = self.loop.call_later(HEADER_SECONDS, self._ring)
+    def pause_writing(self) -> None:
+        """Take note that an answer is not read."""
+        super().pause_writing()
+        self._unread = self.loop.time()
 
-    def _stop(self) -> None:
-        self._since = None
+    def resume_writing(self) -> None:
+        """Take note that it was."""
+        super().resume_writing()
+        self._unread = None
 
-    def _ring(self) -> None:
-        self._timer = None
-        if self._since is None:
-            return
-        left = self._since + HEADER_SECONDS - self.loop.time()
-        if left > 0.001:
-            self._timer = self.loop.call_later(left, self._ring)
-        elif not self.transport.is_closing():
+    def shutdown(self) -> None:
+        """Answer what is being worked on, then end."""
+        self._is_ending = True
+        super().shutdown()
+
+    def check(self, now: float) -> None:
+        """End the connection where the other side took too long."""
+        if self.transport.is_closing():  # which waits until all was read
+            self._closing = self._closing or now
+            if now - self._closing > CLOSING_SECONDS:
+                self.transport.abort()
+        elif self._unread is not None and now - self._unread > (ENDING_SECONDS if self._is_ending else ANSWER_SECONDS):
+            self.transport.abort()
+        elif self._since is not None and now - self._since > HEADER_SECONDS and self._is_answered:
             self.transport.close()
 
-    def _refuse(self) -> None:
-        self._is_refused = True
-        self._stop()
-        self._say_refused()
+    def _wait(self) -> None:
+        self._size, self._since = 0, self.loop.time()
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether nobody works on a request that came before."""
+        before: RequestResponseCycle | None = self.cycle
+        return before is None or before.response_complete
+
+    def _refuse(self, why: Refusal) -> None:
+        if self._refused is None:
+            self._refused, self._since = why, None
+            self._say_refused()
 
     def on_response_complete(self) -> None:
-        """Take the end of an answer."""
+        """Take the end of an answer: what comes next, or the rest of a message, has to come in time."""
         super().on_response_complete()
-        if self._is_refused:
+        if self._is_answered and self._since is None:
+            self._wait()
+        if self._refused is not None:
             self._say_refused()
 
     def _say_refused(self) -> None:
-        before: RequestResponseCycle | None = self.cycle
         # Requests before this one are answered first: whoever sent them would take this for their answer.
-        is_first = before is None or before.response_complete
-        if is_first and not self.transport.is_closing():
-            self.transport.write(TOO_LARGE)
+        if self._refused is not None and self._is_answered and not self.transport.is_closing():
+            self.transport.write(write_refusal(self._refused))
             self.transport.close()
 
 
@@ -155,28 +234,58 @@ class Server(uvicorn.Server):
             loop="auto",
             ws="none",
             lifespan="on",
-            limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=30,
         )
         super().__init__(config)
+        self._checking: asyncio.Task[None] | None = None
         self._application, self._on_ready = application, on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
+        settings = Settings()
+        if isinstance(self._application, Application):  # benchmarks serve less
+            settings = self._application.collector.settings
+        GuardedProtocol.most_connections = _raise_limit(settings.most_connections)
         await super().startup(sockets)
+        self._checking = asyncio.create_task(self._check())
         # What is there now stays: looking through it again and again cost a twentieth of all the time.
         gc.freeze()
         gc.set_threshold(RARELY, 20, 20)
         if self._on_ready is not None and self.started:
             self._on_ready()
 
+    async def _check(self) -> None:
+        """End connections whose other side takes too long."""
+        while True:
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, GuardedProtocol):
+                    connection.check(now)
+            await asyncio.sleep(min(1.0, HEADER_SECONDS / 2))
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End, without waiting for what is being computed, by a guest too: whoever waits is told."""
-        if isinstance(self._application, Application):  # benchmarks serve less
+        if isinstance(self._application, Application):
             self._application.readings.close()
             if self._application.guest is not None:
                 self._application.guest.close()
         await super().shutdown(sockets)
+        if self._checking is not None:
+            self._checking.cancel()
+
+
+def _raise_limit(connections: int) -> int:
+    """Raise the limit on open files as far as is allowed, and return how many connections there may be then."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + SPARE_FILES
+    if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return connections if soft == resource.RLIM_INFINITY else min(connections, soft - SPARE_FILES)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -120,10 +120,31 @@ class SqliteStore(Store):
                 f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that one, "
                 f"or let several processes share a database: --store postgresql://..."
             ) from None
+        try:
+            self._require_whole()
+        except StoreError:
+            held.close()
+            raise
         self._held = held
         # The one before may have been killed. Where there is no room now, it is done at the end.
         with contextlib.suppress(StoreError):
             self._restore_order()
+
+    def _require_whole(self) -> None:
+        """Refuse a file that is damaged, before anything is answered from it or written to it."""
+        with self._lock, explained(FAILURES, "The store"):
+            try:
+                with contextlib.closing(self._connect()) as connection:
+                    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError as error:
+                found = str(error)
+        if found != "ok":
+            raise StoreError(
+                f"The store {self.path} is damaged: {found.splitlines()[-1]}. Put back a copy of it, or save what is "
+                f"left: sqlite3 {self.path} .recover"
+            )
 
     def _restore_order(self) -> None:
         """Write the file anew where anything was counted since that was done, by whichever process."""

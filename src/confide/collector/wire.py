@@ -38,11 +38,14 @@ try:  # only the collector needs it; whoever sends or pulls may do without
 except ImportError:  # pragma: no cover - there in every environment for development
     _dumps = _plain_dumps
 
-MOST_KNOWN = 2**17
-"""Accepted reports that are remembered with their canonical text, so that each is read once."""
+MOST_KNOWN = 2**14
+"""Accepted reports that are remembered with their canonical text, so that each is read once: at most 4 MB."""
 
-LONGEST_KNOWN = 256
-"""Characters up to which one is remembered: a million blanks before a number are no reason to keep them."""
+LONGEST_KNOWN = 64
+"""Characters up to which one is remembered: vectors of bits, which are longer, hardly ever come again."""
+
+AT_ONCE = 128
+"""Bytes of reports that are judged at once, known or not."""
 
 FEW = 32
 """Reports up to which a batch is counted in Python: an array costs as much as one of a hundred."""
@@ -95,14 +98,10 @@ class Wire:
 
         Where they were written as JSON anyway, `packed`, they need not be written again.
         """
-        if len(reports) == 1 and type(reports[0]) in _PLAIN:  # what most devices send
-            text = self._known.get(reports[0])
-            if text is not None:
-                return Judged({text: 1}, [])
         if self.span is not None and len(reports) > FEW:
-            quick = self.judge_at_once(reports, _dumps(reports) if packed is None else packed)
+            quick = self._histogram(reports, _dumps(reports) if packed is None else packed)
             if quick is not None:
-                return quick
+                return Judged(quick, [])
         keys: list[Any] = reports if _PLAIN.issuperset(map(type, reports)) else list(map(_dumps, reports))
         seen, known = Counter(keys), self._known
         # Looked up once: while strange ones are read, another thread may empty what is remembered.
@@ -120,9 +119,24 @@ class Wire:
         return Judged(counts, [(place, rejected[key]) for place, key in enumerate(keys) if key in rejected])
 
     def judge_at_once(self, reports: list[Any], packed: bytes) -> Judged | None:
-        """Judge a batch where that takes no time, all of it whole numbers that are good; None elsewhere."""
-        found = self._histogram(reports, packed)
-        return None if found is None else Judged(found, [])
+        """Judge a batch where that takes no time: whole numbers that are good, reports that are known; None elsewhere.
+
+        Reports that are not known are judged as well where they are very few: most devices send one.
+        """
+        if len(reports) == 1 and type(reports[0]) in _PLAIN:
+            text = self._known.get(reports[0])
+            if text is not None:
+                return Judged({text: 1}, [])
+        if len(packed) <= AT_ONCE:
+            return self.judge(reports, packed)
+        found = self._histogram(reports, packed) if len(reports) > FEW else None
+        if found is not None:
+            return Judged(found, [])
+        known, counts = self._known, Counter(reports if _PLAIN.issuperset(map(type, reports)) else map(_dumps, reports))
+        texts = {key: known.get(key) for key in counts}
+        if None in texts.values():
+            return None
+        return Judged({str(texts[key]): number for key, number in counts.items()}, [])
 
     def _histogram(self, reports: list[Any], packed: bytes) -> Indices | None:
         """Count whole numbers, several times as fast; None where anything else is among them, or a number outside."""
@@ -162,7 +176,8 @@ class Wire:
         if len(self._known) + len(accepted) > MOST_KNOWN:
             self._known.clear()
         for key, text in list(accepted.items())[:MOST_KNOWN]:
-            if isinstance(key, int) or len(key) <= LONGEST_KNOWN:
+            # As devices write it: there is no end of other spellings, and whoever made them up would fill the memory.
+            if len(text) <= LONGEST_KNOWN and (key if isinstance(key, bytes) else _dumps(key)) == text.encode():
                 self._known[key] = text
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:

@@ -193,5 +193,5 @@ def distance_words(amount: float, unit: str) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = repr(value[:60] if isinstance(value, str | list) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -19,6 +19,9 @@ from confide.studio.workers import ENDED, Tell, Worker
 MOST_JOBS = 16
 """Jobs that are at work or wait."""
 
+MOST_EACH = 8
+"""Jobs of one token among them."""
+
 MOST_KEPT = 64
 """Answers that are kept."""
 
@@ -113,10 +116,13 @@ class Job:
     ----------
     role, survey
         What the token of whoever asked allows, and the survey that it was about: whoever looks needs the same.
+    owner
+        Digest of the token; empty where the server itself asked.
     """
 
     role: str
     survey: str
+    owner: str = ""
     number: str = field(default_factory=lambda: secrets.token_hex(16))
     state: str = "waiting"
     done: int = 0
@@ -159,7 +165,8 @@ class Jobs:
     def add(self, job: Job, key: str | None, work: Callable[[Job], Awaitable[bytes]]) -> Job:
         """Begin a job, unless its answer is kept: then it is done at once."""
         self._forget()
-        if sum(one.ended == 0.0 for one in self._jobs.values()) >= MOST_JOBS:
+        busy = [one.owner for one in self._jobs.values() if one.ended == 0.0]
+        if len(busy) >= MOST_JOBS or (job.owner and busy.count(job.owner) >= MOST_EACH):
             raise Refusal(429, "busy", "The studio is at work on many things. Stop some, or wait.", retry_after=2)
         self._jobs[job.number] = job
         job.task = asyncio.create_task(self._run(job, key, work))

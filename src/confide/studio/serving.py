@@ -16,9 +16,9 @@ from confide import __version__
 from confide.collector.client import write_message
 from confide.collector.readings import counts_json
 from confide.collector.replies import JSON, Call, Reply, not_found, require_method
-from confide.collector.service import Collector, Entry, Refusal
+from confide.collector.service import Collector, Entry, Refusal, read_json
 from confide.collector.stores import ACCEPTED
-from confide.collector.tokens import is_allowed
+from confide.collector.tokens import digest_secret, is_allowed
 from confide.errors import InvalidParameterError
 from confide.studio.asking import chosen_methods, chosen_queries
 from confide.studio.jobs import Crew, Job, Jobs
@@ -180,17 +180,9 @@ class Studio:
     async def _read(self, request: Call, role: str = "administer") -> dict[str, Any]:
         """Return a message that is a JSON object, from somebody who may send it."""
         require_method(request.method, "POST")
-        if role == "administer":
+        if role == "administer" or not any(self._may_read(request, one) for one in self.collector.entries.values()):
             self.collector.require(role, request.secret)
-        elif request.secret is None:
-            self.collector.require(role, None)
-        try:
-            message = orjson.loads(await request.body())
-        except orjson.JSONDecodeError as error:
-            raise Refusal(400, "malformed", f"A message is JSON; {str(error)[:100]}.") from None
-        if type(message) is not dict:
-            raise Refusal(400, "malformed", "A message is a JSON object.")
-        return message
+        return read_json(await request.body(), self.collector.settings.most_parts)
 
     def _start(self, request: Call) -> Reply:
         may_administer = request.secret is not None and is_allowed(request.secret, "administer", self.collector.tokens)
@@ -255,27 +247,27 @@ class Studio:
         return 201, orjson.dumps(summary | {"most": min(made["most"], MOST_SIMULATED)}), JSON
 
     async def _begin(self, message: dict[str, Any], request: Call) -> Reply:
-        kind = message.get("kind")
+        kind, owner = message.get("kind"), digest_secret(request.secret or "")
         if not isinstance(kind, str) or kind not in LONG:
             raise Refusal(400, "malformed", f"kind is one of {', '.join(LONG)}; got {str(kind)[:20]!r}.")
         if kind == "look":
             entry = self.collector.entry(message.get("survey"))
             self.collector.require("read", request.secret, entry.stored.fingerprint)
             _require_askable(message)
-            job = self.jobs.add(*await self._look(entry, message))
+            job = self.jobs.add(*await self._look(entry, message, owner))
         elif kind == "simulate":
             self.collector.require("administer", request.secret)
             entry = self.collector.entry(message.get("survey"))
-            job = self.jobs.add(Job("administer", ""), None, self._simulation(entry, message.get("people")))
+            job = self.jobs.add(Job("administer", "", owner), None, self._simulation(entry, message.get("people")))
         else:
             self.collector.require("administer", request.secret)
-            job = self.jobs.add(Job("administer", ""), _key(message), self._worker(kind, message))
+            job = self.jobs.add(Job("administer", "", owner), _key(message), self._worker(kind, message))
         return 202, orjson.dumps({"job": job.number}), JSON
 
     def _worker(self, kind: str, message: Any) -> Callable[[Job], Any]:
         return lambda job: self.crews[LONG[kind]].do(kind, message, job.tell, job.begin)
 
-    async def _look(self, entry: Entry, message: dict[str, Any]) -> tuple[Job, str, Callable[[Job], Any]]:
+    async def _look(self, entry: Entry, message: dict[str, Any], owner: str) -> tuple[Job, str, Callable[[Job], Any]]:
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
         if not account.get(ACCEPTED):
             raise Refusal(409, "empty", "There are no reports yet.")
@@ -286,7 +278,7 @@ class Studio:
             asked = message | {"document": entry.stored.document, "record": record, "version": version}
             return await self._worker("look", asked)(job)  # type: ignore[no-any-return]
 
-        return Job("read", entry.stored.fingerprint), _key(message | {"version": version}), work
+        return Job("read", entry.stored.fingerprint, owner), _key(message | {"version": version}), work
 
     def _simulation(self, entry: Entry, people: object) -> Callable[[Job], Any]:
         """Return the work of letting made-up people answer a survey, as their devices would, in batches."""
