@@ -252,8 +252,7 @@ def read_reports(
     Counts(3 reports, 2 distinct)
     """
     if is_counts_file(path):
-        file = read_counts(path)
-        file.heading.require(survey, path)
+        file = read_counts(path, survey)
         if rejects is not None and beside:
             write_rejects(rejects, beside)
         return _from_counts(file, path)
