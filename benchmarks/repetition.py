@@ -3,8 +3,8 @@
     python -m benchmarks.repetition            # a few seconds
 
 Ages at 0.05 per year, of 1,000 people; the error is that of the median of a person's reports. Two rounds keep 0.05 per
-year for good below a fresh one of 0.05. Where the survey is issued again each day with another limit, its permanent noise
-is another one each day. The bar: a year of permanent reports tells no more than one report does.
+year for good below a fresh one of 0.05. A survey that is issued again each day with another limit has other permanent
+noise each day. The bar: a year of permanent reports tells no more than one report does.
 """
 
 from __future__ import annotations
