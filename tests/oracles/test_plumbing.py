@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import confide as cf
 from confide.alphabets import Selection
 from confide.audits import audit
 from confide.checks import as_distribution
+from confide.cli import demo
 from confide.cli.audit import audit_record
 from confide.cli.datasets import dataset_record
 from confide.cli.main import app
@@ -24,8 +26,10 @@ from confide.collector.service import Refusal
 from confide.collector.wire import Wire
 from confide.counting import read_reports
 from confide.errors import InvalidDistributionError
-from confide.figures.panels import Role, share_label
+from confide.figures.distributions import draw_sheet
+from confide.figures.panels import Panel, Role, share_label
 from confide.files import read_heading
+from confide.theory.verdicts import Verdict, all_of
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 
@@ -141,11 +145,11 @@ def test_columns_of_counts_that_are_not_read_are_told() -> None:
 def test_reports_of_several_files_with_permanent_noise_may_repeat(folder: Path) -> None:
     secrets = [cf.Permanent(bytes([number]) * 16) for number in range(1, 5)]
     (folder / "days").mkdir()
-    for day in range(2):
-        reports = AGES.privatize([3, 4, 5, 6], rng=secrets)
-        cf.write_reports(folder / "days" / f"{day}.jsonl", reports, AGES)
-    counts = cf.count(folder / "days" / "*.jsonl", AGES, allow_copies=True)
-    assert (counts.total, counts.repeats) == (8, 2)
+    for day, ages in enumerate(([3, 4, 5, 6], [3, 4, 5])):
+        cf.write_reports(folder / "days" / f"{day}.jsonl", AGES.privatize(ages, rng=secrets[: len(ages)]), AGES)
+    for counts in (cf.count(folder / "days" / "*.jsonl", AGES), read_reports(folder / "days" / "*.jsonl", AGES).counts):
+        assert isinstance(counts, cf.Counts)
+        assert (counts.total, counts.repeats) == (7, 2)
 
 
 def test_a_table_of_objects_has_missing_values_and_not_the_text_none() -> None:
@@ -176,3 +180,30 @@ def test_noisy_reports_are_shares_of_reports() -> None:
     labels = {role: share_label(role) for role in Role}
     assert labels.pop(Role.NOISY) == "share of reports"
     assert set(labels.values()) == {"share of people"}
+
+
+def test_figures_of_a_sheet_are_as_wide_as_it_says() -> None:
+    sheet = draw_sheet(cf.Integers(0, 9), [Panel("Truth", np.full(10, 0.1), role=Role.TRUTH)])
+    width, height = sheet.figures[0].get_size_inches()
+    assert sheet.width == round(96 * width) != round(96 * height)
+
+
+def test_one_no_is_a_no_whatever_theory_does_not_cover() -> None:
+    assert all_of(Verdict.NOT_COVERED, Verdict.NO, Verdict.YES) is Verdict.NO
+    assert all_of(Verdict.NOT_CHECKED, Verdict.NOT_COVERED, Verdict.YES) is Verdict.NOT_COVERED
+
+
+def test_the_demo_tells_both_distances_and_both_inversions(capsys: pytest.CaptureFixture[str]) -> None:
+    people = cf.datasets.adult_ages()
+    survey = cf.Survey(cf.TruncatedGeometric(people.alphabet, 0.05), "age")
+    counts = survey.mechanism.simulate_counts(people.histogram, rng=1)
+    estimate = SimpleNamespace(method=SimpleNamespace(name="the default"))
+    demo._explain(survey, [SimpleNamespace(emd=emd, estimate=estimate) for emd in (1.0, 2.0, 30.0, 7.0)])  # type: ignore[misc]
+    assert "lie 7 and 30 times as far" in " ".join(capsys.readouterr().out.split())
+    demo._show_table(survey, people, counts, [])
+    shares = survey.mechanism.lay_out(counts) / counts.total
+    distances = cf.emd(shares, people.distribution, people.alphabet), cf.total_variation(shares, people.distribution)
+    assert capsys.readouterr().out.split("noisy reports")[1].split()[:2] == [
+        f"{distances[0]:.2f}",
+        f"{distances[1]:.3f}",
+    ]
