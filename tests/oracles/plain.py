@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,8 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     elif path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     else:
-        from pyarrow import Table as Arrow
-        from pyarrow.parquet import write_table
-
-        write_table(Arrow.from_pylist(list(rows)), path, row_group_size=50)
+        arrow, parquet = (import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
+        parquet.write_table(arrow.Table.from_pylist(list(rows)), path, row_group_size=50)
 
 
 # Counting, merging, groups.

@@ -195,6 +195,7 @@ def test_one_no_is_a_no_whatever_theory_does_not_cover() -> None:
 
 def test_the_demo_tells_both_distances_and_both_inversions(capsys: pytest.CaptureFixture[str]) -> None:
     people = cf.datasets.adult_ages()
+    assert isinstance(people.alphabet, cf.Integers)
     survey = cf.Survey(cf.TruncatedGeometric(people.alphabet, 0.05), "age")
     counts = survey.mechanism.simulate_counts(people.histogram, rng=1)
     estimate = SimpleNamespace(method=SimpleNamespace(name="the default"))

@@ -209,8 +209,8 @@ def _parse_heading(record: dict[str, Any], path: object, known_survey: Survey | 
 def _survey_of(text: str, known: Survey | None) -> Survey:
     """Return the survey that a text describes; a mechanism of one's own cannot be made from a text, only recognized."""
     if known is not None:
-        names = {key: tomllib.loads(text).get(key) for key in ("name", "title")}
-        named = replace(known, **{key: name for key, name in names.items() if isinstance(name, str)})
+        document = tomllib.loads(text)
+        named = replace(known, name=str(document.get("name")), title=str(document.get("title")))
         if named.text() == text:
             return named
     return parse_survey(text)
