@@ -115,3 +115,10 @@ def test_no_class_name_stands_for_two_things() -> None:
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
     names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
     assert [name for name, number in names.items() if number > 1] == []
+
+
+def test_the_tests_are_a_package_of_their_own() -> None:
+    """A folder without __init__.py gives way to a package called tests that another distribution ships."""
+    import tests
+
+    assert tests.__file__ == str(Path(__file__).parent / "__init__.py")

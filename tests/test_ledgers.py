@@ -45,6 +45,26 @@ def test_reports_are_limited_by_number_across_restarts(ledger: cf.Ledger) -> Non
     ledger.privatize(cf.Survey(YES, most_reports=2), "yes")  # another survey has a page of its own
 
 
+def test_a_survey_that_is_issued_again_counts_against_one_limit_of_all(tmp_path: Path) -> None:
+    """Each re-issue has permanent noise of its own, so that a year of them would give the value away."""
+    path = tmp_path / "ledger.json"
+    issued = [cf.Survey(AGES, most_reports=limit, is_permanent=True) for limit in range(1, 40)]
+    assert len({one.privatize(40, rng=SECRET) for one in issued}) > 10
+    for survey in issued[:3]:
+        for _ in range(2):  # the same value again is the same report
+            cf.Ledger(path, most_reports=3).privatize(survey, 40, rng=SECRET)
+    before = path.read_text()
+    with pytest.raises(cf.LimitError, match="allows 3 reports of all surveys together, and has as many"):
+        cf.Ledger(path, most_reports=3).privatize(issued[3], 40, rng=SECRET)
+    with pytest.raises(cf.LimitError):
+        cf.Ledger(path, most_reports=3).privatize(cf.Survey(YES), "yes")
+    assert path.read_text() == before
+    cf.Ledger(path, most_reports=3).privatize(issued[0], 40, rng=SECRET)
+    cf.Ledger(path, most_reports=4).privatize(cf.Survey(YES), "yes")
+    with pytest.raises(InvalidParameterError, match="most_reports"):
+        cf.Ledger(path, most_reports=0)
+
+
 def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
     survey, link = cf.Survey(YES, most_reports=3), tmp_path / "link.json"
     link.symlink_to(tmp_path / "ledger.json")  # which is made with the first report

@@ -22,7 +22,7 @@ from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.draws import SEED, Draws, count_draws
+from confide.mechanisms.draws import SEED, Draws, count_draws, probed_values
 from confide.mechanisms.facts import LatticeNoise, Premise
 from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
 from confide.mechanisms.rounds import rounded_rows
@@ -55,8 +55,8 @@ LARGEST_SAMPLE = 2**20
 MOST_SAMPLED = 128
 """Rows of a sample, hence 8,128 pairs."""
 
-REPORTS = 20_000
-"""Reports drawn for each of a few values: a tripled 0.01 is then 20 standard deviations off in either half."""
+REPORTS = 500_000
+"""Reports drawn in all. An epsilon of 0.05 a year is then found to be 3% too large, at 100 ages."""
 
 ROUNDED_WEIGHTS = 1e-70
 """Difference of log-ratios below which rounded weights of two rounds decide nothing: theirs is below 2^-250."""
@@ -154,7 +154,7 @@ class Audit:
     def _drawn(self) -> str:
         return (
             f"{counted(self.draws.reports, 'report')} drawn for {counted(self.draws.values, 'value')} are distributed "
-            f"as they should be."
+            f"as they should be. The tests would have found, with 95% power, {self.draws.sensitivity}."
         )
 
 
@@ -170,7 +170,8 @@ def audit(mechanism: Mechanism, *, reports: int = REPORTS) -> Audit:
     mechanism
         Any mechanism; one that is defined by `alphabet`, `guarantee` and `weights` alone is audited in full.
     reports
-        How many reports to draw for each of a few values, half of them from secure bits.
+        How many reports to draw in all, half of them from secure bits. For every 500 of them one more is drawn by
+        itself, and one with permanent noise.
 
     >>> import confide as cf
     >>> audit(cf.TruncatedPlanarLaplace(cf.Grid(4, 4), epsilon=1.0)).holds
@@ -181,8 +182,9 @@ def audit(mechanism: Mechanism, *, reports: int = REPORTS) -> Audit:
     worst, extent, compared, rows = _compare(mechanism)
     left, right = (_label(mechanism.alphabet, number) for number in (worst.left, worst.right))
     output = _label(mechanism.report_alphabet, worst.output)
-    draws = count_draws(mechanism, _probed(mechanism.alphabet, worst), reports)
-    if not _draws_from_weights(mechanism, worst):
+    key_values = _key_values(mechanism.alphabet, worst)
+    draws = count_draws(mechanism, key_values, reports)
+    if not _draws_from_weights(mechanism, key_values):
         draws = replace(draws, p_value=0.0)
     rounds = mechanism.facts.rounds
     lasting = None if rounds is None else audit(rounds[0], reports=reports)
@@ -442,7 +444,7 @@ def _own_output(mechanism: Mechanism, value: int) -> int:
     return max(0, int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0]))
 
 
-def _probed(values: Alphabet, worst: WorstRatio) -> Indices:
+def _key_values(values: Alphabet, worst: WorstRatio) -> Indices:
     last = values.size - 1 if values.is_finite else 10**6  # far from the first, for noise that depends on the value
     middle = min(
         last, last // 2 + math.isqrt(last) // 2
@@ -450,13 +452,13 @@ def _probed(values: Alphabet, worst: WorstRatio) -> Indices:
     return np.unique(np.array([0, last, middle, worst.left, worst.right]))
 
 
-def _draws_from_weights(mechanism: Mechanism, worst: WorstRatio) -> bool:
+def _draws_from_weights(mechanism: Mechanism, key_values: Indices) -> bool:
     """Whether the rows that reports are drawn from, where that is how they are drawn, are the weights to the unit."""
     kind = type(mechanism)
     if kind._draw is not Mechanism._draw or kind._report is not Mechanism._report:
         return True
     drawn = mechanism._rows.cumulative
-    probed = _probed(mechanism.alphabet, worst).tolist()
+    probed = probed_values(mechanism, key_values).tolist()
     return all(drawn[number] == tuple(accumulate(mechanism.weights(number))) for number in probed)
 
 

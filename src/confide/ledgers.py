@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.canonical import canonical_json
+from confide.checks import check_count
 from confide.errors import InvalidParameterError, LimitError
 from confide.sampling import Permanent
 from confide.surveys import Survey
@@ -44,6 +45,11 @@ class Page:
     reports: int
     values: dict[str, int]
 
+    @property
+    def drawn(self) -> int:
+        """How many times noise was drawn that an observer can average: for each fresh report, and once for a value."""
+        return self.reports + len(self.values)
+
     def total(self, survey: Survey) -> int:
         """How many reports there are; the same one again, with permanent noise alone, is none."""
         has_fresh_round = survey.mechanism.lasting is not None
@@ -51,7 +57,7 @@ class Page:
 
     def spent(self, survey: Survey) -> Fraction | None:
         """Return the epsilon of all of them together; a value costs once, however often it is reported."""
-        return None if survey.cost is None else (self.reports + len(self.values)) * survey.cost
+        return None if survey.cost is None else self.drawn * survey.cost
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,18 @@ class Ledger:
     ----------
     path
         The file; made with the first report. Beside it stands a lock, ``ledger.json.lock``.
+    most_reports
+        How many reports of all surveys together may be made; None where each survey's own limits are all. The same
+        value again with permanent noise is none. Without it a server can ask again under another survey, which has
+        noise of its own.
     """
 
     path: str | Path
+    most_reports: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.most_reports is not None:
+            check_count("most_reports", self.most_reports, 1)
 
     def privatize(self, survey: Survey, value: Any, *, rng: Permanent | None = None) -> Any:
         """Blur one value, if the survey's limits allow it; the report is counted before it is drawn."""
@@ -109,7 +124,13 @@ class Ledger:
             else:
                 page = Page(page.reports, page.values | {tag: page.values.get(tag, 0) + 1})
             _refuse_beyond(survey, page)
-            self._write(pages | {survey.fingerprint: page})
+            pages |= {survey.fingerprint: page}
+            if self.most_reports is not None and sum(one.drawn for one in pages.values()) > self.most_reports:
+                raise LimitError(
+                    f"This ledger allows {counted(self.most_reports, 'report')} of all surveys together, and has as "
+                    f"many; nothing was reported."
+                )
+            self._write(pages)
 
     @property
     def _place(self) -> Path:

@@ -21,7 +21,7 @@ def test_a_promise_that_holds(call: Call) -> None:
         assert words in ending.out
     assert "exact over all pairs" in ending.out
     assert "All 45 pairs of values were compared under all 10 outputs, as integers." in " ".join(ending.out.split())
-    assert "80,000 reports for 4 values, distributed as they should be" in " ".join(ending.out.split())
+    assert "502,000 reports for 10 values, distributed as they should be" in " ".join(ending.out.split())
 
 
 def test_as_json(call: Call) -> None:
@@ -32,7 +32,8 @@ def test_as_json(call: Call) -> None:
     assert record["used"] == pytest.approx(1)
     assert (record["extent"], record["faults"], record["excess"]) == ("exact over all pairs", [], 0)
     assert record["draws"]["agree"] is True
-    assert record["draws"]["reports"] == 80_000
+    assert record["draws"]["reports"] == 502_000
+    assert 0 < record["draws"]["smallest_found"]["truth"] < record["draws"]["smallest_found"]["alone"] < 1
     assert record["channel_error"] == 0
 
 
@@ -51,7 +52,9 @@ def test_a_broken_promise_ends_with_seven(call: Call, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", ALL := FINITE | {f"unbounded {name}": text for name, text in UNBOUNDED.items()})
-def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
+def test_every_mechanism(call: Call, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.mechanisms.draws.MOST_DRAWN", 2**14)
+    monkeypatch.setattr("confide.mechanisms.draws.SINGLY", 10_000)
     (folder / "s.toml").write_text('name = "thing"\n' + ALL[name])
     ending = call("audit", "s.toml")
     assert (ending.code, ending.err) == (0, "")

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import confide as cf
-from confide.errors import InvalidParameterError, NotInvertibleError
+from confide.errors import DataFileError, InvalidParameterError, NotInvertibleError
 from confide.explanations import describe_mechanism
 from confide.pages import diagnosis_page, estimate_page
 from confide.sampling import ratio_above
@@ -239,6 +240,21 @@ def test_intervals_hold_the_truth(mechanism: cf.Mechanism) -> None:
     assert interval.high - interval.low < 0.3
     band = answer.interval(basis=cf.Bootstrap(replicates=120))
     assert np.mean((band.low <= truth) & (truth <= band.high)) > 0.8
+
+
+@pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
+def test_saved_counts_are_loaded_where_the_survey_is_given(mechanism: cf.Mechanism, tmp_path: Path) -> None:
+    path, survey, counts = tmp_path / "counts.parquet", cf.Survey(mechanism, "x"), reports_of(mechanism, 300)
+    cf.save_counts(path, counts, survey)
+    for known in (survey, cf.Survey(mechanism, "another name")):
+        loaded = cf.load_counts(path, known)
+        assert isinstance(loaded, cf.Counts)
+        assert loaded.counts.tolist() == counts.counts.tolist()
+        assert loaded.reports.tolist() == counts.reports.tolist()
+    with pytest.raises(DataFileError):
+        cf.load_counts(path, cf.Survey(mechanism, "x", most_reports=2))
+    with pytest.raises(DataFileError, match=r"unknown kind .* load_counts\(path, survey\)"):
+        cf.load_counts(path)
 
 
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)

@@ -14,6 +14,7 @@ from confide.cli.terminal import progress, say, show_json, show_pairs
 from confide.cli.usage import AsJson, SurveyPath
 from confide.errors import InvalidParameterError
 from confide.mechanisms import Mechanism
+from confide.mechanisms.draws import Sensitivity
 from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
@@ -58,12 +59,18 @@ def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
         "bound": worst.bound,
         "used": worst.relative,
         "excess": worst.excess,
-        "draws": {"reports": draws.reports, "values": draws.values, "p_value": draws.p_value, "agree": draws.agree},
+        "draws": {"reports": draws.reports, "values": draws.values, "p_value": draws.p_value, "agree": draws.agree}
+        | {"smallest_found": _sensitivity_record(draws.sensitivity)},
         "channel_error": result.channel_error,
         "any_number_of_reports": None if result.lasting is None else _lasting_record(survey, result.lasting),
     }
     unknown = () if worst.is_measured else ("left", "right", "output", "log_ratio", "bound", "used", "excess")
     return record | dict.fromkeys(unknown)
+
+
+def _sensitivity_record(found: Sensitivity) -> dict[str, float | None]:
+    """Return the smallest departures that the tests would have found; None where they would not find any."""
+    return {name: share if math.isfinite(share) else None for name, share in vars(found).items()}
 
 
 def _lasting_record(survey: Survey, result: Audit) -> dict[str, Any]:
@@ -122,6 +129,7 @@ def _describe_checks(result: Audit) -> list[tuple[str, str]]:
     return [
         ("Compared", result.compared),
         ("Drawn", f"{drawn}, {verdict} (p = {draws.p_value:.2g}; a false alarm comes once in 10^9 audits)"),
+        ("Would have found", f"{draws.sensitivity} (in 95 of 100 audits)"),
         *([] if lasting is None else [("Any number of reports", f"{later}: {_describe_lasting(lasting)}")]),
     ]
 

@@ -264,8 +264,7 @@ def read_reports(
     """
     require_kinds(read_reports, locals())
     if is_counts_file(path):
-        file = read_counts(path)
-        file.heading.require(survey, path)
+        file = read_counts(path, survey)
         if rejects is not None and beside:
             write_rejects(rejects, beside)
         return _from_counts(file, path)

@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 
 from confide.checks import require_kinds
 from confide.counts import Counts, tally
-from confide.errors import DataFileError, InvalidParameterError
+from confide.errors import DataFileError, InvalidParameterError, SurveyError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
 from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
@@ -169,10 +170,16 @@ class Heading:
             )
 
     @classmethod
-    def from_json(cls, text: bytes, path: object) -> Heading:
+    def from_json(cls, text: bytes, path: object, survey: Survey | None = None) -> Heading:
         """Read the metadata that :attr:`schema` carries, and check all of it."""
         try:
-            return _parse_heading(json.loads(text.decode()), path)
+            return _parse_heading(json.loads(text.decode()), path, survey)
+        except SurveyError as error:
+            reason = str(error).partition(". ")[0]
+            raise DataFileError(
+                f"{path} names a survey that cannot be read: {reason}. If its mechanism is a class of your own, give "
+                f"the survey: load_counts(path, survey). {AGAIN}"
+            ) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = str(error).partition("\n")[0].removesuffix(".")
             raise DataFileError(f"{path} does not say soundly what it counts: {reason}. {AGAIN}") from None
@@ -190,10 +197,10 @@ class Heading:
         return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
 
 
-def _parse_heading(record: dict[str, Any], path: object) -> Heading:
+def _parse_heading(record: dict[str, Any], path: object, known_survey: Survey | None) -> Heading:
     if record.pop("digest", None) != _digest(record):
         raise ValueError("its digest is another one")
-    surveys = tuple(parse_survey(one["text"]) for one in record["surveys"])
+    surveys = tuple(_survey_of(one["text"], known_survey) for one in record["surveys"])
     if [one.fingerprint for one in surveys] != [one["fingerprint"] for one in record["surveys"]]:
         raise ValueError("a fingerprint is not that of its survey")
     alike = {shape_of(one) for one in surveys}
@@ -213,6 +220,16 @@ def _parse_heading(record: dict[str, Any], path: object) -> Heading:
     if any(len(key) != len(by) for key in of_groups):
         raise ValueError("a group has not one name for each column")
     return Heading(surveys, by, rows, parts, origins, max(1, _whole(record["files"])), sources, of_groups)
+
+
+def _survey_of(text: str, known: Survey | None) -> Survey:
+    """Return the survey that a text describes; a mechanism of one's own cannot be made from a text, only recognized."""
+    if known is not None:
+        document = tomllib.loads(text)
+        named = replace(known, name=str(document.get("name")), title=str(document.get("title")))
+        if named.text() == text:
+            return named
+    return parse_survey(text)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -308,8 +325,8 @@ def is_counts_file(path: str | Path) -> bool:
     return METADATA in (_schema(str(path)).metadata or {})
 
 
-def read_heading(path: str | Path) -> Heading:
-    """Read the metadata of a file of counts."""
+def read_heading(path: str | Path, survey: Survey | None = None) -> Heading:
+    """Read the metadata of a file of counts; `survey` is needed where its mechanism is no part of confide."""
     if str(path).lower().endswith((".csv", ".csv.gz")) and Path(path).is_file():
         raise DataFileError(f"{path} is CSV, and such counts carry no survey. Count again with -o counts.parquet.")
     metadata = _schema(str(path)).metadata or {}
@@ -317,7 +334,7 @@ def read_heading(path: str | Path) -> Heading:
         raise DataFileError(
             f"{path} is no file of counts. Make one with: confide count SURVEY REPORTS -o counts.parquet"
         )
-    return Heading.from_json(metadata[METADATA], path)
+    return Heading.from_json(metadata[METADATA], path, survey)
 
 
 def content_mark(path: str | Path, heading: Heading) -> str:
@@ -326,9 +343,11 @@ def content_mark(path: str | Path, heading: Heading) -> str:
     return digest(*(one.fingerprint for one in heading.surveys), said)
 
 
-def read_counts(path: str | Path) -> CountsFile:
-    """Read a whole file of counts."""
-    heading = read_heading(path)
+def read_counts(path: str | Path, survey: Survey | None = None) -> CountsFile:
+    """Read a whole file of counts, and refuse one of another survey than `survey`, where that is given."""
+    heading = read_heading(path, survey)
+    if survey is not None:
+        heading.require(survey, path)
     table = require("pyarrow").Table.from_batches(checked_batches(path, heading), heading.schema)
     return CountsFile(heading, split_groups(table, heading, path))
 
@@ -341,12 +360,11 @@ def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReport
     path
         The file.
     survey
-        The survey that the counts should have been made under; whichever the file names, if left out.
+        The survey that the counts should have been made under; whichever the file names, if left out. A mechanism that
+        you defined yourself takes it: a file names a mechanism, and does not hold its code.
     """
     require_kinds(load_counts, locals())
-    file = read_counts(path)
-    if survey is not None:
-        file.heading.require(survey, path)
+    file = read_counts(path, survey)
     if file.heading.is_pooled:
         raise DataFileError(f"{path} holds counts of {len(file.heading.surveys)} surveys. Read it with read_counts.")
     return file.counted

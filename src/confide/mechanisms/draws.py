@@ -1,43 +1,74 @@
-"""Draws, counted: whether reports have the probabilities that a mechanism declares, by chi-square tests.
+"""Draws, counted: whether reports have the probabilities that a mechanism declares.
 
-Reports come from :meth:`Mechanism.privatize` itself, from seeded and from secure bits, for values that take turns; so a
-sampler that returns the truth, mixes up rows or leans to one side is found, wherever on the way it does.
+Reports come from :meth:`Mechanism.privatize` itself: in batches from seeded and from secure bits, one value at a time,
+and with permanent noise. Three kinds of test look at them: chi-square tests of each value's reports; how often a report
+is the true value, for each value and for all together; and whether reports lean to where a larger epsilon, or a
+smaller one, would have them. The result says what the smallest departures are that these tests find.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Attributes, BitVectors, Indices, Plane
+from confide.errors import ConfideError
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import LatticeNoise
-from confide.sampling import SecureBits, log_of
+from confide.sampling import Permanent, SecureBits, log_of
 
 FloatArray = NDArray[np.float64]
 Reports = NDArray[Any]
+Part = tuple[str, ...]
 
 LEAST_EXPECTED = 100.0
 """Reports that a cell must lead one to expect; rarer cells are put together."""
 
 NOMINAL = 1e-12
-"""Level of all tests together by the chi-square distribution.
+"""Level of all tests together, as their distributions have it.
 
 Counts are skewed, so true tails are heavier. Of a Poisson count around 100, the mildest case, the tail at 1e-12 nominal
 is 1e-10: three orders are left for the false alarm rate of 1e-9 that is stated.
 """
 
+MOST_SKEWED = 0.1
+"""Skewness of a sum up to which the normal distribution gives its tail: at 7 standard deviations to e^(7^3 / 60)."""
+
+LEAST_VARIANCE = 64.0
+"""Variance of the scores of all reports below which not even a doubled epsilon would be found."""
+
+STEP = 0.01
+"""Share by which epsilon is larger where its effect is measured."""
+
+MISSED = 0.05
+"""How often a departure of the size that is stated is not found."""
+
 SEED = 2026
 """Any fixed seed: an audit gives the same numbers twice. Secure bits differ each time."""
 
 MOST_DRAWN = 2**21
-"""Words of all reports together: vectors of 100,000 bits, of 1,588 words, took 273 s at 20,000 reports a value."""
+"""Words of all reports together: vectors of 100,000 bits, of 1,588 words, took 273 s at 100,000 reports."""
+
+MOST_VALUES = 1024
+"""Values that reports are drawn for."""
+
+MOST_UNLISTED = 16
+"""The same where outputs cannot be listed: noise is then declared to be the same for every value."""
+
+MOST_CELLS = 2**20
+"""Outputs of all these values together."""
+
+SINGLY = 500
+"""One report of so many is drawn by itself, which takes a hundred times as long, and one with permanent noise."""
 
 FINE = 0.02
 """Decay a lattice point below which the radius of planar noise is compared with its continuous limit, Gamma(2).
@@ -48,6 +79,36 @@ a third of what counts spread by; above it the lattice is summed up.
 
 RADII = 24
 """Rings in which planar noise is counted, in four quadrants each."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Smallest departures that an audit finds in 95 of 100 cases; `inf` where it finds none.
+
+    Attributes
+    ----------
+    epsilon
+        By which share epsilon is too large, for all values; `inf` where the mechanism has none.
+    truth
+        The share of reports that are the true value instead of a noisy one.
+    alone
+        The same where it happens to one value alone, the one that is hardest to see of those that were drawn.
+    singly
+        The same where it happens to reports that are drawn one at a time, or with permanent noise.
+    """
+
+    epsilon: float
+    truth: float
+    alone: float
+    singly: float
+
+    def __str__(self) -> str:
+        epsilon = f"an epsilon {100 * self.epsilon:.2g}% too large" if self.epsilon <= 1 else ""
+        shares = {"reports": self.truth, "reports of one value alone": self.alone}
+        shares["reports drawn one at a time, or with permanent noise"] = self.singly
+        truth = ", ".join(f"1 of {math.floor(1 / share):,} {what}" for what, share in shares.items() if share <= 1)
+        found = [part for part in (epsilon, f"the true value in {truth}" if truth else "") if part]
+        return "; ".join(found) or "nothing: too few reports were drawn"
 
 
 @dataclass(frozen=True)
@@ -64,12 +125,15 @@ class Draws:
         The smallest p-value of all tests, times their number.
     suspect
         Number of the value that disagrees most.
+    sensitivity
+        The smallest departures that would have been found.
     """
 
     reports: int
     values: int
     p_value: float
     suspect: int
+    sensitivity: Sensitivity
 
     @property
     def agree(self) -> bool:
@@ -77,42 +141,277 @@ class Draws:
         return self.p_value >= NOMINAL
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Reports of one value, counted in cells.
+
+    Attributes
+    ----------
+    part
+        The attribute that they are of, where there are several.
+    counts, chances
+        How many reports each cell has, and the probability that is declared.
+    scores
+        By how much the log-probability of each cell grows with the logarithm of epsilon, up to a constant; the
+        log-probability itself where there is no epsilon.
+    own
+        How many reports are the true value, and the probability of that.
+    p_values
+        Of further tests.
+    is_epsilon
+        Whether scores are of epsilon.
+    """
+
+    part: Part
+    counts: NDArray[np.int64]
+    chances: FloatArray
+    scores: FloatArray
+    own: tuple[int, float]
+    p_values: tuple[float, ...] = ()
+    is_epsilon: bool = True
+
+    def tests(self) -> list[float]:
+        """Return the p-values of all tests of these reports alone."""
+        told = truth_tail(self.own[0], int(self.counts.sum()), self.own[1])
+        return [chi_square(self.counts, self.chances), told, *self.p_values]
+
+
+@dataclass
+class Pool:
+    """Reports of all values in one way of drawing: how many are the true value, and the sum of their scores."""
+
+    told: list[tuple[float, int, int]] = field(default_factory=list)
+    variance: float = 0.0
+    third: float = 0.0
+    excess: float = 0.0
+    is_epsilon: bool = True
+
+    def add(self, cells: Cells) -> None:
+        """Add the reports of one value."""
+        people = int(cells.counts.sum())
+        mean = float(cells.chances @ cells.scores)
+        centred = cells.scores - mean
+        self.is_epsilon &= cells.is_epsilon
+        self.told.append((cells.own[1], people, cells.own[0]))
+        squares = cells.chances * centred * centred
+        self.variance += people * float(squares.sum())
+        self.third += people * float(squares @ centred)
+        self.excess += float(cells.counts.astype(np.float64) @ centred)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the sum of the scores is close to normal as far out as it is tested."""
+        return self.variance > LEAST_VARIANCE and abs(self.third) <= MOST_SKEWED * self.variance**1.5
+
+    def p_values(self) -> list[float]:
+        """Return those of how often the truth was told and, where these are close to normal, of the scores."""
+        chance, people, own = self.truths
+        told = truth_tail(own, people, chance)
+        return [told, math.erfc(abs(self.excess) / math.sqrt(2 * self.variance))] if self.is_tested else [told]
+
+    @property
+    def truths(self) -> tuple[float, int, int]:
+        """The mean chance of the true value, the number of reports, and how many of them are it.
+
+        Values that are often reported as they are would hide the others: of values in the order of their chances the
+        first so many are taken, as many as find the smallest share of true values.
+        """
+        chances, people, own = np.array(sorted(self.told)).T
+        spread = np.sqrt(np.cumsum(people * chances * (1 - chances))) / np.maximum(np.cumsum(people * (1 - chances)), 1)
+        last = int(spread.argmin()) + 1 if spread.any() else people.size
+        reports = float(people[:last].sum())
+        return float(chances[:last] @ people[:last]) / reports, int(reports), int(own[:last].sum())
+
+    def smallest_epsilon(self, level: float) -> float:
+        """Return by which share a larger epsilon is found at a level: with (1 + d) epsilon they grow by d variances."""
+        from scipy.special import ndtri
+
+        found = self.is_tested and self.is_epsilon
+        return float(ndtri(1 - MISSED) - ndtri(level / 2)) / math.sqrt(self.variance) if found else math.inf
+
+
+Pools = dict[Part, Pool]
+"""Reports of all values, by attribute."""
+
+
 def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
-    """Draw `reports` for each value, half from seeded and half from secure bits, and compare.
+    """Draw `reports`, half from seeded and half from secure bits, and a few one by one, and compare.
+
+    Half of them are of `values`; as many others as :func:`probed_values` names share the rest.
 
     >>> import confide as cf
-    >>> count_draws(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), np.array([0, 5]), 2000).agree
+    >>> count_draws(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), np.array([0, 5]), 20_000).agree
     True
     """
-    each = max(1, min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts * values.size)) // 2)
-    people = mechanism.alphabet.decode(np.tile(values, each))
+    others = np.setdiff1d(probed_values(mechanism, values), values)
+    turns = [one for one in (values, others) if one.size]
+    most = min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts))
+    batch = np.concatenate([np.resize(one, max(one.size, most // 2 // len(turns))) for one in turns])
+    single = np.resize(np.concatenate(turns), max(1, min(most // 4, reports // SINGLY)))
     found: list[tuple[float, int]] = []
-    for rng in (SEED, SecureBits()):
-        drawn = np.asarray(mechanism.privatize(people, rng=rng, taken=True))
-        for place, value in enumerate(values.tolist()):
-            found += [(p_value, value) for p_value in _p_values(mechanism, value, drawn[place :: values.size])]
-    if not found:  # only values from which the ends of a huge alphabet are near
-        return Draws(0, 0, 1.0, 0)
+    pools: list[Pools] = []
+    for people, way in ((batch, SEED), (batch, SecureBits()), (single, None), (single, Permanent)):
+        drawn, is_sound = _draw(mechanism, people, way)
+        found += [] if is_sound else [(0.0, int(people[0]))]
+        pools.append({})
+        for value, cells in _counted(mechanism, people, drawn) if is_sound else ():
+            pools[-1].setdefault(cells.part, Pool()).add(cells)
+            if people is batch:
+                found += [(p_value, value) for p_value in cells.tests()]
+    if not any(pools) and not found:  # only values from which the ends of a huge alphabet are near
+        return Draws(0, 0, 1.0, 0, Sensitivity(*[math.inf] * 4))
+    found += [(p_value, int(values[0])) for each in pools for pool in each.values() for p_value in pool.p_values()]
     worst, suspect = min(found)
-    return Draws(2 * each * values.size, values.size, min(1.0, worst * len(found)), suspect)
+    people_drawn = 2 * (batch.size + single.size)
+    sensitivity = _sensitivity(pools, NOMINAL / len(found))
+    return Draws(people_drawn, values.size + others.size, min(1.0, worst * len(found)), suspect, sensitivity)
 
 
-def _p_values(mechanism: Mechanism, value: int, reports: Reports) -> list[float]:
-    """Compare the reports of one value with what is declared of them."""
+def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
+    """Return the values that reports are drawn for: all where they are few, else `first` and others, far and wide."""
+    outputs = mechanism.report_alphabet
+    most = max(first.size, min(MOST_VALUES, MOST_CELLS // outputs.size) if outputs.is_listable else MOST_UNLISTED)
+    size = mechanism.alphabet.size if mechanism.alphabet.is_finite else 10**6
+    if size <= most:
+        return np.arange(size)
+    return np.unique(np.concatenate([first, np.random.default_rng(SEED).integers(0, size, most - first.size)]))
+
+
+def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, bool]:
+    """Draw a report for each; return them, and whether all are outputs and permanent ones the same again."""
+    outputs, values = mechanism.report_alphabet, mechanism.alphabet.decode(people)
+    is_same = True
+
+    def secret() -> Permanent | None:
+        return None if way is None and mechanism.lasting is None else Permanent(os.urandom(16), "audit")
+
+    if way is None:
+        each = [tuple(one) if isinstance(one, list) else one for one in values.tolist()]
+        drawn = outputs.as_array([mechanism.privatize(one, rng=secret(), taken=True) for one in each])
+    elif way is Permanent:
+        secrets = [secret() for _ in range(people.size)]
+        drawn = np.asarray(mechanism.privatize(values, rng=secrets, taken=True))
+        again = mechanism.privatize(values[:100], rng=secrets[:100], taken=True)
+        is_same = mechanism.lasting is not None or np.array_equal(again, drawn[:100])
+    else:
+        drawn = np.asarray(mechanism.privatize(values, rng=way, taken=True))
+    return drawn, is_same and bool(outputs.contains(outputs.as_array(drawn)).all())
+
+
+def _counted(mechanism: Mechanism, people: Indices, drawn: Reports) -> Iterator[tuple[int, Cells]]:
+    """Count the reports of each value in cells."""
+    order = np.argsort(people, kind="stable")
+    values, starts = np.unique(people[order], return_index=True)
+    for value, places in zip(values.tolist(), np.split(order, starts[1:]), strict=True):
+        yield from ((value, cells) for cells in _cells(mechanism, value, drawn[places]))
+
+
+def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) -> Iterator[Cells]:
+    """Count the reports of one value in cells of known probability, where these are known, for each attribute."""
     facts, outputs = mechanism.facts, mechanism.report_alphabet
-    if not outputs.contains(outputs.as_array(reports)).all():
-        return [0.0]
     if facts.bits is not None and isinstance(outputs, BitVectors):
-        return _test_bits(outputs.unpack(reports), value, *map(float, facts.bits))
-    if facts.parts is not None and isinstance(mechanism.alphabet, Attributes) and isinstance(outputs, Attributes):
-        each = zip(facts.parts.values(), mechanism.alphabet.split(value), outputs.columns(reports), strict=True)
-        return [p for one in each for p in _p_values(*one)]
-    if facts.noise is not None and not mechanism.has_channel:
+        yield _count_bits(part, outputs.unpack(reports), value, *map(float, facts.bits))
+    elif facts.parts is not None and isinstance(mechanism.alphabet, Attributes) and isinstance(outputs, Attributes):
+        each = zip(facts.parts.items(), mechanism.alphabet.split(value), outputs.columns(reports), strict=True)
+        for (name, one), number, column in each:
+            yield from _cells(one, int(number), column, (*part, name))
+    elif facts.noise is not None and not mechanism.has_channel:
         places = outputs.steps(reports) if isinstance(outputs, Plane) else reports.reshape(len(reports), -1)
         moves = places - mechanism.alphabet.points([value])
-        is_plain = not (facts.noise.is_clamped or facts.noise.is_redrawn) or _is_inside(mechanism, value, facts.noise)
-        return _test_noise(facts.noise, np.rint(moves * facts.noise.resolution)) if is_plain else []
-    return [chi_square(np.bincount(outputs.locate(reports), minlength=outputs.size), _row(mechanism, value))]
+        if not (facts.noise.is_clamped or facts.noise.is_redrawn) or _is_inside(mechanism, value, facts.noise):
+            yield _count_noise(part, facts.noise, np.rint(moves * facts.noise.resolution))
+    else:
+        chances = _row(mechanism, value)
+        counts = np.bincount(outputs.locate(reports), minlength=outputs.size)
+        own = _own_output(mechanism, value, chances)
+        scores, is_epsilon = _scores(mechanism, value, chances)
+        yield Cells(part, counts, chances, scores, (int(counts[own]), float(chances[own])), is_epsilon=is_epsilon)
+
+
+def _scores(mechanism: Mechanism, value: int, chances: FloatArray) -> tuple[FloatArray, bool]:
+    """Return by how much each output becomes likelier with epsilon, and whether it is that.
+
+    Where a mechanism has no epsilon, it is the log-probability: probabilities that are too extreme make it large.
+    """
+    larger = _with_larger_epsilon(mechanism)
+    rows = chances if larger is None else _row(larger, value)
+    logs = [np.log(np.where((chances > 0) & (rows > 0), row, 1.0)) for row in (chances, rows)]
+    return (logs[0], False) if larger is None else ((logs[1] - logs[0]) / STEP, True)
+
+
+@lru_cache(maxsize=8)
+def _with_larger_epsilon(mechanism: Mechanism) -> Mechanism | None:
+    """Return the same mechanism with a slightly larger epsilon, if it has one and reports in the same outputs."""
+    epsilon = getattr(mechanism, "epsilon", None)
+    if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)} or epsilon is None:
+        return None
+    try:
+        larger = replace(mechanism, epsilon=(1 + STEP) * epsilon)
+    except ConfideError:
+        return None
+    return larger if larger.report_alphabet == mechanism.report_alphabet and larger.has_channel else None
+
+
+def _own_output(mechanism: Mechanism, value: int, chances: FloatArray) -> int:
+    """Return the number of the report that is the value itself, or of the likeliest where reports are no values."""
+    outputs = mechanism.report_alphabet
+    if type(outputs) is not type(mechanism.alphabet):
+        return int(chances.argmax())
+    own = int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0])
+    return own if own >= 0 else int(chances.argmax())
+
+
+def truth_tail(own: int, reports: int, chance: float) -> float:
+    """Return a bound on the probability of so many true values, by Chernoff and Hoeffding.
+
+    It holds where chances differ between reports as well; `chance` is then their mean.
+
+    >>> truth_tail(50, 100, 0.5), math.isclose(truth_tail(100, 100, 0.5), 0.5**100)
+    (1.0, True)
+    """
+    return math.exp(-reports * _divergence(own / reports, chance)) if own > reports * chance else 1.0
+
+
+def _divergence(share: float, chance: float) -> float:
+    """Return the Kullback-Leibler divergence of two coins."""
+    if chance <= 0 or (chance >= 1 and share < 1):
+        return math.inf if share > 0 else 0.0
+    told = share * math.log(share / chance) if share > 0 else 0.0
+    return told + ((1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0)
+
+
+def smallest_truth(reports: int, chance: float, level: float) -> float:
+    """Return the smallest share of true values among the reports that :func:`truth_tail` finds at a level.
+
+    >>> f"{smallest_truth(100_000, 0.1, 1e-14):.4f}", smallest_truth(10, 0.5, 1e-14)
+    ('0.0104', inf)
+    """
+    from scipy.special import bdtri
+
+    if chance >= 1 or reports * _divergence(1.0, chance) < -math.log(level):
+        return math.inf
+    low, high = math.floor(reports * chance), reports  # the smallest count that is found lies between them
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if truth_tail(middle, reports, chance) < level else (middle, high)
+    needed = float(bdtri(high - 1, reports, MISSED))
+    return (needed - chance) / (1 - chance)
+
+
+def _sensitivity(pools: Sequence[Pools], level: float) -> Sensitivity:
+    """Return the smallest departures that tests at a level find, each in the way of drawing that is worst for it."""
+    batches, singles = ([pool for each in some for pool in each.values()] for some in (pools[:2], pools[2:]))
+
+    def truth(some: Iterable[tuple[float, int, int]]) -> float:
+        shares = {(people, chance) for chance, people, _ in some}
+        return max((smallest_truth(*one, level) for one in shares), default=math.inf)
+
+    return Sensitivity(
+        max((pool.smallest_epsilon(level) for pool in batches), default=math.inf),
+        truth(pool.truths for pool in batches),
+        truth(one for pool in batches for one in pool.told),
+        truth(pool.truths for pool in singles),
+    )
 
 
 def _row(mechanism: Mechanism, value: int) -> FloatArray:
@@ -145,11 +444,9 @@ def chi_square(counts: NDArray[np.int64], probabilities: FloatArray) -> float:
     order = np.argsort(probabilities, kind="stable")
     expected = np.cumsum(counts.sum() * probabilities[order])
     # A cell ends where enough reports are expected since the last one ended; what is left joins the last cell.
-    ends, reached = [], 0.0
-    for place, total in enumerate(expected.tolist()):
-        if total - reached >= LEAST_EXPECTED:
-            ends.append(place)
-            reached = total
+    ends: list[int] = []
+    while (place := int(expected.searchsorted((expected[ends[-1]] if ends else 0.0) + LEAST_EXPECTED))) < counts.size:
+        ends.append(place)
     if len(ends) < 2:
         return 1.0
     ends[-1] = counts.size - 1
@@ -165,8 +462,8 @@ def _tail(statistic: float, freedom: int) -> float:
     return float(gammaincc(freedom / 2, statistic / 2))
 
 
-def _test_bits(bits: NDArray[np.bool_], own: int, keep: float, flip: float) -> list[float]:
-    """Test how often each bit is set, and how many are set at once: bits that hang together fail the second."""
+def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip: float) -> Cells:
+    """Count how many bits are set at once, which finds bits that hang together, and test how often each is set."""
     from scipy.special import gammaln
 
     people, length = bits.shape
@@ -181,18 +478,21 @@ def _test_bits(bits: NDArray[np.bool_], own: int, keep: float, flip: float) -> l
     choices = gammaln(length) - gammaln(counts + 1) - gammaln(length - counts)
     row = np.exp(choices + counts * math.log(flip) + (length - 1 - counts) * math.log1p(-flip))
     both = np.concatenate([(1 - keep) * row, keep * row])
-    return [single, chi_square(np.bincount(others + length * bits[:, own], minlength=both.size), both / both.sum())]
+    seen = np.bincount(others + length * bits[:, own], minlength=both.size)
+    both /= both.sum()
+    scores = np.add.outer([0.0, math.log(keep / (1 - keep))], counts * math.log(flip / (1 - flip))).reshape(-1)
+    return Cells(part, seen, both, scores, (int(seen[length]), float(both[length])), (single,))
 
 
-def _test_noise(noise: LatticeNoise, moves: FloatArray) -> list[float]:
-    """Test displacements, one row a report, in lattice points."""
+def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
+    """Count displacements, one row a report, in lattice points."""
     if noise.ratio is not None:
-        return _test_axes(-log_of(noise.ratio), noise.stay, moves)
-    return _test_rings(float(noise.rate or 0), moves)
+        return _count_axes(part, -log_of(noise.ratio), noise.stay, moves)
+    return _count_rings(part, float(noise.rate or 0), moves)
 
 
-def _test_axes(decay: float, stay: Fraction | None, moves: FloatArray) -> list[float]:
-    """Test two-sided geometric noise on each axis, and the axes jointly by their signs and sizes."""
+def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArray) -> Cells:
+    """Count two-sided geometric noise on each axis, and the axes jointly by their signs and sizes."""
     # Bins of an eighth of the noise's scale. Each side has half of what does not stay, and P(move < m) falls from
     # there by e^-decay a point: half e^(decay m) for m <= 0. Two-sided geometric noise has e^-decay / (1 + e^-decay).
     half = math.exp(-decay) / (1 + math.exp(-decay)) if stay is None else float(1 - stay) / 2
@@ -202,22 +502,26 @@ def _test_axes(decay: float, stay: Fraction | None, moves: FloatArray) -> list[f
     cumulative = np.where(edges <= 0, below, 1 - below)
     row = np.diff(cumulative, prepend=0.0, append=1.0)
     places = np.searchsorted(edges, moves, side="right")
+    # The middle of a bin, in units of the noise's scale: what a report there is less likely by than one that stays.
+    scores = -decay * np.abs(np.append(edges - width, edges[-1]) + (width - 1) / 2)
+    own = int((moves == 0).all(axis=1).sum()), (1 - 2 * half) ** moves.shape[1]
+    singles = [np.bincount(one, minlength=row.size) for one in places.T]
     if moves.shape[1] == 1:
-        return [chi_square(np.bincount(places[:, 0], minlength=row.size), row)]
-    numbers = places[:, 0] * row.size + places[:, 1]
-    singles = [chi_square(np.bincount(part, minlength=row.size), row) for part in places.T]
-    return [*singles, chi_square(np.bincount(numbers, minlength=row.size**2), np.outer(row, row).reshape(-1))]
+        return Cells(part, singles[0], row, scores, own)
+    joint = np.bincount(places[:, 0] * row.size + places[:, 1], minlength=row.size**2)
+    each = tuple(chi_square(one, row) for one in singles)
+    return Cells(part, joint, np.outer(row, row).reshape(-1), np.add.outer(scores, scores).reshape(-1), own, each)
 
 
-def _test_rings(decay: float, moves: FloatArray) -> list[float]:
-    """Test planar noise by rings and quadrants; quarter turns map the lattice onto itself, so quadrants are alike."""
+def _count_rings(part: Part, decay: float, moves: FloatArray) -> Cells:
+    """Count planar noise in rings and quadrants; quarter turns map the lattice onto itself, so quadrants are alike."""
     from scipy.special import gammainc, gammaincinv
 
     radii = np.hypot(moves[:, 0], moves[:, 1])
     edges = gammaincinv(2, np.arange(1, RADII) / RADII) / decay
     if decay < FINE:
         row = np.diff(gammainc(2, decay * edges), prepend=0.0, append=1.0)
-        origin = 0.0
+        origin = decay**2 / (2 * math.pi)  # the density there
     else:
         reach = math.ceil(edges[-1]) + 1
         cells = planar_geometric_kernel((reach, reach), decay).cells
@@ -226,9 +530,14 @@ def _test_rings(decay: float, moves: FloatArray) -> list[float]:
         inside = np.histogram(distance, [-1.0, *edges], weights=cells * copies)[0]
         origin = float(cells[0, 0])
         row = np.append(inside, 1 - inside.sum())
-        row[0] -= origin
+    row[0] -= origin
     quadrant = (np.floor(np.arctan2(moves[:, 0], moves[:, 1]) / (math.pi / 2)).astype(np.int64)) % 4
     ring = np.searchsorted(edges, radii, side="left")
-    numbers = np.where((radii == 0) & (origin > 0), 4 * RADII, 4 * ring + quadrant)
-    chances = np.append(np.repeat(row / 4, 4), origin)
-    return [chi_square(np.bincount(numbers, minlength=chances.size), np.maximum(chances, 0.0) / chances.sum())]
+    numbers = np.where(radii == 0, 4 * RADII, 4 * ring + quadrant)
+    chances = np.maximum(np.append(np.repeat(row / 4, 4), origin), 0.0)
+    # The mean distance of a ring under Gamma(2), in units of the noise's scale.
+    ends = np.concatenate([[0.0], decay * edges, [math.inf]])
+    distances = 2 * np.diff(gammainc(3, ends)) / np.diff(gammainc(2, ends))
+    scores = -np.append(np.repeat(distances, 4), 0.0)
+    counts = np.bincount(numbers, minlength=chances.size)
+    return Cells(part, counts, chances / chances.sum(), scores, (int(counts[-1]), float(chances[-1])))
