@@ -224,8 +224,9 @@ def noncentral_power(level: float, degrees: float, noncentrality: float) -> floa
 def _bots_or_losses(tables: Tables, look: Look) -> Iterable[str]:
     """Name one output that makes up a good part of what is odd: too often, or too rarely."""
     excess = max(look.statistic - look.degrees, 1.0)
-    for worst, sign in ((int(np.argmax(look.residuals)), 1), (int(np.argmin(look.residuals)), -1)):
-        if sign * look.residuals[worst] > 5 and look.deviances[worst] > 0.3 * excess:
+    # A larger epsilon leaves too few reports at both ends of a line, so that losses must explain nearly all.
+    for worst, sign, part in ((int(np.argmax(look.residuals)), 1, 0.3), (int(np.argmin(look.residuals)), -1, 0.7)):
+        if sign * look.residuals[worst] > 5 and look.deviances[worst] > part * excess:
             name = tables.label(worst)
             often = f"A likely cause is bots, or a broken device, that send {name} again and again."
             yield often if sign > 0 else f"A likely cause is lost reports: many that say {name} are missing."
