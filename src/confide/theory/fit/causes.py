@@ -141,7 +141,8 @@ def _power_of_twice(degrees: float) -> float:
     from scipy.special import chdtrc, chdtri
 
     # A report that came twice adds 4 to the variance of a count and 2 to its mean, any other 1 to both.
-    return float(chdtrc(degrees, chdtri(degrees, LEVEL) * (1 + TWICE) / (1 + 3 * TWICE))) if degrees >= 1 else 0.0
+    cut = float(chdtri(degrees, LEVEL)) * (1 + TWICE) / (1 + 3 * TWICE)
+    return float(chdtrc(degrees, cut)) if degrees >= 1 else 0.0
 
 
 def _sights_of_bots(tables: Tables, powers: dict[int, float], ordinary: list[int]) -> list[Sight]:
