@@ -53,6 +53,26 @@ def test_good_reports_do_not_warn_and_say_that_they_fit() -> None:
     assert answer.fit.verdict is cf.FitVerdict.FITS
 
 
+def test_a_file_that_was_uploaded_twice_warns_wherever_the_fit_sees_it() -> None:
+    response = cf.RandomizedResponse(cf.Integers(0, 49), 3.0)
+    zipf = np.arange(1, 51.0) ** -1.1
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        once = response.simulate_counts(rng.multinomial(20_000, zipf / zipf.sum()), rng=rng)
+        with pytest.warns(cf.PoorFitWarning, match="repeated upload"):
+            answer = cf.estimate(once + once, response, cf.IBU())
+        assert answer.fit.is_bad
+        assert not cf.estimate(once, response, cf.IBU()).fit.is_bad
+
+
+@pytest.mark.slow
+def test_one_group_of_many_that_was_uploaded_twice_is_named() -> None:
+    groups = {number: survey(people=2000, seed=number) for number in range(10)}
+    groups[4] = groups[4] + groups[4]
+    with pytest.warns(cf.PoorFitWarning, match="The reports of 4 do not come from this mechanism.*repeated upload"):
+        cf.estimate_groups(groups, LINE, cf.IBU())
+
+
 @pytest.mark.slow
 def test_pools_groups_and_assessments_warn_too() -> None:
     other = cf.TruncatedGeometric(YEARS, 0.1)

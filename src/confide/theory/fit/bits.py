@@ -19,7 +19,7 @@ from confide.counts import Counts
 from confide.errors import InvalidCountsError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, Outlier, Sight
-from confide.theory.fit.causes import BOTS, FACTOR, noncentral_power
+from confide.theory.fit.causes import BOTS, FACTORS_TRIED, HONEST, TWICE, noncentral_power
 from confide.theory.fit.cells import name_of, scaled
 from confide.wording import counted
 
@@ -179,10 +179,13 @@ def _pairs_of_bits(bits: BitArray, counts: FloatArray, flip: float) -> float:
 
 
 def _same_vectors(counts: Counts, mechanism: Mechanism) -> float:
-    """Return a bound on the chance that some vector is seen so often: the expected number of such sets of reports."""
-    times, total = round(float(counts.counts.max())), counts.total
-    if times < 2:
-        return 1.0
+    """Return a bound on the chance that some vector is seen so often."""
+    times = round(float(counts.counts.max()))
+    return 1.0 if times < 2 else _chance_of_same(times, counts.total, mechanism)
+
+
+def _chance_of_same(times: int, total: float, mechanism: Mechanism) -> float:
+    """Return the expected number of sets of so many reports that are all the same, or 1."""
     # Reports of different values agree in a bit with at most the probability that those of the same value do.
     # In logarithms: a vector that thousands sent has a chance far below the smallest float.
     with np.errstate(divide="ignore"):  # a rate may round to one, whose other side has no logarithm
@@ -193,23 +196,31 @@ def _same_vectors(counts: Counts, mechanism: Mechanism) -> float:
 
 
 def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanism) -> list[Sight]:
-    """Compute the power against bots that set one bit and no other, and against another epsilon, by the ones."""
+    """Compute the power of the ones against single bits and other epsilons, and whether one report twice would show.
+
+    None of it depends on who the people are.
+    """
     from scipy.special import ndtr
 
     expected, numbers, degrees = np.bincount(classes, total * law), np.arange(law.size), int(classes[-1])
-    shifted = (1 - BOTS) * expected
-    shifted[classes[1]] += BOTS * total
-    noncentral = float(((shifted - expected) ** 2 / expected).sum())
-    bots = noncentral_power(LEVEL / 2, degrees, noncentral) if degrees else 0.0
-    sights = [Sight(f"{BOTS:.0%} of bots at one value", bots)]
-    changed = scaled(mechanism, FACTOR)
-    if changed is not None:
-        mean = float(law @ numbers)
-        change = float(ones_law(law.size - 1, *rates_of(changed)) @ numbers) - mean
-        spread = math.sqrt(float(law @ (numbers - mean) ** 2) / total)
-        power = float(ndtr(abs(change) / spread - 2.3))
-        sights.append(Sight(f"devices at {FACTOR:g} times the epsilon", power))
-    return sights
+    singles = []
+    for share in (BOTS, HONEST):  # bots and devices that do not blur set one bit and no other
+        shifted = (1 - share) * expected
+        shifted[classes[1]] += share * total
+        noncentral = float(((shifted - expected) ** 2 / expected).sum())
+        singles.append(noncentral_power(LEVEL / 2, degrees, noncentral) if degrees else 0.0)
+    sights = [Sight(f"{BOTS:.0%} of bots at one value", singles[0])]
+    mean = float(law @ numbers)
+    spread = math.sqrt(float(law @ (numbers - mean) ** 2) / total)
+    for factor in FACTORS_TRIED:
+        changed = scaled(mechanism, factor)
+        if changed is not None:
+            change = float(ones_law(law.size - 1, *rates_of(changed)) @ numbers) - mean
+            power = float(ndtr(abs(change) / spread - 2.3))
+            sights.append(Sight(f"devices at {factor:g} times the epsilon", power, is_needed=factor > 1))
+    twice = float(total >= 2 and 3 * _chance_of_same(2, total, mechanism) / (1 - ONES) <= LEVEL)
+    sights.append(Sight(f"{TWICE:.0%} of reports that came twice", twice, is_needed=False))
+    return [*sights, Sight(f"{HONEST:.0%} of devices that send the truth", singles[1], is_needed=False)]
 
 
 def _unusual_ones(ones: FloatArray, expected: FloatArray, classes: Indices) -> list[Outlier]:

@@ -32,6 +32,9 @@ and past which nothing is tested."""
 MOST_BLOCKS = 256
 """Outputs of randomized response up to which each stands for itself: values are merged with them, and lose nothing."""
 
+FEWEST_EXPECTED = 20
+"""Reports that a cell gets under randomized response if nobody has its value; with 10, size may reach 15 %."""
+
 
 @dataclass(frozen=True, eq=False)
 class CellLayout:
@@ -115,8 +118,8 @@ def _layout(mechanism: Mechanism, most: int, *, is_alone: bool) -> CellLayout:
     """List the outputs that a value can produce, and merge neighbours until few enough cells are left."""
     size = mechanism.alphabet.size
     has_blocks = is_alone and mechanism.channel.keep_and_other is not None
-    most = min(most, MOST_BLOCKS) if has_blocks else max(FEWEST_CELLS, min(most, LARGEST_QUICK // size))
-    cells = _merge_neighbours(mechanism.report_alphabet, most)
+    most = most if has_blocks else max(FEWEST_CELLS, min(most, LARGEST_QUICK // size))
+    cells = _merge_neighbours(mechanism.report_alphabet, most, is_ordered=not has_blocks)
     if mechanism.facts.is_positive and not has_blocks:
         # Every cell is reachable, so that no channel need be made for nothing.
         _refuse_too_many(size, np.unique(cells).size)
@@ -147,7 +150,7 @@ class CellTable:
             raise InvalidParameterError(f"{mechanism.report_alphabet.size:,} outputs are too many to test.")
         if mechanism.facts.is_positive:
             mechanism.refuse_strays(counts)
-        layout = _layout(mechanism, max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2))), is_alone=is_alone)
+        layout = _layout(mechanism, _most_cells(mechanism, total, is_alone=is_alone), is_alone=is_alone)
         per_output, reachable = mechanism.observe(counts).counts, layout.cells >= 0
         summed = np.bincount(layout.cells[reachable], per_output[reachable], layout.size).astype(np.float64)
         return cls(layout, summed)
@@ -171,6 +174,14 @@ class CellTable:
     def total(self) -> float:
         """Number of reports."""
         return float(self.counts.sum())
+
+
+def _most_cells(mechanism: Mechanism, total: float, *, is_alone: bool) -> int:
+    """Return how many cells so many reports are counted in, at most."""
+    response = mechanism.channel.keep_and_other if is_alone else None
+    if response is None:
+        return max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2)))
+    return max(1, min(MOST_BLOCKS, int(total * response[1] * mechanism.alphabet.size / FEWEST_EXPECTED)))
 
 
 def _refuse_too_many(size: int, cells: int) -> None:
@@ -219,12 +230,17 @@ def _box(values: Alphabet) -> Alphabet:
     return Grid(rows, columns, whole.spacing, whole.unit, first_row=low[0], first_column=low[1])
 
 
-def _merge_neighbours(outputs: Alphabet, most: int) -> Indices:
-    """Return the block of each output: at most about so many blocks of neighbours, or each output its own."""
-    if outputs.size <= most or not isinstance(outputs, Integers | Grid):
+def _merge_neighbours(outputs: Alphabet, most: int, *, is_ordered: bool) -> Indices:
+    """Return the block of each output: at most about so many blocks of neighbours, or each output its own.
+
+    Where order means nothing to the mechanism, categories are merged too.
+    """
+    if outputs.size <= most or (is_ordered and not isinstance(outputs, Integers | Grid)):
         return np.arange(outputs.size)
-    if isinstance(outputs, Integers):
-        return np.arange(outputs.size) // math.ceil(outputs.size / most)
+    if not isinstance(outputs, Grid):
+        width = math.ceil(outputs.size / most)
+        # Under randomized response no block may be smaller than the others.
+        return np.minimum(np.arange(outputs.size) // width, outputs.size if is_ordered else outputs.size // width - 1)
     side = math.ceil(math.sqrt(outputs.size / most))
     row, column = np.divmod(outputs.places, outputs.columns)
     blocks: Indices = row // side * outputs.columns + column // side

@@ -201,8 +201,8 @@ def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
             block = found[start : start + rows]
             counts = np.array([tables.counts for _, tables in block])
             chances, residuals = _screen_rows(counts, matrix)
-            for (key, _), row, chance, residual in zip(block, counts, chances, residuals, strict=True):
-                if chance > suspicious and residual < LOUD[2]:
+            for (key, tables), row, chance, residual in zip(block, counts, chances, residuals, strict=True):
+                if chance > suspicious and residual < LOUD[2] and not repetition_of(tables):
                     quiet[key] = Fit(FitVerdict.CANNOT_BE_TESTED, float(chance), reports=row.sum(), obstacle=SCREENED)
     return quiet
 
@@ -258,7 +258,9 @@ class Examination:
 
     def is_louder_than(self, p_value: float) -> bool:
         """Do as :attr:`is_loud`, with another p-value of G2."""
-        return (self.tables is not None and self.tables.is_louder_than(p_value)) or bool(self.bits)
+        if self.bits or self.tables is None:
+            return bool(self.bits)
+        return repetition_of(self.tables) is not None or self.tables.is_louder_than(p_value)
 
     @cached_property
     def residuals(self) -> tuple[Alphabet, FloatArray] | None:
@@ -287,24 +289,19 @@ class Examination:
 
 def _test_tables(tables: Tables, seed: int, level: float) -> Fit:
     """Find the p-value, and say what follows from it."""
-    look = tables.first
     found, rows = _calibrated(tables, seed, level)
-    repeated = repetition_of(tables)
-    if repeated is not None:
-        others = causes_of(tables, look) if found.is_bad and found.p_value < repeated[0] else ()
-        return replace(found, p_value=min(found.p_value, repeated[0]), causes=(repeated[1], *others)).judged()
     if found.is_bad:
-        return replace(found, causes=causes_of(tables, look))
-    return found.with_sights(sights_of(tables, look, rows, seed))
+        return replace(found, causes=causes_of(tables, tables.first))
+    return found.with_sights(sights_of(tables, tables.first, rows, seed))
 
 
 def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArray]:
-    """Find the p-value by replicates, as many as are needed; return the statistics of these too."""
+    """Find the p-value, by as many replicates as are needed; return the statistics of these too."""
     look = tables.first
     rows, p_value = np.empty((0, look.row.size)), look.p_value
-    if look.p_value > BEYOND_DOUBT and look.degrees > 0:
+    if look.p_value > BEYOND_DOUBT and look.degrees > 0 and not tables.has_floors_alone:
         generator = tables.generator(seed)
-        drawn = tables.replicates(look.source, ROUNDS[0], generator)
+        drawn = tables.replicates(look.expected, ROUNDS[0], generator)
         # The reports are explained once more among their replicates: two solvers may end on unlike supports.
         observed, *replicates = tables.looks(np.vstack([look.counts, drawn]))
         rows = np.array([one.row for one in replicates])
@@ -312,8 +309,12 @@ def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArra
             bound, p_value = _calibrate(observed.row, rows)
             if number is None or p_value >= CALM or bound < CLEAR or bound > HOPELESS * level:
                 break
-            more = tables.looks(tables.replicates(look.source, number - len(rows), generator))
+            more = tables.looks(tables.replicates(look.expected, number - len(rows), generator))
             rows = np.vstack([rows, [one.row for one in more]])
+        # Screening comes first in the order of oddness, so that an estimate warns of whatever is called bad.
+        p_value = p_value if tables.is_louder_than(LOUD[0]) else max(p_value, LOUD[0])
+    repeated = repetition_of(tables)
+    p_value = p_value if repeated is None else min(p_value, repeated[0])
     bare = replace(_bare_fit(tables), p_value=p_value, replicates=len(rows))
     return replace(bare, outliers=outliers_of(tables, look)).judged(), rows
 
