@@ -32,7 +32,7 @@ const bundle = await build({
 // Properties that no caller sees, and that no JSON has, get short names.
 const INTERNAL =
   "alphabet|alphabets|positions|isTrue|hasHoles|columns|rows|first|steps|shape|table|place|whole|positive|flag|list|build|finish|octet|fresh|" +
-  "digits|byHalf|byOctet|byWord|twoSided|tail|draw|report|low|high|bad|keep|flip|number|text|holes|point|settings|distances|optional|accept|locate|caption|content|numbers|again|bits|pieces|all|box|states|each|alike|chances|isSteady";
+  "digits|byHalf|byOctet|byWord|twoSided|tail|draw|report|low|high|bad|keep|flip|number|text|holes|point|settings|distances|optional|accept|locate|caption|content|numbers|again|bits|pieces|all|box|states|each|alike|weights|isSteady";
 const nameCache = {};
 const { code: minified } = await minify(bundle.outputFiles[0].text, {
   module: true,

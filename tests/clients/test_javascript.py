@@ -6,6 +6,7 @@ import filecmp
 import gzip
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients.differ import differences
+from tests.clients.differ import compared, differences, rounds_of
 from typer.testing import CliRunner
 
 import confide as cf
@@ -167,6 +168,16 @@ def test_it_takes_what_python_takes() -> None:
 def test_changed_documents_are_read_as_python_reads_them() -> None:
     # python -m tests.clients.differ 4000 1 tries more
     assert differences(300, seed=5) == []
+
+
+@needs_node
+def test_one_report_of_two_rounds_promises_what_python_says() -> None:
+    pick = random.Random(7)
+    texts = [rounds_of(pick).to_json() for _ in range(200)]
+    kinds = {tuple(json.loads(text)["mechanism"][one]["kind"] for one in ("permanent", "fresh")) for text in texts}
+    assert len(kinds) > 40
+    assert {("matrix", "truncated-geometric"), ("product", "product")} <= kinds
+    assert compared(texts) == []
 
 
 @needs_node
