@@ -86,7 +86,8 @@ def test_a_box_grows_to_whole_cells_and_by_less_than_one() -> None:
         ({"centre": (0, 0), "cell": "1 km"}, "either south, west, north and east, or a centre"),
         ({"centre": (0,), "radius": "1 km", "cell": "1 km"}, "centre must be a latitude and a longitude"),
         ({"centre": (0, 0), "radius": "1 km", "cell": "1 km", "unit": "mile"}, "unit must be one of m, km"),
-        ({"centre": (0, 179.99), "radius": "5 km", "cell": "1 km"}, "east must be decimal degrees"),
+        ({"centre": (0, 179.99), "radius": "5 km", "cell": "1 km"}, "The circle of 5 km around .0, 179.99. reaches"),
+        ({"centre": (95, 0), "radius": "5 km", "cell": "1 km"}, "around .95, 0. reaches past a pole"),
     ],
 )
 def test_what_a_plane_does_not_serve_is_refused(settings: dict[str, object], words: str) -> None:
