@@ -227,6 +227,33 @@ def test_one_report_moves_with_the_true_value(page: Page, studio: RunningStudio)
     assert 10 < int(page.locator("#true-value").input_value()) < 35
 
 
+def test_ticks_marks_and_the_pointer_name_the_same_value(page: Page, studio: RunningStudio) -> None:
+    """Of values that begin with another number than 0: what counts from the first and what counts from 0 differ."""
+    open_design(page, studio)
+    page.get_by_label("From", exact=True).fill("18")
+    page.get_by_label("From", exact=True).press("Tab")
+    page.get_by_label("To", exact=True).fill("77")
+    page.get_by_label("To", exact=True).press("Tab")
+    wait_for_words(page, ".take-it pre", "low = 18")
+    wait_for_words(page, ".take-it pre", "high = 77")
+    page.locator("#true-value").fill("40")
+    wait_for_words(page, ".one-report .mark-words", "40")
+    picture = page.locator(".one-report svg").first
+    mark = picture.locator("line.mark").bounding_box()
+    tick = picture.locator("text.tick", has_text=re.compile("^40$")).bounding_box()
+    assert mark
+    assert tick
+    assert abs(mark["x"] + mark["width"] / 2 - tick["x"] - tick["width"] / 2) < 2
+    page.mouse.move(tick["x"] + tick["width"] / 2, mark["y"] + mark["height"] / 2)
+    wait_for_words(page, ".one-report .readout", "40 years:")
+    # The likeliest report is the true value itself.
+    page.locator(".one-report summary", has_text="Numbers").click()
+    rows = page.locator(".one-report tbody tr")
+    shares = {row[0]: float(row[-1].rstrip("%")) for row in map(str.split, rows.all_inner_texts())}
+    assert list(shares)[0] == "18"
+    assert max(list(shares)[1:-1], key=shares.__getitem__) == "40"
+
+
 def test_a_true_place_is_picked_on_the_map(page: Page, studio: RunningStudio) -> None:
     open_design(page, studio)
     choose(page, "Places")

@@ -217,6 +217,37 @@ def test_without_a_network_it_is_sent_later_by_itself(studio: RunningStudio, pho
 
 
 @pytest.mark.slow
+def test_two_surveys_on_one_phone_are_apart(studio: RunningStudio, phone: BrowserContext) -> None:
+    addresses = [added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.41 + n / 100)) for n in (0, 1)]
+    page = phone.new_page()
+    page.goto(addresses[0])
+    leaves = answer(page)
+    page.goto(addresses[1])
+    title(page, "Your age")  # nothing was drawn for this one
+    answer(page, 55)
+    send(page)
+    title(page, "Sent")
+    assert [accepted(studio, one) for one in addresses] == [0, 1]
+    page.goto(addresses[0])
+    title(page, "This is all that leaves")
+    assert page.locator(".leaves dd").first.inner_text() == leaves
+    send(page)
+    title(page, "Sent")
+    assert [accepted(studio, one) for one in addresses] == [1, 1]
+
+
+@pytest.mark.slow
+def test_the_survey_of_another_address_is_refused(studio: RunningStudio, phone: BrowserContext) -> None:
+    asked, given = (added(studio, cf.TruncatedGeometric(cf.Integers(0, 99), 0.43 + n / 100)) for n in (0, 1))
+    other = studio.ask(f"/v1/surveys/{given.rpartition('/')[2]}").body
+    page = phone.new_page()
+    page.route("**/v1/surveys/*", lambda route: route.fulfill(body=other, content_type="application/json"))
+    page.goto(asked)
+    page.get_by_role("heading", name="This survey cannot be trusted").wait_for()
+    assert "The address names" in page.get_by_role("alert").inner_text()
+
+
+@pytest.mark.slow
 def test_half_an_upload_counts_once(studio: RunningStudio, phone: BrowserContext) -> None:
     address = added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.34))
     page, times = phone.new_page(), []
