@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.collector.asking import Reply
 
-PATIENCE = 600.0
+PATIENCE = float(os.environ.get("CONFIDE_PATIENCE", "300"))
 """Seconds that anything may take, also where many processes share one core: what never comes fails after them."""
 
 
