@@ -25,9 +25,7 @@ PLANE = cf.Survey(cf.PlanarLaplace(surveys.LATTICE, 0.7), "place")
 MATRIX = cf.Survey(cf.FromMatrix(cf.Integers(1, 2), [[0.75, 0.25], [0.25, 0.75]]), "coin")
 HOURS = cf.Survey(cf.WrappedGeometric(surveys.HOURS, 0.5), "hour")
 WHOLE = cf.Survey(cf.Geometric(surveys.ALL, 0.3), "steps")
-REMAPPED = cf.Survey(
-    cf.Remapped(cf.RandomizedResponse(surveys.NUMBERS, 1.0), cf.Integers(10, 12), (2, 0, 1)), "answer"
-)
+REMAPPED = cf.Survey(cf.Remapped(cf.RandomizedResponse(surveys.NUMBERS, 1.0), cf.Integers(10, 12), (2, 0, 1)), "answer")
 
 HOMES = cf.Survey(cf.TruncatedTaxicab(surveys.PLACES, 0.5), "home")
 POINTS = cf.Survey(cf.PlanarLaplace(surveys.COORDINATES, 0.5), "home")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 
-
 def added(studio: RunningStudio, epsilon: float, people: int = 0, **settings: Any) -> str:
     """Return the fingerprint of a survey of ages of its own, answered by so many people."""
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon)

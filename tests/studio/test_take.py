@@ -99,7 +99,7 @@ TOTALS = "The totals still come out right: we know how often chance changes a re
 @pytest.mark.parametrize(
     ("mechanism", "words"),
     [
-        # 2 / (e^2 + 2), 1 / (e^3 + 1)
+        # Of k words, k - 1 in e^epsilon + k - 1 reports.
         (cf.RandomizedResponse(cf.Categories(["yes", "no", "unsure"]), 2.0), "About 21% of reports differ"),
         (cf.RandomizedResponse(cf.Categories(["yes", "no"]), 3.0), "About 5% of reports differ"),
         # Neither mark is changed with probability (1 - 1 / (e + 1))^2.
