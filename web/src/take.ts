@@ -120,9 +120,10 @@ const ODDS = /^(?:.*: |Together )?(?:Two values (.*) apart|Any two (values)|any 
 function inShort(sentences: string[]): string {
   const found = sentences.map((one) => ODDS.exec(one)).filter((one) => one !== null);
   const whole = found.find((one) => one[3] ?? one[2]);
-  if (whole) return `Even odds between any two ${whole[3] ?? "answers"} become at most ${whole[4]} for whoever sees it.`;
-  const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart become at most ${one[4]}`);
-  return pairs.length ? `For whoever sees it, even odds between two answers ${pairs.join(", between two ")}.` : "";
+  const often = (odds: string): string => `at most ${odds.split(" ")[0]}% of the time`;
+  if (whole) return `Someone who sees it, and had no idea before, can tell any two ${whole[3] ?? "answers"} apart ${often(whole[4]!)}.`;
+  const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart ${often(one[4]!)}`);
+  return pairs.length ? `Someone who sees it, and had no idea before, can tell answers ${pairs.join(", and answers ")}.` : "";
 }
 
 /** "0.5 km" as people say it: 500 m. */
