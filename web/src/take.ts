@@ -121,9 +121,9 @@ function inShort(sentences: string[]): string {
   const found = sentences.map((one) => ODDS.exec(one)).filter((one) => one !== null);
   const whole = found.find((one) => one[3] ?? one[2]);
   const often = (odds: string): string => `at most ${odds.split(" ")[0]}% of the time`;
-  if (whole) return `Someone who sees it, and had no idea before, can tell any two ${whole[3] ?? "answers"} apart ${often(whole[4]!)}.`;
+  if (whole) return `Someone who sees it, and had no idea before, guesses right between any two ${whole[3] ?? "answers"} ${often(whole[4]!)}.`;
   const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart ${often(one[4]!)}`);
-  return pairs.length ? `Someone who sees it, and had no idea before, can tell answers ${pairs.join(", and answers ")}.` : "";
+  return pairs.length ? `Someone who sees it, and had no idea before, guesses right between two answers ${pairs.join(", and between two ")}.` : "";
 }
 
 /** "0.5 km" as people say it: 500 m. */
