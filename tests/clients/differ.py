@@ -11,6 +11,7 @@ import math
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,14 +106,17 @@ def one_round(alphabet: Any, pick: random.Random) -> cf.Mechanism:
     response, columns = cf.RandomizedResponse(alphabet, epsilon), pick.choice([alphabet.size, 3])
     entries = [[pick.randrange(1, 900) / 4096 for _ in range(columns - 1)] for _ in range(alphabet.size)]
     even = pick.choice([entries, [entries[0]] * alphabet.size])
-    wider = getattr(alphabet, "between", None) and (alphabet.span[0] - 2, alphabet.span[1] + 1)
-    choices = [
+
+    def wider() -> Any:
+        return alphabet.between(alphabet.span[0] - 2, alphabet.span[1] + 1)
+
+    choices: list[Callable[[], cf.Mechanism]] = [
         lambda: response,
         lambda: cf.FromMatrix(alphabet, [[*row, 1 - sum(row)] for row in even]),
         lambda: cf.FromMatrix(alphabet, [[*row[:2], 1 - sum(row[:2])] for row in even], cf.Integers(5, 7, unit="year")),
         lambda: cf.Remapped(response, cf.Integers(1, 2), tuple(pick.randrange(2) for _ in range(alphabet.size))),
-        lambda: cf.Remapped(cf.TruncatedGeometric(alphabet, epsilon), alphabet.between(*wider)),
-        lambda: cf.TruncatedGeometric(alphabet, epsilon, alphabet.between(*wider)),
+        lambda: cf.Remapped(cf.TruncatedGeometric(alphabet, epsilon), wider()),
+        lambda: cf.TruncatedGeometric(alphabet, epsilon, wider()),
         *(partial(kind, alphabet, epsilon) for kind in ON_LINES + ON_PLANES),
     ]
     try:

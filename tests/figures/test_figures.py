@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -43,11 +44,12 @@ def test_ticks_stand_at_the_values_that_they_name() -> None:
 
     ages, ranges = cf.Integers(18, 67, unit="year"), cf.Bins(edges=[5, 18, 30, 45], below=True)
     months = cf.Dates("2026-03", "2026-12", every="month")
-    for alphabet, wanted in (
+    cases: list[tuple[cf.Integers, Callable[[float], str]]] = [
         (ages, lambda place: str(round(place))),
         (months, lambda place: months.labels([round(place)])[0]),
         (ranges, lambda place: str(ranges.edges[round(place - 0.5)])),  # before the bin that an edge begins
-    ):
+    ]
+    for alphabet, wanted in cases:
         axes = Figure().subplots()
         label_values(axes, alphabet)
         found = list(zip(axes.get_xticks().tolist(), [one.get_text() for one in axes.get_xticklabels()], strict=True))

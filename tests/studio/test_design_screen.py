@@ -422,6 +422,8 @@ def test_pictures_are_taken_along(page: Page, studio: RunningStudio, tmp_path: P
     assert rows[0] == "age,the guessed truth,reports,estimate"
     assert len(rows) == 101
     assert sum(float(row.split(",")[3]) for row in rows[1:]) == pytest.approx(1)
+    truth = cf.datasets.load("adult_ages").distribution
+    assert [float(row.split(",")[1]) for row in rows[1:]] == pytest.approx(truth.tolist())
     drawing = saved["SVG"].read_text(encoding="utf-8")
     assert "rgb(255, 255, 255)" in drawing  # paper is light, whatever the page is
     assert "class=" not in drawing
