@@ -67,6 +67,16 @@ def test_a_box_grows_to_whole_cells_and_by_less_than_one() -> None:
     assert cf.Places(*MANHATTAN, cell="500 m", unit="m").spacing == 500
 
 
+def test_places_at_the_date_line_widen_to_the_other_side() -> None:
+    for west, east in ((-180, -179.9), (179.9, 180)):
+        found = cf.Places(40, west, 40.1, east, cell="1 km")
+        assert found.south <= 40
+        assert found.north >= 40.1
+        assert -180 <= found.west <= west < east <= found.east <= 180
+        assert found.spacing == 1
+        assert len(found.take([(40, west), (40.1, east)])) == 2
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -86,7 +96,8 @@ def test_a_box_grows_to_whole_cells_and_by_less_than_one() -> None:
         ({"centre": (0, 0), "cell": "1 km"}, "either south, west, north and east, or a centre"),
         ({"centre": (0,), "radius": "1 km", "cell": "1 km"}, "centre must be a latitude and a longitude"),
         ({"centre": (0, 0), "radius": "1 km", "cell": "1 km", "unit": "mile"}, "unit must be one of m, km"),
-        ({"centre": (0, 179.99), "radius": "5 km", "cell": "1 km"}, "east must be decimal degrees"),
+        ({"centre": (0, 179.99), "radius": "5 km", "cell": "1 km"}, "The circle of 5 km around .0, 179.99. reaches"),
+        ({"centre": (95, 0), "radius": "5 km", "cell": "1 km"}, "around .95, 0. reaches past a pole"),
     ],
 )
 def test_what_a_plane_does_not_serve_is_refused(settings: dict[str, object], words: str) -> None:

@@ -326,7 +326,7 @@ def laplace_weights(rate: Fraction, own: int, size: int) -> list[Fraction]:
 
 
 def geometric(task: Task, value: int, tape: Tape) -> int:
-    return value + two_sided(ratio_above(_rate(task)), tape)
+    return clamp(value + two_sided(ratio_above(_rate(task)), tape), 1 - 2**53, 2**53 - 1)
 
 
 def laplace(task: Task, value: int, tape: Tape) -> float:

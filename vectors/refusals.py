@@ -24,6 +24,8 @@ ENDLESS = cf.Survey(cf.Laplace(surveys.ALL, 0.3), "steps")
 PLANE = cf.Survey(cf.PlanarLaplace(surveys.LATTICE, 0.7), "place")
 MATRIX = cf.Survey(cf.FromMatrix(cf.Integers(1, 2), [[0.75, 0.25], [0.25, 0.75]]), "coin")
 HOURS = cf.Survey(cf.WrappedGeometric(surveys.HOURS, 0.5), "hour")
+WHOLE = cf.Survey(cf.Geometric(surveys.ALL, 0.3), "steps")
+REMAPPED = cf.Survey(cf.Remapped(cf.RandomizedResponse(surveys.NUMBERS, 1.0), cf.Integers(10, 12), (2, 0, 1)), "answer")
 
 HOMES = cf.Survey(cf.TruncatedTaxicab(surveys.PLACES, 0.5), "home")
 POINTS = cf.Survey(cf.PlanarLaplace(surveys.COORDINATES, 0.5), "home")
@@ -52,7 +54,35 @@ def groups() -> Iterator[tuple[Json, list[Json]]]:
     ]
     zeros = [{"secret": "00" * size, "refused": "secret", "why": "zeros: it was never filled"} for size in (16, 32)]
     enough = {"secret": "00" * 15 + "01", "refused": None, "why": "16 bytes are enough"}
-    yield {"what": "secret"}, [*short, *zeros, enough]
+    yield {"what": "secret"}, [*short, *zeros, enough, *TEXTS]
+
+
+def _text(text: str, secret: str | None, why: str) -> Json:
+    """Return a secret that is a text: the bytes that it stands for, or none."""
+    stands_for = {} if secret is None else {"secret": secret}
+    return {"text": text, **stands_for, "refused": "secret" if secret is None else None, "why": why}
+
+
+HEX = "00112233445566778899aabbccddeeff"
+TEXTS = [
+    _text(HEX, HEX, "hexadecimal digits stand for their bytes"),
+    _text(HEX.upper(), HEX, "in capitals too"),
+    _text(f"{HEX}\n", HEX, "a line end behind it is left out"),
+    _text(f"{HEX}\r\n", HEX, "also of two characters"),
+    _text(f"{HEX}\r", HEX, "or the other one"),
+    _text(f"{HEX}\n\n", f"{HEX}\n".encode().hex(), "one line end alone: the other one makes it no digits"),
+    _text(f"\n{HEX}", f"\n{HEX}".encode().hex(), "a line end before it belongs to it"),
+    _text(f"{HEX} ", f"{HEX} ".encode().hex(), "so does a blank"),
+    _text(f"0x{HEX}", f"0x{HEX}".encode().hex(), "an x is no digit"),
+    _text("\u00e9" * 8, "c3a9" * 8, "any other text stands for its UTF-8: 16 bytes"),
+    _text("\u0661" * 32, "d9a1" * 32, "digits of another script are no hexadecimal digits"),
+    _text(f"{HEX}a", None, "an odd number of hexadecimal digits"),
+    _text(HEX[:30], None, "30 hexadecimal digits, which are 15 bytes, and not a text of 30"),
+    _text("0" * 32, None, "16 zeros"),
+    _text("fifteen letters", None, "15 bytes"),
+    _text("\n", None, "a line end alone"),
+    _text("\ud800" * 16, None, "half a character has no UTF-8"),
+]
 
 
 def case(document: str, code: str, why: str) -> Json:
@@ -96,6 +126,8 @@ def changed(survey: cf.Survey) -> Iterator[Json]:
     yield case(canonical_json(document | {"fingerprint": document["fingerprint"][:31]}), "fingerprint", "it was cut")
     without = {key: one for key, one in document.items() if key != "fingerprint"}
     yield case(canonical_json(without), "survey", "there is no fingerprint")
+    for other in (None, 7, [document["fingerprint"]]):
+        yield case(canonical_json(document | {"fingerprint": other}), "survey", "the fingerprint is no text")
     if "tables" in document:
         cut = {key: one for key, one in document.items() if key != "tables"}
         yield case(canonical_json(cut), "fingerprint", "the tables were taken out")
@@ -222,6 +254,11 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (MATRIX, put(M, "matrix", to=[[0.5, 0.6], [0.5, 0.5]]), "a row that does not sum to one"),
     (MATRIX, put(M, "matrix", to=[[1.5, -0.5], [0.5, 0.5]]), "a negative probability"),
     (MATRIX, put(M, "matrix", to=[[1], [0.5, 0.5]]), "rows of two lengths"),
+    (REMAPPED, put(M, "mapping", to=[2, 0]), "a mapping of fewer reports than there are"),
+    (REMAPPED, put(M, "mapping", to=[10, 11, 12]), "a mapping to values in place of their numbers"),
+    (REMAPPED, put(M, "mapping", to=[2, 0, -1]), "a mapping to no number of an output"),
+    (REMAPPED, put(M, "mapping", to=[2, 0, 0.5]), "a mapping to half a number"),
+    (REMAPPED, put(M, "mapping"), "no mapping, and no output is nearest to a category"),
     (HOURS, put(M, "kind", to="truncated-geometric"), "noise of a line on a circle"),
     (LINE, put(M, "kind", to="wrapped-geometric"), "noise of a circle on a line"),
 ]
@@ -259,6 +296,7 @@ VALUES: list[tuple[cf.Survey, list[tuple[Any, str]]]] = [
         [(["f"], "one part"), (["x", 3], "no such sex"), (["f", 24], "no such hour"), ([3, "f"], "in another order")],
     ),
     (ENDLESS, [(0.5, "not whole"), (2**36, "too far for a report"), ("x", "a text")]),
+    (WHOLE, [(2**53, "past 2^53 - 1"), (-(2**53), "past it the other way")]),
     (HOURS, [(24, "past the last"), (-1, "before the first"), ("22:15", "a text: a value is what was taken")]),
 ]
 

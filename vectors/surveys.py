@@ -17,6 +17,7 @@ FULL_TABLE, LONG = cf.Integers(0, 255), cf.Integers(-100, 199, spacing=0.25)
 HUGE = cf.Integers(-(2**40), 2**40)
 THREE = cf.Integers(0, 2)
 ALL = cf.Integers(unit="step")
+LARGEST, LOWEST = cf.Integers(2**53 - 9, 2**53 - 1), cf.Integers(1 - 2**53, 9 - 2**53)
 EQUAL = cf.Bins(0, 1, 0.1, above=True, unit="thousand")
 UNEVEN = cf.Bins(edges=[0, 10, 20, 50, 100], below=True, above=True, unit="thousand")
 FAR = cf.Bins(edges=[0, 0.5, 1, 250, 1000])
@@ -67,6 +68,7 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         ),
         cf.Unary(MANY, keep=0.6, flip=0.1),
         cf.Unary(HOLED, keep=0.999999, flip=1e-6),
+        cf.Unary(WORDS, keep=0.9, flip=0.1),  # whose doubles do not add up to 1
     ],
     "truncated-geometric": [
         *(TGeo(one, 0.7) for one in (AGES, BELOW_ZERO, SCALE, TIMES, MONTHS, WEEKS, QUARTERS, YEARS)),
@@ -79,6 +81,7 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
     "geometric": [
         *(Geo(one, 0.3) for one in (AGES, ALL, BELOW_ZERO, LONG, HUGE, DAYS, EQUAL)),
         *(Geo(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 1e-3, 2.0, 30.0, 100.0)),
+        *(Geo(one, 0.3) for one in (LARGEST, LOWEST)),
     ],
     "truncated-laplace": [
         *(TLap(one, 0.7) for one in (AGES, BELOW_ZERO, SCALE, TIMES, MONTHS)),
@@ -107,6 +110,8 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         *(cf.TruncatedTaxicab(one, 0.7) for one in (GRID, HOLED, TALL, PLACES, SHORE)),
         cf.TruncatedTaxicab(HOLED, 0.7, SHIFTED),
         *(cf.TruncatedTaxicab(GRID, epsilon) for epsilon in (1e-6, 100.0)),
+        cf.TruncatedTaxicab(cf.Grid(2, 257), 0.7),
+        cf.TruncatedTaxicab(cf.Grid(2, 150), 0.7, cf.Grid(2, 150, first_column=107)),
     ],
     "taxicab": [
         *(cf.Taxicab(one, 0.7) for one in (GRID, HOLED, LATTICE, PLACES)),
@@ -162,6 +167,9 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.Remapped(
             cf.Remapped(cf.TruncatedTaxicab(GRID, 1.0), cf.Grid(2, 2, spacing=0.5, unit="km")), TWO, (0, 0, 1, 1)
         ),
+        cf.Remapped(RR(NUMBERS, 1.0), cf.Integers(10, 12), (2, 0, 1)),
+        cf.Remapped(RR(TIMES, 1.0), cf.Scale(["rarely", "sometimes", "often"], positions=[0, 2, 9])),
+        cf.Remapped(TGeo(UNEVEN, 0.05), cf.Integers(2, 9)),
     ],
 }
 """Mechanisms by their kind."""

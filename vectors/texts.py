@@ -38,6 +38,7 @@ WORDS = [
         "12.0",
         "12.5",
     ),
+    *("-7", "8", "1_2", "1e1", "seven", "NaN", "9" * 30, "0" + "9" * 30),
 ]
 
 WHOLE = [
@@ -153,6 +154,7 @@ DATES = [
         "2026-03-01T",
         "2026-03-01x",
     ),
+    *("2026-13-01", "2026-Q0", "2026-W00", "0000-Q1", "0001-W01", "9999", "9999-12", "9999-Q4", "9999-W52"),
     *("22:15", "T06:30", "06:30:00", "24:00", "23:59:60", "7:30", "22", "0", "23", "-1", "22.0", "22.5", "noon"),
     *(
         "Mon",
@@ -205,7 +207,7 @@ PEOPLE = [
 
 FOLDED = cf.Categories(["Stra\u00dfe", "\u03bf\u03b4\u03bf\u03c2", "izmir", "fin", "a b", "yes"], fold=True)
 ALIASED = cf.Scale(["never", "yearly", "often"], aliases={"never": ["not at all", "NO"]}, other="often")
-WHOLE_WORDS = cf.Categories([7, 3, 12], other=3)
+WHOLE_WORDS = cf.Categories([7, 3, 12], aliases={"7": ["seven", "NaN"], "12": ["9" * 30]}, other=3)
 
 PLACES: tuple[cf.Places | cf.Coordinates, ...] = (
     cf.Places(40.7044, -74.0205, 40.7942, -73.9374, rows=20, columns=14, holes=[(2, 1), (7, 3), (19, 2)]),

@@ -11,6 +11,8 @@ import math
 import random
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,57 @@ def surveys() -> list[cf.Survey]:
         cf.Survey(rounds[0], most_epsilon=1.5, groups={"sex": ("f", "m")}),
     ]
     return plain + limited
+
+
+def rounds_of(pick: random.Random) -> cf.Survey:
+    """Return a survey of two rounds, of any mechanisms and alphabets that go together."""
+    alphabets: list[cf.Alphabet] = [
+        cf.Integers(3, 3 + pick.choice([1, 4, 9, 30]), unit="year"),
+        COLOURS,
+        cf.Scale(["no", "maybe", "yes"], positions=(0, 1, 5)),
+        cf.Hours(),
+        cf.Grid(2, 3, unit="km"),
+        cf.Grid(3, 3, holes=[(1, 1)]),
+        cf.Bins(0, 10, 2),
+        cf.Attributes(age=cf.Integers(0, 2), sex=cf.Categories(["f", "m"])),
+    ]
+    while True:
+        try:
+            first = one_round(pick.choice(alphabets), pick)
+            return cf.Survey(cf.TwoRounds(first, one_round(first.report_alphabet, pick)))
+        except cf.ConfideError:
+            continue  # of these two there are no rounds
+
+
+ON_LINES: tuple[Any, ...] = (cf.Exponential, cf.TruncatedGeometric, cf.TruncatedLaplace, cf.WrappedGeometric)
+ON_PLANES: tuple[Any, ...] = (cf.TruncatedTaxicab, cf.TruncatedPlanarLaplace, cf.TruncatedPlanarGeometric)
+
+
+def one_round(alphabet: Any, pick: random.Random) -> cf.Mechanism:
+    """Return a mechanism on an alphabet, or fail with an error of confide."""
+    if isinstance(alphabet, cf.Attributes) and pick.random() < 0.7:
+        return cf.Product(**{name: one_round(alphabet.part(name), pick) for name in alphabet.names})
+    epsilon = pick.choice([1e-6, 0.05, 0.3, 1.0, 2.5, 30.0])
+    response, columns = cf.RandomizedResponse(alphabet, epsilon), pick.choice([alphabet.size, 3])
+    entries = [[pick.randrange(1, 900) / 4096 for _ in range(columns - 1)] for _ in range(alphabet.size)]
+    even = pick.choice([entries, [entries[0]] * alphabet.size])
+
+    def wider() -> Any:
+        return alphabet.between(alphabet.span[0] - 2, alphabet.span[1] + 1)
+
+    choices: list[Callable[[], cf.Mechanism]] = [
+        lambda: response,
+        lambda: cf.FromMatrix(alphabet, [[*row, 1 - sum(row)] for row in even]),
+        lambda: cf.FromMatrix(alphabet, [[*row[:2], 1 - sum(row[:2])] for row in even], cf.Integers(5, 7, unit="year")),
+        lambda: cf.Remapped(response, cf.Integers(1, 2), tuple(pick.randrange(2) for _ in range(alphabet.size))),
+        lambda: cf.Remapped(cf.TruncatedGeometric(alphabet, epsilon), wider()),
+        lambda: cf.TruncatedGeometric(alphabet, epsilon, wider()),
+        *(partial(kind, alphabet, epsilon) for kind in ON_LINES + ON_PLANES),
+    ]
+    try:
+        return pick.choice(choices)()
+    except (AttributeError, TypeError):  # not of this alphabet
+        return response
 
 
 PARTS: list[Any] = [0, -1, 1, 2, 3, 0.5, 1.5, -0.25, 1e-9, 1e-10, 100, 101, 1e9, 2**53 - 1, "", " ", "x", "year", "a\0"]
@@ -136,6 +189,11 @@ def differences(count: int, seed: int) -> list[tuple[str, dict[str, Any], dict[s
     documents = [json.loads(survey.to_json()) for survey in surveys()]
     texts = [canonical_json(document) for document in documents]
     texts += [changed(pick.choice(documents), pick) for _ in range(count)]
+    return compared(texts)
+
+
+def compared(texts: list[str]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return those of some documents that are read differently."""
     done = subprocess.run(
         ["node", "test/load.mjs"], cwd=CLIENT, input=json.dumps(texts), capture_output=True, text=True, check=True
     )

@@ -137,7 +137,7 @@ class Running:
         return found
 
 
-def wait_until_ready(port: int, seconds: float = 20.0) -> None:
+def wait_until_ready(port: int, seconds: float = 300.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,6 +16,7 @@ from confide.errors import InvalidDistributionError, InvalidParameterError, Miss
 from confide.figures import Panel, Role, draw_distributions, draw_path, draw_sheet, style, to_png, to_svg, to_svg_file
 from confide.figures.palette import COLORS
 from confide.figures.panels import choose_colors
+from confide.figures.shares import label_values
 
 LINE = cf.Integers(0, 99, unit="year")
 GRID = cf.Grid(4, 6, spacing=0.5, unit="km")
@@ -35,6 +37,24 @@ def panels_for(alphabet: cf.Alphabet) -> list[Panel]:
         Panel("Noisy", noisy, "100 reports", truth, Role.NOISY),
         Panel("IBU", bell(alphabet.size, 0.42), "EMD 0.5", truth),
     ]
+
+
+def test_ticks_stand_at_the_values_that_they_name() -> None:
+    from matplotlib.figure import Figure
+
+    ages, ranges = cf.Integers(18, 67, unit="year"), cf.Bins(edges=[5, 18, 30, 45], below=True)
+    months = cf.Dates("2026-03", "2026-12", every="month")
+    cases: list[tuple[cf.Integers, Callable[[float], str]]] = [
+        (ages, lambda place: str(round(place))),
+        (months, lambda place: months.labels([round(place)])[0]),
+        (ranges, lambda place: str(ranges.edges[round(place - 0.5)])),  # before the bin that an edge begins
+    ]
+    for alphabet, wanted in cases:
+        axes = Figure().subplots()
+        label_values(axes, alphabet)
+        found = list(zip(axes.get_xticks().tolist(), [one.get_text() for one in axes.get_xticklabels()], strict=True))
+        assert len(found) > 3
+        assert [label for _, label in found] == [wanted(place) for place, _ in found]
 
 
 @pytest.mark.parametrize("alphabet", [LINE, GRID, CATEGORIES], ids=["line", "grid", "categories"])

@@ -109,6 +109,7 @@ def _builds(copy: Path, project: str) -> bool:
 def _run(copy: Path, tests: Sequence[str], *, is_told: bool = False) -> Outcome:
     """Run tests in a copy; it stands before the installed package on the path, in the tests' own processes too."""
     environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.setdefault("CONFIDE_PATIENCE", "60")  # what a fault keeps from coming is not waited for as long
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     try:
         done = subprocess.run(

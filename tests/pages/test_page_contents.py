@@ -13,7 +13,7 @@ import confide as cf
 from confide.alphabets import Alphabet
 from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
 from confide.files import GroupAnswers, SurveyGroups, ask_groups
-from confide.intervals import Band, Interval
+from confide.intervals import Band, CrossTable, Interval
 from confide.pages import diagnosis as diagnosis_module
 from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
 from confide.pages.story import describe_ends, gather, summarise, summarise_reports
@@ -39,6 +39,26 @@ def band_of(estimate: cf.Estimate) -> Band:
     """Return a band whose ends cannot be taken for each other."""
     shares = estimate.distribution
     return Band(estimate.alphabet, shares, 0.5 * shares, 0.5 * shares + 0.5, 0.95, "a test")
+
+
+def test_a_cross_table_has_each_share_in_its_row_and_column() -> None:
+    both = cf.Attributes(sex=cf.Categories(["f", "m"]), town=cf.Categories(["Bern", "Oslo", "Rome"]))
+
+    def band(alphabet: Alphabet, shares: list[float]) -> Band:
+        return Band(alphabet, np.array(shares), np.array(shares) / 2, np.array(shares) * 2, 0.95, "a test")
+
+    cells = [0.01, 0.02, 0.03, 0.14, 0.25, 0.55]
+    totals = {"sex": band(both.alphabets[0], [0.06, 0.94]), "town": band(both.alphabets[1], [0.15, 0.27, 0.58])}
+    shown = pictures.show_cross(CrossTable(("sex", "town"), band(both, cells), totals))
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown, re.S)]
+    assert rows[0] == ["sex \\ town", "Bern", "Oslo", "Rome", "all"]
+    found = [[re.sub(r"<br>.*", "", cell) for cell in row] for row in rows[1:]]
+    assert found == [
+        ["f", "1.0", "2.0", "3.0", "6.0"],
+        ["m", "14.0", "25.0", "55.0", "94.0"],
+        ["all", "15.0", "27.0", "58.0", "100"],
+    ]
+    assert "7.0 to 28.0" in rows[2][1]
 
 
 @pytest.mark.slow

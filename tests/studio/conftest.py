@@ -11,10 +11,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.studio.running import RunningStudio, running_studio
+from tests.studio.running import PATIENCE, RunningStudio, running_studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -43,7 +43,15 @@ def browser() -> Iterator[Browser]:
         pytest.skip(missing)
     with sync_playwright() as playwright:
         # The sandbox needs what a container does not have; nothing but our own pages is opened.
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=1000 * PATIENCE)
+        plain = found.new_context
+
+        def patient(**settings: Any) -> BrowserContext:
+            context = plain(**settings)
+            context.set_default_timeout(1000 * PATIENCE)
+            return context
+
+        found.new_context = patient  # type: ignore[method-assign]  # every page waits as long, whoever opens it
         yield found
         found.close()
 

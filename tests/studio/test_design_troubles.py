@@ -166,7 +166,7 @@ def test_fields_say_what_is_wrong_with_them(page: Page, studio: RunningStudio) -
             page.wait_for_function("() => !document.querySelector('.steps [aria-invalid]')", polling=40)
             asked.clear()
             wait_for_words(page, ".take-it pre", "high = 99")
-            page.wait_for_timeout(200)
+            page.wait_for_function("() => !document.querySelector('.take-it').classList.contains('stale')", polling=40)
             asked.clear()
     page.get_by_label("What one answer is called").fill("years")
     page.get_by_label("What one answer is called").press("Tab")

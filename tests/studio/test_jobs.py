@@ -115,18 +115,29 @@ def test_a_process_that_is_killed_is_told_and_replaced(studio: RunningStudio) ->
     assert set(answers) <= {200, 503}
 
 
+@needs_proc
 def test_an_answer_is_kept_until_reports_come(studio: RunningStudio) -> None:
     look = {"kind": "look", "survey": simulated(studio), "queries": ["age >= 65"], "methods": []}
     wait_for(lambda: studio.ask(f"/studio/v1/watch/{simulated(studio)}").json["accepted"] >= 10_000)
     first = studio.work(look)
-    begun = time.monotonic()
-    assert studio.work(look) == first
-    assert time.monotonic() - begun < 1
+    computing = workers(studio)
+    try:
+        for process in computing:  # nobody computes, and yet there is an answer
+            os.kill(process, signal.SIGSTOP)
+        assert studio.work(look) == first
+    finally:
+        for process in computing:
+            os.kill(process, signal.SIGCONT)
     studio.work({"kind": "simulate", "survey": simulated(studio), "people": 200})
     later = studio.work(look)
     assert later["version"] == first["version"] + 400
     assert later["accepted"] == first["accepted"] + 200
     assert later["queries"] != first["queries"]
+    # Each part of what was asked has an answer of its own.
+    other = studio.work(look | {"queries": ["age >= 30"]})
+    assert [one["query"] for one in other["queries"]] == ["age >= 30"]
+    assert len(studio.work(look | {"queries": []})["queries"]) == 0
+    assert studio.work(look | {"methods": ["inversion-project"]}) != later
 
 
 def test_too_many_jobs_are_refused(studio: RunningStudio) -> None:
@@ -169,6 +180,7 @@ def _end_at_work(studio: RunningStudio, how: signal.Signals) -> int:
     """End a server while a job runs, and wait until all processes that it has started are gone."""
     grid = {"kind": "grid", "rows": 20, "columns": 14, "spacing": 0.5, "unit": "km"}
     draft = AGES | {"survey": AGES["survey"] | {"alphabet": grid}, "epsilon": 1.0, "guess": "manhattan"}
+    begun = time.monotonic()
     job = begin(studio, {"kind": "expect", "draft": draft, "seed": 0})
     wait_for(lambda: "partial" in studio.ask(f"/studio/v1/jobs/{job}").json)  # windows take seven seconds more
     started = below(studio.process.pid)
@@ -176,7 +188,8 @@ def _end_at_work(studio: RunningStudio, how: signal.Signals) -> int:
     code = studio.end(how)
     ended = time.monotonic()
     wait_for(lambda: all(map(is_gone, started)))
-    assert time.monotonic() - ended < 4  # in the middle of it, not when it is done
+    # In the middle of it, not when it is done: windows take longer than all before them.
+    assert time.monotonic() - ended < max(4, ended - begun)
     return code
 
 

@@ -21,8 +21,6 @@ from confide.collector.wire import Wire
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-PATIENCE = 60_000
-
 
 def added(studio: RunningStudio, epsilon: float, people: int = 0, **settings: Any) -> str:
     """Return the fingerprint of a survey of ages of its own, answered by so many people."""
@@ -50,7 +48,6 @@ def post(studio: RunningStudio, survey: cf.Survey, people: int, values: Any = No
 
 def look_at(page: Page, studio: RunningStudio, fingerprint: str) -> None:
     """Open the studio as a person does, and go to a survey."""
-    page.set_default_timeout(PATIENCE)
     page.goto(studio.address)
     page.get_by_role("link", name="Look", exact=True).click()
     page.locator(f'[data-survey="{fingerprint}"]').click()
@@ -212,7 +209,6 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
 
 @pytest.mark.slow
 def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
-    page.set_default_timeout(PATIENCE)
     page.goto(studio.address)
     page.get_by_role("link", name="Play", exact=True).click()
     words = page.locator("main .lead").nth(1)
@@ -271,7 +267,6 @@ def test_playing_follows_the_sliders(studio: RunningStudio, page: Page) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_token_and_a_server_that_went(own_store: Path, page: Page) -> None:
-    page.set_default_timeout(PATIENCE)
     with running_studio(own_store) as first:
         page.goto(f"{first.url}/studio#token=confide-wrong")
         page.get_by_role("heading", name="This studio needs a token").wait_for()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.studio.running import RunningStudio
+from tests.studio.running import PATIENCE, RunningStudio
 
 from confide.collector.stores import open_store
 from confide.collector.tokens import make_token
@@ -105,14 +106,11 @@ def test_a_token_of_one_survey_sees_that_one(studio: RunningStudio) -> None:
 
 def eventually(studio: RunningStudio, path: str, token: str) -> Any:
     """What is said once the server knows a new token, which takes it a second."""
-    import time
-
-    for _ in range(200):
-        found = studio.ask(path, who=token)
-        if found.status == 200:
-            return found.json
+    end = time.monotonic() + PATIENCE
+    while (found := studio.ask(path, who=token)).status != 200:
+        assert time.monotonic() < end, found.body
         time.sleep(0.05)
-    raise AssertionError(found.body)
+    return found.json
 
 
 DRAFTS: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ PHONE = {"width": 360, "height": 740}
 def phone(browser: Browser) -> Iterator[BrowserContext]:
     """A phone of its own: narrow, with a finger, and with nothing kept yet."""
     found = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
-    found.set_default_timeout(60_000)
     yield found
     found.close()
 
@@ -90,6 +90,44 @@ def test_only_the_report_leaves_the_phone(studio: RunningStudio, phone: BrowserC
     assert all(one.url.startswith((studio.url, "data:")) for one in asked)
     assert page.url == address
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+TOTALS = "The totals still come out right: we know how often chance changes a report, and correct for it over everyone."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        # Of k words, k - 1 in e^epsilon + k - 1 reports.
+        (cf.RandomizedResponse(cf.Categories(["yes", "no", "unsure"]), 2.0), "About 21% of reports differ"),
+        (cf.RandomizedResponse(cf.Categories(["yes", "no"]), 3.0), "About 5% of reports differ"),
+        # Neither mark is changed with probability (1 - 1 / (e + 1))^2.
+        (cf.Rappor(cf.Categories(["yes", "no"]), 2.0), r"About 4[3-9]% of reports differ"),
+        (cf.TruncatedGeometric(cf.Integers(20, 119, unit="year"), 0.06), "half of these by 1[0-3] years or more"),
+        (cf.TruncatedGeometric(cf.Integers(20, 119, unit="year"), 0.6), r"About (6|7)\d% .* half of these by 2 years"),
+        (cf.TruncatedTaxicab(cf.Grid(8, 9, spacing=0.25, unit="km"), 2.0), "half of these by [5-9]\\d0 m or more"),
+    ],
+    ids=["three words", "two words", "marks", "far", "near", "cells"],
+)
+def test_a_person_reads_that_reports_are_changed_on_purpose(
+    studio: RunningStudio, phone: BrowserContext, mechanism: cf.Mechanism, words: str
+) -> None:
+    page = phone.new_page()
+    page.goto(added(studio, mechanism, name="answer", title="Do you smoke?"))
+    title(page, "Your answer")
+    if isinstance(mechanism.alphabet, cf.Categories):
+        page.get_by_text("yes", exact=True).tap()
+    elif isinstance(mechanism.alphabet, cf.Integers):
+        page.get_by_label("typed").fill("64")
+    else:
+        page.locator(".stage svg").first.tap()
+    page.get_by_role("button", name="Blur my answer").tap()
+    why = page.locator(".why").inner_text()
+    own, report = page.locator(".stays dd").inner_text(), page.locator(".leaves dd").first.inner_text()
+    assert why.startswith("By chance, your report is the same" if own == report else "Your report differs from your")
+    assert re.search(words, why), why
+    assert why.endswith(TOTALS)
 
 
 KEPT = """async () => {
@@ -176,6 +214,37 @@ def test_without_a_network_it_is_sent_later_by_itself(studio: RunningStudio, pho
     phone.set_offline(False)
     title(page, "Sent")
     assert accepted(studio, address) == 1
+
+
+@pytest.mark.slow
+def test_two_surveys_on_one_phone_are_apart(studio: RunningStudio, phone: BrowserContext) -> None:
+    addresses = [added(studio, cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.41 + n / 100)) for n in (0, 1)]
+    page = phone.new_page()
+    page.goto(addresses[0])
+    leaves = answer(page)
+    page.goto(addresses[1])
+    title(page, "Your age")  # nothing was drawn for this one
+    answer(page, 55)
+    send(page)
+    title(page, "Sent")
+    assert [accepted(studio, one) for one in addresses] == [0, 1]
+    page.goto(addresses[0])
+    title(page, "This is all that leaves")
+    assert page.locator(".leaves dd").first.inner_text() == leaves
+    send(page)
+    title(page, "Sent")
+    assert [accepted(studio, one) for one in addresses] == [1, 1]
+
+
+@pytest.mark.slow
+def test_the_survey_of_another_address_is_refused(studio: RunningStudio, phone: BrowserContext) -> None:
+    asked, given = (added(studio, cf.TruncatedGeometric(cf.Integers(0, 99), 0.43 + n / 100)) for n in (0, 1))
+    other = studio.ask(f"/v1/surveys/{given.rpartition('/')[2]}").body
+    page = phone.new_page()
+    page.route("**/v1/surveys/*", lambda route: route.fulfill(body=other, content_type="application/json"))
+    page.goto(asked)
+    page.get_by_role("heading", name="This survey cannot be trusted").wait_for()
+    assert "The address names" in page.get_by_role("alert").inner_text()
 
 
 @pytest.mark.slow

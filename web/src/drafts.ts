@@ -24,6 +24,8 @@ export interface State {
   planned: { key: string; planned: Planned } | null;
   /** What the plan of the template depends on: until something changes, its own epsilon stands, and its error is asked for. */
   fresh: string;
+  /** Whether the person said what an answer is called. */
+  isNamed?: boolean;
   /** Drafts of the other templates, as they were left. */
   left: Record<string, { draft: Draft; target: Target }>;
 }
@@ -57,9 +59,23 @@ export function fresh(name: string, left: State["left"]): State {
   return state;
 }
 
+/** What a template begins with. */
+function beginningOf(state: State): Draft {
+  return started().templates.find((one) => one.name === state.template)?.draft ?? state.draft;
+}
+
 /** The epsilon that a template begins with. */
 export function epsilonOf(state: State): number {
-  return started().templates.find((one) => one.name === state.template)?.draft.epsilon ?? state.draft.epsilon;
+  return beginningOf(state).epsilon;
+}
+
+const PLAIN = "answer";
+
+/** What an answer is called: the template's word belongs to its question, and a person's own word stays. */
+export function nameFor(state: State, title: string): string {
+  const { survey } = beginningOf(state);
+  const { name } = state.draft.survey;
+  return state.isNamed || ![survey.name, PLAIN].includes(name) ? name : title === survey.title ? survey.name : PLAIN;
 }
 
 /** A first target, which the template's epsilon and people meet; and a question. */
@@ -94,8 +110,9 @@ export function keyFor(state: State, solve: Solved): string {
   return solve === "people" ? JSON.stringify([keyOf(state), state.draft.epsilon]) : keyOf(state);
 }
 
-/** What a plan depends on: not on the epsilon that it gives, nor on titles. */
+/** What a plan depends on: not on the epsilon that it gives, nor on titles, nor on the query where the whole picture counts. */
 export function keyOf(state: State): string {
   const { epsilon: _epsilon, survey, ...rest } = state.draft;
-  return JSON.stringify([rest, survey.alphabet, survey.name, state.target]);
+  const { by, emd, width, query } = state.target;
+  return JSON.stringify([rest, survey.alphabet, by, ...(by === "emd" ? [emd] : [width, query, survey.name])]);
 }

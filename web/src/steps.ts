@@ -3,7 +3,7 @@ import { work, type AlphabetTable, type Planned, type Preview, type Progress } f
 import { choices, field, mark, slider, type Slider } from "./controls.js";
 import { h, put } from "./dom.js";
 import type { Desk } from "./design.js";
-import { epsilonOf, fresh, keep, keyFor, keyOf, planOf, queryOf, type Solved } from "./drafts.js";
+import { epsilonOf, fresh, keep, keyFor, keyOf, nameFor, planOf, queryOf, type Solved } from "./drafts.js";
 import { number, percent } from "./scales.js";
 import { progressBar, say, started } from "./shell.js";
 import { spanOf, unitOf, valueFields } from "./values.js";
@@ -26,6 +26,7 @@ export class Steps {
   #preview: Preview | null = null;
   #planning: { stop: AbortController; solve: Solved; key: string } | null = null;
   #query: HTMLInputElement | null = null;
+  #name: HTMLInputElement | null = null;
   #timer = 0;
   /** Whether epsilon will be looked for, once nothing moves. */
   #waits = false;
@@ -140,14 +141,19 @@ export class Steps {
   #setTitle(control: HTMLTextAreaElement): void {
     const title = control.value.replace(/\s+/g, " ").trim();
     mark(control, title ? "" : "A question is needed: what people read before they answer.");
-    if (title) this.#setSurvey({ title });
+    const { state } = this.#desk;
+    const { survey } = state.draft;
+    if (!title) return;
+    this.#renew(() => Object.assign(survey, { name: nameFor(state, title), title }));
+    if (this.#name) this.#name.value = survey.name;
   }
 
   #setName(control: HTMLInputElement): void {
     const name = control.value.trim();
     mark(control, name ? "" : "A word is needed, such as age.");
-    const { survey } = this.#desk.state.draft;
-    if (name) this.#renew(() => (survey.name = name));
+    if (!name) return;
+    this.#desk.state.isNamed = true;
+    this.#renew(() => (this.#desk.state.draft.survey.name = name));
   }
 
   /** Change what the question that matters speaks of, and let it speak of that: `age >= 64` would be asked of no age. */
@@ -162,11 +168,6 @@ export class Steps {
     this.#desk.changed();
   }
 
-  #setSurvey(change: Partial<Desk["state"]["draft"]["survey"]>): void {
-    Object.assign(this.#desk.state.draft.survey, change);
-    this.#desk.changed();
-  }
-
   /** Other values: a bundled truth may not be one of theirs, and the value looked at may be gone. */
   #setValues(table: AlphabetTable): void {
     const { state } = this.#desk;
@@ -177,14 +178,14 @@ export class Steps {
 
   #more(): HTMLElement {
     const { survey } = this.#desk.state.draft;
-    const name = h("input", { type: "text", value: survey.name, autocomplete: "off", spellcheck: "false", size: 12, onchange: () => this.#setName(name) });
+    const name = (this.#name = h("input", { type: "text", value: survey.name, autocomplete: "off", spellcheck: "false", size: 12, onchange: () => this.#setName(name) }));
     const groups = h("textarea", { rows: 2, spellcheck: "false", value: Object.entries(survey.groups ?? {}).map(([key, values]) => `${key}: ${values.join(", ")}`).join("\n"), onchange: () => this.#setGroups(groups) });
     const reports = h("input", { type: "text", inputmode: "numeric", size: 6, value: String(survey.limits?.["reports"] ?? ""), onchange: () => this.#setLimit(reports) });
     return h(
       "details",
       {},
       h("summary", {}, "More about it"),
-      field("name", "What one answer is called", name, `In queries, such as ${queryOf(survey.name, survey.alphabet) || `${survey.name} == …`}.`),
+      field("name", "What one answer is called", name, "A word such as age. Phones show “Your age” above the answers, and queries use it: age >= 65."),
       field("groups", "Groups to compare, one a line", groups, "Such as region: north, south. Each report says its group, not blurred."),
       field("reports", "Reports of one person at most", reports, "Each further report tells a little more. Empty: the survey says nothing of it."),
     );

@@ -2,6 +2,7 @@
 import { ConfideError, loadSurvey, Queue, type Sent, type Survey } from "/client/confide.js";
 import type { AlphabetTable } from "./api.js";
 import { cellMap } from "./cellmap.js";
+import { changesOf } from "./changed.js";
 import { h, put, s } from "./dom.js";
 import { fieldFor, type Field } from "./fields.js";
 import { alone, drawn, fingerprint, keep, KEY, noteRefused, refusals, secret, type Drawn } from "./kept.js";
@@ -17,6 +18,8 @@ const stage = h("section", { class: "stage" });
 
 let survey: Survey;
 let alphabet: AlphabetTable;
+/** What chance does to answers, in words. */
+let changes = "";
 let queue: Queue;
 let admission: Admission = "open";
 let isSimulated = false;
@@ -63,6 +66,7 @@ async function read(): Promise<void> {
   // The address says which survey this is; another one in its place is refused.
   if (survey.fingerprint !== fingerprint) throw new ConfideError("pin", `The address names ${fingerprint}; the collector sent ${survey.fingerprint}.`);
   alphabet = (JSON.parse(text) as { alphabet: AlphabetTable }).alphabet;
+  changes = changesOf(text);
   admission = (found.headers.get("confide-admission") ?? "open") as Admission;
   isSimulated = found.headers.get("confide-simulated") === "true";
 }
@@ -116,9 +120,10 @@ const ODDS = /^(?:.*: |Together )?(?:Two values (.*) apart|Any two (values)|any 
 function inShort(sentences: string[]): string {
   const found = sentences.map((one) => ODDS.exec(one)).filter((one) => one !== null);
   const whole = found.find((one) => one[3] ?? one[2]);
-  if (whole) return `Even odds between any two ${whole[3] ?? "answers"} become at most ${whole[4]} for whoever sees it.`;
-  const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart become at most ${one[4]}`);
-  return pairs.length ? `For whoever sees it, even odds between two answers ${pairs.join(", between two ")}.` : "";
+  const often = (odds: string): string => `at most ${odds.split(" ")[0]}% of the time`;
+  if (whole) return `Someone who sees it, and had no idea before, guesses right between any two ${whole[3] ?? "answers"} ${often(whole[4]!)}.`;
+  const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart ${often(one[4]!)}`);
+  return pairs.length ? `Someone who sees it, and had no idea before, guesses right between two answers ${pairs.join(", and between two ")}.` : "";
 }
 
 /** "0.5 km" as people say it: 500 m. */
@@ -177,7 +182,7 @@ function showForm(reports: number): void {
   const field = fieldFor(alphabet, survey.name, () => put(trouble));
   const groups = groupFields(() => put(trouble));
   const form = h("form", { autocomplete: "off", novalidate: true }, field.element, alphabet.kind === "bins" && h("p", { class: "note" }, "A number on an edge belongs to the range that begins with it."), groups.element, codeField(), trouble, ready,
-    h("p", { class: "note" }, "One press draws one report. It is shown before it is sent, and not drawn again: choosing among several would give your answer away."));
+    h("p", { class: "note" }, "Chance changes your answer here, once. You see the report before it is sent. It can't be re-rolled: that would reveal your answer."));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void draw(field, groups, trouble);
@@ -260,10 +265,17 @@ function showDrawn({ report, groups }: Drawn): void {
       h("div", { class: "stays" }, h("dt", {}, "Your answer, which stays here"), h("dd", { class: answer ? "" : "unknown" }, answer?.words ?? "not kept: only the page where you gave it knows it")),
       h("div", { class: "leaves" }, h("dt", {}, "Your report, which is sent"), h("dd", {}, words), beside && h("dd", { class: "beside" }, `and, not blurred: ${beside}`))),
     picture(report),
+    h("p", { class: "why" }, whyOf(words)),
     send,
-    h("p", { class: "note" }, "This report is the one: it was drawn by chance, and drawing until one fits would tell your answer. If you would rather not, close this page: nothing was sent."),
+    h("p", { class: "note" }, "It can't be re-rolled: that would reveal your answer. If you would rather not send it, close this page: nothing was sent."),
     h("details", {}, h("summary", {}, "Exactly as it is sent"), h("pre", {}, JSON.stringify({ survey: fingerprint, batch: "a random number", day: "today", reports: [report], ...(beside ? { groups } : {}) }, null, 2))));
   put(said, `This is all that leaves: ${words}${beside ? `, and ${beside}` : ""}. It is not sent yet.`);
+}
+
+/** Why a report may differ from the answer, how often that happens, and why totals are right all the same. */
+function whyOf(words: string): string {
+  const lead = !answer ? "Chance changes reports on purpose." : answer.words === words ? "By chance, your report is the same as your answer." : "Your report differs from your answer on purpose: chance changed it on this device.";
+  return `${lead} ${changes}, so nobody can be sure what you answered. The totals still come out right: we know how often chance changes a report, and correct for it over everyone.`;
 }
 
 /** Answer and report where they lie, on a line or a map. */

@@ -3,7 +3,7 @@ import { EVERY, hourIn, labelOf, padded, stepIn, stepNamed, WEEKDAYS, weekdayIn,
 import { compare, countUntil, fraction, listOf, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
 import { isNumber, isTable, isText } from "./errors.js";
 import type { Table } from "./json.js";
-import { BLANK, decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, spelling, whole } from "./words.js";
+import { BLANK, decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, simplest, spelling, whole } from "./words.js";
 
 /** A value of a survey as it stands in JSON: a text, a number, a pair, or a list of several attributes' parts. */
 export type Value = string | number | readonly (string | number)[];
@@ -96,7 +96,7 @@ function categories(table: Table): Alphabet {
     size: values.length,
     accept: (raw) => {
       // A whole number as it is written most simply; other texts may be names.
-      const text = areNumbers && (!isText(raw) || isInteger(raw)) ? String(integerOf(raw)) : raw;
+      const text = areNumbers && (!isText(raw) || isInteger(raw)) ? simplest(raw) : raw;
       const word = isText(text) ? read(text) : undefined;
       return areNumbers ? (word === undefined ? integerOf(raw) : Number(word)) : (word ?? NaN);
     },

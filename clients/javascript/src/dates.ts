@@ -38,6 +38,9 @@ function partIn(raw: unknown, part: 0 | 1, otherwise: string): number {
 const EPOCH = 719163;
 const DAY = 864e5;
 
+/** The last day of the year 9999. */
+const LAST = 3652059;
+
 /** The number of a day, by the browser's own calendar in UTC, which knows no offsets; null where there is none. */
 export function ordinal(year: number, month: number, day: number): number | null {
   const date = new Date(0);
@@ -95,7 +98,7 @@ function daysIn(text: string): [number, number] {
   if (found[2]) {
     const fourth = ordinal(year, 1, 4) ?? none(); // always in week 1
     const start = startOf(stepOf(fourth, "week") + week - 1, "week");
-    const isThere = week && labelOf(stepOf(start, "week"), "week") === `${found[1]}-W${found[2]}`;
+    const isThere = week && start + 6 <= LAST && labelOf(stepOf(start, "week"), "week") === `${found[1]}-W${found[2]}`;
     return isThere ? [start, start + 6] : none();
   }
   const every: Every = found[3] ? "quarter" : found[4] ? "month" : "year";

@@ -1,10 +1,11 @@
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
 import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
 import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.js";
-import { asIntegers, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import { asIntegers, bitLength, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
 import { isCount, isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
-import { laplaceSteps, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
+import { laplaceSteps, movesIn, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
+import { noValue } from "./words.js";
 
 /** What is promised of a report of one attribute. */
 export type Single =
@@ -25,15 +26,17 @@ export interface Mechanism {
   readonly lasting?: Guarantee;
   /** Of attributes, how each is blurred. */
   readonly each?: readonly Finite[];
-  /** How much likelier a report is from the value that it names than from any other, where that is all there is to say. */
+  /** The log-ratio between the value that a report names and any other, where that is all there is to say. */
   readonly alike?: number;
-  /** The probabilities of all reports of a value, where these are what a promise for any two values is read off. */
-  readonly chances?: (index: number) => number[];
+  /** Weights of all reports of a value; absent where there are too many for a promise to be read off them. */
+  readonly weights?: Row;
   /** Whether two values with the same noise come out no farther apart than they are. */
   readonly isSteady?: boolean;
   /** Of bits, the probabilities that the value's own and any other is set, and how given bits are blurred anew. */
   readonly bits?: Encoding;
 }
+
+type Row = (index: number) => bigint[];
 
 interface Encoding {
   readonly keep: Fraction;
@@ -61,7 +64,7 @@ function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, 
 }
 
 /** Draws from a row of weights for each value, made when it is first needed. */
-function drawing(row: (index: number) => bigint[]): (index: number, bits: Bits) => number {
+function drawing(row: Row): (index: number, bits: Bits) => number {
   const made: ((bits: Bits) => number)[] = [];
   return (index, bits) => (made[index] ??= drawingFrom(() => row(index)))(bits);
 }
@@ -89,7 +92,6 @@ function randomizedResponse(parts: Parts): Mechanism {
   const { n, d } = ratioAbove(ofDouble(epsilon));
   const others = parts.alphabet.size - 1;
   const replaces = drawingFrom(() => [d, BigInt(others) * n]);
-  const alike = Math.exp(epsilon);
   const draw = (index: number, bits: Bits): number => {
     const isReplaced = replaces(bits);
     const other = below(others, bits); // in any case, so that time does not tell who was replaced
@@ -97,8 +99,8 @@ function randomizedResponse(parts: Parts): Mechanism {
   };
   return {
     ...finite(parts.alphabet, local(epsilon), draw),
-    alike,
-    chances: (index) => listOf(others + 1, (z) => (z === index ? alike : 1) / (alike + others)),
+    alike: epsilon,
+    weights: (index) => listOf(others + 1, (z) => (z === index ? d : n)),
   };
 }
 
@@ -166,18 +168,22 @@ function matrix({ table, alphabet }: Parts): Mechanism {
   let reports = width === alphabet.size ? alphabet : lineOf({ low: 0, high: width - 1 });
   if (table.states("outputs")) reports = alphabetIn(table.table("outputs"));
   if (reports.size !== width || rows.some((row) => row.length !== width)) table.bad("outputs");
-  const draw = drawing((index) => asIntegers(rows[index]));
-  return { ...finite(alphabet, local(smallestEpsilon(rows)), draw, reports), chances: (index) => rows[index] };
+  const weights = (index: number): bigint[] => asIntegers(rows[index]);
+  return { ...finite(alphabet, local(smallestEpsilon(rows.map(asIntegers))), drawing(weights), reports), weights };
 }
 
-/** The smallest epsilon that a matrix keeps. */
-function smallestEpsilon(rows: readonly (readonly number[])[]): number {
-  const sorted = (list: number[]): number[] => list.sort((one, other) => one - other); // as arguments they may be too many
-  const ratios = rows[0].map((_, column) => {
-    const own = sorted(rows.map((row) => row[column]));
-    return own.at(-1)! / own[0] || 1; // 0 / 0: never reported
-  });
-  return logAbove(sorted(ratios).at(-1)!);
+const total = (row: readonly bigint[]): bigint => row.reduce((sum, one) => sum + one, 0n);
+
+/** The smallest epsilon that rows of weights keep. */
+function smallestEpsilon(rows: readonly (readonly bigint[])[]): number {
+  const totals = rows.map(total);
+  const worst = rows[0].reduce((most, _, column) => {
+    const shares = rows.map((row, index) => ({ n: row[column], d: totals[index] }));
+    const [least, largest] = [1, -1].map((sign) => shares.reduce((a, b) => (sign * compare(a, b) > 0 ? b : a)));
+    const ratio = least.n ? toDouble({ n: largest.n * least.d, d: largest.d * least.n }) : largest.n ? Infinity : 1; // 0 / 0: never reported
+    return Math.max(most, ratio);
+  }, 1);
+  return logAbove(worst);
 }
 
 // Noise on a line.
@@ -198,7 +204,7 @@ const rateOf = (epsilon: number, { spacing }: Alphabet): Fraction => times(ofDou
 
 function unboundedLine(parts: Parts, resolution: number): Mechanism {
   const alphabet = shaped<Line>(parts, "line");
-  const farthest = 2 ** (resolution > 1 ? 35 : 52);
+  const farthest = resolution > 1 ? 2 ** 35 : Infinity; // past it doubles do not hold the fraction
   if (alphabet.positions || (alphabet.size < Infinity && Math.max(-alphabet.low, alphabet.high) > farthest)) {
     parts.table.bad("alphabet");
   }
@@ -207,8 +213,12 @@ function unboundedLine(parts: Parts, resolution: number): Mechanism {
   return {
     guarantee: metric(alphabet, epsilon),
     report: (value, bits) => {
-      indexOf(alphabet, Math.abs(value as number) > farthest ? null : value);
-      return (value as number) + Number(draw(bits)) / resolution;
+      const own = value as number;
+      if (Math.abs(own) > farthest) noValue("outside the alphabet", value);
+      const moved = draw(bits);
+      // Whole numbers end at 2^53 - 1.
+      const ends = (one: number): number => Math.min(Math.max(one, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+      return resolution > 1 ? own + Number(moved) / resolution : ends(Number(BigInt(own) + moved));
     },
   };
 }
@@ -242,12 +252,12 @@ function laplaceNoise(b: Fraction): LineNoise {
   return { steps: laplaceSteps(b), all, tail };
 }
 
-/** Draws from the weights of noise on a lattice, around a place and reported by the cells at which outputs start. */
-function byTails(noise: LineNoise, place: (index: number) => bigint, starts: bigint[], size: bigint): (index: number, bits: Bits) => number {
-  return drawing((index) => {
+/** Weights of noise on a lattice, around a place and reported by the cells at which outputs start. */
+function byTails(noise: LineNoise, place: (index: number) => bigint, starts: bigint[], size: bigint): Row {
+  return (index) => {
     const tails = [noise.all(size), ...starts.map((start) => noise.tail(start - place(index), size)), 0n];
     return tails.slice(1).map((one, at) => tails[at] - one);
-  });
+  };
 }
 
 /** The cells from 1 on, at which all outputs but the first start where each is one cell. */
@@ -275,14 +285,15 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const shift = alphabet.low - reports.low;
   const place = (index: number): bigint => (lattice ? places[index] : BigInt(index + shift));
   const size = lattice ? Number(places.at(-1)) + 1 : Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
+  const weights: Row = (index) => byTails(noise, place, lattice ? starts : counting(reports.size), BigInt(size))(index);
   const draw =
     size > LARGEST_TABLE
       ? (index: number, bits: Bits) => {
           const cell = place(index) + noise.steps(bits);
           return lattice ? starts.filter((start) => start <= cell).length : clamp(cell, reports.size);
         }
-      : byTails(noise, place, lattice ? starts : counting(reports.size), BigInt(size));
-  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), isSteady: !lattice };
+      : drawing(weights);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), weights, isSteady: !lattice };
 }
 
 function clamp(number: bigint, size: number): number {
@@ -296,17 +307,18 @@ function wrappedGeometric(parts: Parts): Mechanism {
   const { size } = alphabet;
   const noise = twoSided(ratio);
   const around = BigInt(size);
+  const weights: Row = (index) => {
+    const each = powers(ratio, size + 1);
+    return listOf(size, (z) => {
+      const steps = (z - index + size) % size;
+      return each[steps] + each[size - steps];
+    });
+  };
   const draw =
     size > LARGEST_TABLE
       ? (index: number, bits: Bits) => Number((((BigInt(index) + noise(bits)) % around) + around) % around)
-      : drawing((index) => {
-          const each = powers(ratio, size + 1);
-          return listOf(size, (z) => {
-            const steps = (z - index + size) % size;
-            return each[steps] + each[size - steps];
-          });
-        });
-  return finite(alphabet, metric(alphabet, epsilon), draw);
+      : drawing(weights);
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw), weights };
 }
 
 // Noise on a plane.
@@ -367,24 +379,41 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const isPlain = !outputs && !alphabet.hasHoles;
   const nearest = isPlain ? null : outputsIn(numbersOf(parts), "nearest", box[0] * box[1], reports.size);
   const ratio = taxicabRatio(epsilon, alphabet);
-  let moved: (places: number[], bits: Bits) => number[];
-  if (isTaxicab && Math.max(...box) <= LARGEST_TABLE) {
-    const noise = geometricNoise(ratio);
-    const axes = box.map((size) => byTails(noise, BigInt, counting(size), BigInt(size)));
-    moved = (places, bits) => places.map((place, axis) => axes[axis](place, bits));
-  } else {
-    const noise = isTaxicab ? taxicabMoves(ratio) : tableMoves(weightsIn(parts, "quadrant", box[0], box[1]));
-    moved = (places, bits) => {
-      const move = noise(bits);
-      return places.map((place, axis) => clamp(BigInt(place) + move[axis], box[axis]));
-    };
-  }
-  const draw = (index: number, bits: Bits): number => {
-    const [row, column] = moved(alphabet.at(index).map((part, axis) => part - first[axis]), bits);
+  const placesOf = (index: number): number[] => alphabet.at(index).map((part, axis) => part - first[axis]);
+  const shift = (places: number[], move: readonly bigint[]): number[] =>
+    places.map((place, axis) => clamp(BigInt(place) + move[axis], box[axis]));
+  const outputOf = ([row, column]: readonly number[]): number => {
     const cell = row * box[1] + column;
     return nearest ? nearest[cell] : cell;
   };
-  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), isSteady: !reports.hasHoles };
+  let moved: (places: number[], bits: Bits) => number[];
+  /** Cells with the weights by which they come up, some of them more than once. */
+  let landings: (places: number[]) => [number[], bigint][];
+  if (isTaxicab) {
+    const rows = box.map((size) => byTails(geometricNoise(ratio), BigInt, counting(size), BigInt(size)));
+    const noise = taxicabMoves(ratio);
+    const axes = rows.map(drawing);
+    moved = (places, bits) => (Math.max(...box) > LARGEST_TABLE ? shift(places, noise(bits)) : places.map((place, axis) => axes[axis](place, bits)));
+    landings = ([row, column]) => {
+      const along = rows[1](column);
+      return rows[0](row).flatMap((weight, down) => along.map((other, at): [number[], bigint] => [[down, at], weight * other]));
+    };
+  } else {
+    const quadrant = weightsIn(parts, "quadrant", box[0], box[1]);
+    const noise = tableMoves(quadrant);
+    moved = (places, bits) => shift(places, noise(bits));
+    landings = (places) =>
+      [[1, 1], [1, -1], [-1, 1], [-1, -1]].flatMap(([down, along]) =>
+        movesIn(quadrant).map(([row, column, weight]): [number[], bigint] => [shift(places, [BigInt(down * row), BigInt(along * column)]), weight]),
+      );
+  }
+  const weights: Row = (index) => {
+    const sums = listOf(reports.size, () => 0n);
+    for (const [cell, weight] of landings(placesOf(index))) sums[outputOf(cell)] += weight;
+    return sums;
+  };
+  const draw = (index: number, bits: Bits): number => outputOf(moved(placesOf(index), bits));
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), weights, isSteady: isTaxicab && !reports.hasHoles };
 }
 
 function exponential(parts: Parts): Mechanism {
@@ -396,7 +425,7 @@ function exponential(parts: Parts): Mechanism {
   const plane = alphabet as Plane;
   const isLine = shape === "line" && !(alphabet as Line).positions;
   const isSmall = size <= LARGEST_TABLE;
-  let row: (index: number) => bigint[];
+  let row: Row;
   let moved: ((index: number, bits: Bits) => Value) | undefined;
   if (isLine && !isSmall) {
     const noise = twoSided(ratio);
@@ -435,7 +464,7 @@ function exponential(parts: Parts): Mechanism {
         }
       }
     : drawing(row!);
-  return { ...finite(alphabet, metric(alphabet, epsilon), draw), alike: shape === "words" ? Math.exp(epsilon / 2) : 0 };
+  return { ...finite(alphabet, metric(alphabet, epsilon), draw), weights: row!, alike: shape === "words" ? epsilon / 2 : 0 };
 }
 
 // Mechanisms made of others.
@@ -468,12 +497,16 @@ function product(parts: Parts): Mechanism {
     ...(each.some((one) => one.lasting) && { lasting: together((one) => one.lasting ?? one.guarantee) }),
     report: (value, bits) => blurred(value, bits) as Json,
     draw: (index, bits) => reports.locate(blurred(alphabet.at(index), bits)),
+    weights: (index) => {
+      const own = alphabet.pieces(alphabet.at(index)).map((part, at) => each[at].weights!(alphabet.alphabets[at].locate(part)));
+      return own.reduce((all, one) => all.flatMap((weight) => one.map((other) => weight * other)));
+    },
   };
 }
 
 function remapped(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
-  const { guarantee, lasting, draw, reports, chances } = inner(parts, "mechanism", alphabet);
+  const { guarantee, lasting, draw, reports, weights } = inner(parts, "mechanism", alphabet);
   const outputs = alphabetIn(table.table("outputs")) as Line;
   const { low, high } = reports as Line;
   let remap = (output: number): number => clamp(BigInt(output + low - outputs.low), outputs.size);
@@ -487,11 +520,11 @@ function remapped(parts: Parts): Mechanism {
   return {
     ...finite(alphabet, guarantee, (index, bits) => remap(draw(index, bits)), outputs),
     lasting,
-    chances:
-      chances &&
+    weights:
+      weights &&
       ((index) => {
-        const sums = listOf(outputs.size, () => 0);
-        chances(index).forEach((chance, output) => (sums[remap(output)] += chance));
+        const sums = listOf(outputs.size, () => 0n);
+        weights(index).forEach((weight, output) => (sums[remap(output)] += weight));
         return sums;
       }),
   };
@@ -515,38 +548,46 @@ function twoRounds(parts: Parts): Mechanism {
   }
   if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
   const draw = (index: number, bits: Bits): number => second.draw(first.draw(index, bits), bits.fresh ?? bits);
-  return { ...finite(alphabet, ofOneReport(first, second, alphabet.size), draw, second.reports), lasting };
+  return { ...finite(alphabet, ofOneReport(first, second, alphabet), draw, second.reports), lasting };
 }
 
-/** Products of probabilities up to which all are made for the smallest epsilon. */
+/** Products of weights up to which the promise of one report is the smallest that all of them keep. */
 const MOST_PRODUCTS = 2 ** 14;
 
+/** Values up to which Python lists them, and two rounds of alike rows are one. */
+const MOST_LISTED = 2 ** 26;
+
+/** The log-ratio of two rounds of such log-ratios, of two values and others, rounded up. */
+const amplified = (a: number, b: number, others: number): number =>
+  Math.log1p((Math.expm1(a) * Math.expm1(b)) / (Math.exp(a) + Math.exp(b) + others)) * (1 + 1e-13);
+
 /** What one report of two rounds promises, as Python's TwoRounds says it and why. */
-function ofOneReport(one: Finite, two: Finite, size: number): Guarantee {
+function ofOneReport(one: Finite, two: Finite, alphabet: Alphabet): Guarantee {
   const [first, second] = [one.guarantee, two.guarantee];
-  if (first.kind === "product" || second.kind === "product") {
-    const { each, reports } = two;
-    const isSame = one.each && each && String((one.reports as Attributes).names) === String((reports as Attributes).names);
-    return isSame ? productOf(one.reports as Attributes, one.each.map((part, index) => ofOneReport(part, each[index], part.reports.size))) : first;
+  const { names, alphabets } = alphabet as Attributes;
+  const { each } = two;
+  if (one.each && each && String(names) === String((two.reports as Attributes).names)) {
+    return productOf(alphabet as Attributes, one.each.map((part, index) => ofOneReport(part, each[index], alphabets[index])));
   }
-  const [a, b] = [first.epsilon, second.epsilon];
-  const [x, y, others] = [one.alike, two.alike, size - 1];
-  if (x && y) return local(logAbove((x * y + others) / (x + y + others - 1)));
+  if (first.kind === "product") return first;
+  const { size } = alphabet;
+  if (one.alike && two.alike && size <= MOST_LISTED) return local(amplified(one.alike, two.alike, size - 2));
+  const a = first.epsilon;
+  const b = second.kind === "product" ? Infinity : second.epsilon;
   let epsilon = a;
-  if (second.kind === "metric") {
-    if (first.kind === "metric" && one.isSteady) epsilon = Math.min(a, b);
-  } else if (first.kind === "metric") epsilon = Math.min(a, a * Math.tanh(b / 2) * (1 + 1e-13) || a);
-  else if (size * one.reports.size * two.reports.size > MOST_PRODUCTS) {
-    epsilon = Math.min(a, b, logAbove((1 + Math.exp(a + b)) / (Math.exp(a) + Math.exp(b))) || a);
-  } else {
-    const rows = listOf(size, (index) => {
-      const sums = listOf(two.reports.size, () => 0);
-      one.chances!(index).forEach((chance, between) => two.chances!(between).forEach((own, output) => (sums[output] += chance * own)));
-      return sums;
-    });
-    epsilon = smallestEpsilon(rows);
-  }
-  return { ...first, epsilon };
+  if (first.kind === "metric") {
+    if (second.kind === "local") epsilon = a * Math.tanh(b / 2) * (1 + 1e-13) || a;
+    else if (one.isSteady) epsilon = b;
+  } else if (size * one.reports.size * two.reports.size <= MOST_PRODUCTS) {
+    const fresh = listOf(one.reports.size, two.weights!);
+    const totals = fresh.map(total);
+    // Shares over one power of two, each off by less than its 2^-250th part: exact ones would have millions of bits.
+    const shift = BigInt(256 + Math.max(...totals.map(bitLength)));
+    const shares = fresh.map((row, y) => row.map((weight) => (weight << shift) / totals[y]));
+    const permanent = listOf(size, one.weights!);
+    epsilon = smallestEpsilon(permanent.map((row) => shares[0].map((_, z) => total(row.map((weight, y) => weight * shares[y][z])))));
+  } else if (second.kind === "local") epsilon = Math.min(b, amplified(a, b, 0));
+  return { ...first, epsilon: epsilon < a ? epsilon : a }; // also where it overflows
 }
 
 const KINDS: Record<string, (parts: Parts) => Mechanism> = {

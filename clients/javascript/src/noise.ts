@@ -104,13 +104,19 @@ function edgeOf(rate: Fraction, ratio: Fraction, [down, along]: Move): Digits {
   });
 }
 
-/** Displacements with the probabilities of a table over one quadrant, alike in all four. */
+/** Displacements of a table over one quadrant, with their weights in all four: twice either way down, and along. */
+export function movesIn(quadrant: readonly (readonly number[])[]): [down: number, along: number, weight: bigint][] {
+  const width = quadrant[0].length;
+  return asIntegers(quadrant.flat()).map((weight, place) => {
+    const [down, along] = [Math.trunc(place / width), place % width];
+    return [down, along, weight << BigInt(Number(down > 0) + Number(along > 0))];
+  });
+}
+
+/** Draws displacements of a table over one quadrant, alike in all four. */
 export function tableMoves(quadrant: readonly (readonly number[])[]): Moves {
   const width = quadrant[0].length;
-  const draw = drawingFrom(() =>
-    // Twice for either way down, and twice for either way along.
-    asIntegers(quadrant.flat()).map((weight, place) => weight << BigInt(Number(place >= width) + Number(place % width > 0))),
-  );
+  const draw = drawingFrom(() => movesIn(quadrant).map(([, , weight]) => weight));
   return (bits) => {
     const chosen = draw(bits);
     const down = BigInt(Math.trunc(chosen / width));

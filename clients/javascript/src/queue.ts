@@ -34,12 +34,26 @@ interface Kept {
   wait: number;
 }
 
-/** Throws where this is not what a queue of this version keeps: a ledger that is not understood is none that may be counted on. */
-function checkKept({ version, pages, queue, until, wait }: Kept): void {
-  const isPage = ({ reports, values }: Page): boolean => isCount(reports) && isTable(values) && Object.values(values).every(isCount);
-  const isBatch = (one: Batch): boolean => isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
-  const isQueue = queue.every(isBatch) && isNumber(until) && isCount(wait); // throws where it is no list, which is as good; a clock may stand before 1970
-  if (version !== VERSION || !isTable(pages) || !Object.values(pages).every(isPage) || !isQueue) throw "its text is not understood";
+/** What a queue of this version keeps. A ledger that is not understood is none that may be counted on. */
+function checked(kept: unknown): Kept {
+  const isPage = (one: unknown): boolean => isTable(one) && isCount(one.reports) && isTable(one.values) && Object.values(one.values).every(isCount);
+  const isBatch = (one: unknown): boolean => isTable(one) && isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
+  const { version, pages, queue, until, wait } = Object(kept);
+  const isLedger = version === VERSION && isTable(pages) && Object.values(pages).every(isPage);
+  const isQueue = Array.isArray(queue) && queue.every(isBatch) && isNumber(until) && isCount(wait); // a clock may stand before 1970
+  if (!isLedger || !isQueue) throw "the ledger is damaged, or of another version, so that nobody knows what was reported. Restore it.";
+  return kept as Kept;
+}
+
+function readKept(text: string | null): Kept {
+  if (text === null) return { version: VERSION, pages: {}, queue: [], until: 0, wait: 0 };
+  let kept: unknown;
+  try {
+    kept = JSON.parse(text);
+  } catch {
+    // which is no ledger either
+  }
+  return checked(kept);
 }
 
 export interface QueueOptions {
@@ -205,11 +219,9 @@ export class Queue {
     let results: Result[] = [];
     try {
       await this.#storage.update((text) => {
-        const kept: Kept = text === null ? { version: VERSION, pages: {}, queue: [], until: 0, wait: 0 } : JSON.parse(text);
-        checkKept(kept);
+        const kept = readKept(text);
         results = [change(kept)];
-        checkKept(kept); // what nobody could read again is not written
-        return JSON.stringify(kept);
+        return JSON.stringify(checked(kept)); // what nobody could read again is not written
       });
       if (!results.length) throw "no change";
     } catch (error) {

@@ -40,6 +40,10 @@ export function realOf(raw: unknown, reason: string): number {
 /** Whether a text is a whole number. */
 export const isInteger = (text: unknown): boolean => isText(text) && INTEGER.test(text);
 
+/** A whole number as it is written most simply, however large. */
+export const simplest = (raw: unknown): string =>
+  String(isText(raw) ? BigInt(INTEGER.exec(raw)![1].replace("+", "")) : Number.isInteger(raw) ? BigInt(raw as number) : integerOf(raw));
+
 /** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
 export function integerOf(raw: unknown): number {
   if (isMissing(raw)) return noValue("missing", raw);

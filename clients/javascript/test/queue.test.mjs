@@ -120,7 +120,14 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
     [422, { error: { code: "c", message: "no such day" } }, ["no such day", "no such day"], 0],
     [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: [{ position: 0, reason: "outside the alphabet" }] }), ["outside the alphabet", "outside the alphabet"], 0],
     [410, { error: { code: "c", message: "closed" } }, ["closed"], 0],
+    [400, { error: { code: "c", message: "no batch" } }, ["no batch", "no batch"], 0],
+    [413, { error: { code: "c", message: "too large" } }, ["too large", "too large"], 0],
+    [415, { error: { code: "c", message: "no JSON" } }, ["no JSON", "no JSON"], 0],
     [401, { error: { code: "c", message: "token" } }, [], 2],
+    [403, { error: { code: "c", message: "invitation" } }, [], 2],
+    [404, { error: { code: "c", message: "survey" } }, [], 2],
+    [429, { error: { code: "c", message: "busy" } }, [], 2],
+    [500, { error: { code: "c", message: "broken" } }, [], 2],
     [404, null, [], 2],
     [400, "<html>", [], 2],
     [400, { error: "bad request" }, [], 2],
@@ -141,7 +148,71 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
     assert.deepEqual([result.sent, result.refused, result.left], [0, told, left], `status ${status} ${content}`);
     assert.equal((await queue.status()).waiting, left);
     assert.equal(result.reason === undefined, left === 0);
+    assert.equal(result.retryAfter !== undefined, left > 0 && status !== 301 && (status === 200 || ![401, 403, 404].includes(status))); // who must mend it need not wait
+    assert.equal(server.seen.length, left ? 1 : status === 410 ? 1 : 2); // and no further report goes where one was not taken
   }
+});
+
+test("a redirect is not followed: no other site gets a report", async () => {
+  const other = await collector();
+  const server = await collector(({ say }) => void say(307, {}, { location: `${other.url}/v1/reports` }));
+  const { sent, left, reason } = await (await filled(1)).send(server.url);
+  assert.deepEqual([sent, left, reason, other.seen.length], [0, 1, "offline", 0]);
+});
+
+test("requests are made as they must be, to the last option", async () => {
+  const own = globalThis.fetch;
+  const made = [];
+  globalThis.fetch = async (url, options) => (made.push([String(url), options]), new Response("{}", { status: 404 }));
+  try {
+    const queue = await filled(1);
+    for (const options of [undefined, { token: "t" }, { invitation: "i" }]) await queue.send("https://collector.example/a//", options);
+  } finally {
+    globalThis.fetch = own;
+  }
+  const headers = { "content-type": "application/json" };
+  const wanted = [headers, { ...headers, authorization: "Bearer t" }, { ...headers, "confide-invitation": "i" }];
+  for (const [index, [url, { signal, body, ...options }]] of made.entries()) {
+    assert.equal(url, "https://collector.example/a/v1/reports");
+    assert.deepEqual(options, { method: "POST", headers: wanted[index], keepalive: true, credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" });
+    assert.ok(signal instanceof AbortSignal);
+    assert.deepEqual(Object.keys(JSON.parse(body)), ["survey", "batch", "day", "reports"]);
+  }
+  assert.equal(made.length, 3);
+});
+
+test("two surveys in one storage: each has its own ledger, sends its own reports, and closes alone", async () => {
+  const storage = fresh();
+  const one = await limited({ reports: 2 });
+  const other = await limited({ epsilon: 2 }, { alphabet: { kind: "integers", low: 18, high: 67, unit: "year" } });
+  const queues = [await filled(2, one, storage), new Queue(other, { storage })];
+  for (const value of [18, 67]) await queues[1].add(other.blur(other.take(String(value))));
+  for (const [queue, own] of [[queues[0], one], [queues[1], other]]) await assert.rejects(queue.add(own.blur(20)), { code: "limit" });
+  const states = async () => Promise.all(queues.map((queue) => queue.status()));
+  assert.deepEqual(await states(), Array(2).fill({ waiting: 2, reports: 2, epsilon: 2 }));
+  const open = await collector();
+  assert.deepEqual(await queues[0].send(open.url), { sent: 2, refused: [], left: 0 });
+  assert.deepEqual(new Set(open.seen.map(({ message }) => message.survey)), new Set([one.fingerprint]));
+  assert.equal((await states())[1].waiting, 2);
+  await assert.rejects(queues[0].add(one.blur(7)), { code: "limit" });
+  const again = await limited({ reports: 1 }); // which stays when the other closes
+  const third = new Queue(again, { storage });
+  await third.add(again.blur(7));
+  const closed = await collector(({ say }) => void say(410, { error: { code: "closed", message: "closed" } }));
+  assert.deepEqual(await queues[1].send(closed.url), { sent: 0, refused: ["closed"], left: 0 });
+  assert.deepEqual([(await third.status()).waiting, (await queues[1].status()).waiting], [1, 0]);
+});
+
+test("a total epsilon counts values of permanent noise once, and reports of fresh noise each", async () => {
+  const two = await limited({ epsilon: 2 });
+  const queue = new Queue(two, { storage: fresh() });
+  const permanent = newSecret();
+  for (let day = 0; day < 5; day++) await queue.add(two.blur(7, { permanent }));
+  assert.deepEqual(await queue.status(), { waiting: 5, reports: 1, epsilon: 1 });
+  await queue.add(two.blur(7));
+  await queue.add(two.blur(7, { permanent })); // which costs nothing more
+  for (const report of [two.blur(7), two.blur(8, { permanent })]) await assert.rejects(queue.add(report), { code: "limit", message: "One person may give epsilon 2 at most." });
+  assert.deepEqual(await queue.status(), { waiting: 7, reports: 2, epsilon: 2 });
 });
 
 test("a queue holds no more than it may, and nothing but reports", async () => {
@@ -233,11 +304,14 @@ test("what cannot be read is an error, never an empty ledger", async () => {
     "", "null", "{}", "[]", "0", '{"version":1,"pages":[],"queue":[],"until":0,"wait":0}', '{"version":2,"pages":{},"queue":[],"until":0,"wait":0}',
     '{"pages":{},"queue":[],"until":0,"wait":0}', '{"version":1,"pages":{},"queue":{},"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[],"until":"x","wait":0}',
     page("[]"), page('{"reports":-5,"values":{}}'), page('{"reports":"1","values":{}}'), page('{"reports":[],"values":{}}'), page('{"reports":1,"values":[]}'),
+    page("null"), page('{"reports":1,"values":null}'), '{"version":1,"pages":null,"queue":[],"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[null],"until":0,"wait":0}',
+    '{"version":1,"pages":{},"queue":null,"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[],"until":0,"wait":null}', '{"version":1,"pages":',
     page('{"reports":1,"values":{"a":-1}}'), page('{"reports":1,"values":{"a":0.5}}'), page('{"reports":1}'),
   ]) {
     let kept = text;
     const storage = { update: async (change) => void (kept = change(kept) ?? kept) };
-    await assert.rejects(new Queue(survey, { storage }).add(survey.blur(1)), { code: "storage" }, text);
+    const message = "The storage fails: the ledger is damaged, or of another version, so that nobody knows what was reported. Restore it.";
+    await assert.rejects(new Queue(survey, { storage }).add(survey.blur(1)), { code: "storage", message }, text);
     assert.equal(kept, text);
   }
   await assert.rejects(new Queue(survey, { storage: { update: async () => undefined } }).add(survey.blur(1)), { code: "storage" });

@@ -206,7 +206,10 @@ export const CHECKS = {
           if (what === "value") return confide.loadSurvey(document, pinOf(JSON.stringify(document))).blur(one.value);
           // Whether a report is one of the alphabet is a collector's to say. A device sends none but those that it made.
           if (what === "report") return queueOf(confide, document).add({ survey: document.fingerprint.slice(0, 32), data: one.report, tag: null });
-          return confide.simulatedSurvey(SIGNED, () => 0).blur(7, { permanent: one.secret });
+          const tag = (permanent) => confide.simulatedSurvey(SIGNED, () => 0).blur(7, { permanent }).tag;
+          if (what === "secret" && one.text === undefined) return tag(one.secret);
+          const found = tag(one.text);
+          same(found, tag(Uint8Array.from(one.secret.match(/../g), (pair) => parseInt(pair, 16))), one.why);
         };
         count[what]++;
         try {

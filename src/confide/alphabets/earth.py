@@ -371,11 +371,16 @@ def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, rad
         raise InvalidParameterError(f"centre must be a latitude and a longitude; got {centre!r}.")
     latitude, longitude = centre
     half = kilometres(radius, "radius")
-    near = Box(latitude - 1e-6, longitude - 1e-6, latitude + 1e-6, longitude + 1e-6)
-    for _ in range(3):  # the box of a circle depends on how long its own degrees are
+    tall = wide = 1e-6
+    for _ in range(4):  # the box of a circle depends on how long its own degrees are
+        if not (abs(latitude) + tall <= 90 and abs(longitude) + wide <= 180):
+            raise InvalidParameterError(
+                f"The circle of {radius} around {tuple(centre)} reaches past a pole or the date line. Choose another "
+                f"one, or cut it there in two, each with a survey of its own."
+            )
+        near = Box(latitude - tall, longitude - wide, latitude + tall, longitude + wide)
         least = ground_scales(near)[0]
         tall, wide = half / least[0], half / least[1]
-        near = Box(latitude - tall, longitude - wide, latitude + tall, longitude + wide)
     return near
 
 
@@ -407,12 +412,19 @@ def _in_whole_cells(box: Box, cell: float) -> tuple[Box, int, int]:
 
 
 def _stretched(box: Box, tall: float, wide: float) -> Box:
-    """Return a box about the same middle, its bounds multiples of a millionth of a degree, which people can read."""
+    """Return a box about the same middle, its bounds multiples of a millionth of a degree, which people can read.
+
+    At the date line it widens to the other side alone.
+    """
     latitude, longitude = (box.south + box.north) / 2, (box.west + box.east) / 2
     south, west = (
         math.floor((middle - span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide))
     )
     north, east = (math.ceil((middle + span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide)))
+    if west < -180:
+        west, east = -180.0, math.ceil((wide - 180) * 1e6) / 1e6
+    elif east > 180:
+        west, east = math.floor((180 - wide) * 1e6) / 1e6, 180.0
     return Box(south, west, north, east)
 
 

@@ -231,15 +231,16 @@ interface Mechanism {
     readonly lasting?: Guarantee;
     /** Of attributes, how each is blurred. */
     readonly each?: readonly Finite[];
-    /** How much likelier a report is from the value that it names than from any other, where that is all there is to say. */
+    /** The log-ratio between the value that a report names and any other, where that is all there is to say. */
     readonly alike?: number;
-    /** The probabilities of all reports of a value, where these are what a promise for any two values is read off. */
-    readonly chances?: (index: number) => number[];
+    /** Weights of all reports of a value; absent where there are too many for a promise to be read off them. */
+    readonly weights?: Row;
     /** Whether two values with the same noise come out no farther apart than they are. */
     readonly isSteady?: boolean;
     /** Of bits, the probabilities that the value's own and any other is set, and how given bits are blurred anew. */
     readonly bits?: Encoding;
 }
+type Row = (index: number) => bigint[];
 interface Encoding {
     readonly keep: Fraction;
     readonly flip: Fraction;
@@ -264,7 +265,9 @@ type Moves = (bits: Bits) => Move;
 declare function taxicabMoves(ratio: Fraction): Moves;
 /** Displacements over the unbounded lattice, proportional to e^(-rate hypot). */
 declare function planarMoves(rate: Fraction): Moves;
-/** Displacements with the probabilities of a table over one quadrant, alike in all four. */
+/** Displacements of a table over one quadrant, with their weights in all four: twice either way down, and along. */
+declare function movesIn(quadrant: readonly (readonly number[])[]): [down: number, along: number, weight: bigint][];
+/** Draws displacements of a table over one quadrant, alike in all four. */
 declare function tableMoves(quadrant: readonly (readonly number[])[]): Moves;
 /** A survey's promise in plain words, with odds: of distances, where Python's sentences are of pairs of values. */
 /** The epsilon of all attributes together, where each has one that knows no distance. */
@@ -425,6 +428,8 @@ declare const decimalIn: (text: string) => string | undefined;
 declare function realOf(raw: unknown, reason: string): number;
 /** Whether a text is a whole number. */
 declare const isInteger: (text: unknown) => boolean;
+/** A whole number as it is written most simply, however large. */
+declare const simplest: (raw: unknown) => string;
 /** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
 declare function integerOf(raw: unknown): number;
 /** The fold of docs/values.md: case, blanks and the form of accents do not matter. */

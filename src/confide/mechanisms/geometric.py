@@ -15,6 +15,7 @@ from confide.alphabets import Alphabet, Indices, Integers
 from confide.channels import TwoSidedExponential
 from confide.counts import Counts, add_up
 from confide.evidence import Evidence
+from confide.limits import LARGEST_INTEGER
 from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import TruncatedLineMechanism, UnboundedLineMechanism
 from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
@@ -31,6 +32,7 @@ class Geometric(UnboundedLineMechanism):
     """Add two-sided geometric noise to a whole number.
 
     P(z | x) = (1 - alpha) / (1 + alpha) alpha^|z - x| with alpha = e^(-epsilon spacing) (paper, eq. linearGeometric).
+    A report past 2^53 - 1 either way is that number.
 
     >>> from confide import Integers
     >>> mechanism = Geometric(Integers(0, 99), epsilon=0.05)
@@ -97,9 +99,8 @@ class Geometric(UnboundedLineMechanism):
         return replace(evidence, log_offset=float(counts.counts @ log_ratio))
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
-        reports: NDArray[np.int64] = self.alphabet.decode(indices) + GeometricNoise(self._ratio).draw(
-            indices.size, bits
-        )
+        noisy = self.alphabet.decode(indices) + GeometricNoise(self._ratio).draw(indices.size, bits)
+        reports: NDArray[np.int64] = np.clip(noisy, -LARGEST_INTEGER, LARGEST_INTEGER)  # past them there is no number
         return reports
 
     @cached_property
