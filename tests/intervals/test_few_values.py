@@ -146,3 +146,29 @@ def test_values_that_cannot_explain_all_reports_are_no_support() -> None:
     for one in few.groups:
         assert (mechanism.channel.dense()[one.values].sum(axis=1) > 0).all()
     assert 0 <= answer.query("x == 2").low <= answer.query("x == 2").high <= 1
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[1.0, 1e-305, 0.0], [1e-305, 1.0, 1e-305], [0.0, 1e-305, 1.0]],
+    ],
+)
+def test_a_value_that_no_report_can_come_from_is_no_support(matrix: list[list[float]]) -> None:
+    """Between two heaps lies a value that nobody can have; without a curvature its share cannot be solved for."""
+    mechanism = FromMatrix(Integers(0, 2), matrix)
+    answer = recover([(mechanism.simulate_counts([50, 0, 30], rng=1), mechanism)], MLE())
+    for found in (answer.query([1.0, 0.0, 0.0]), answer.mean()):
+        assert np.isfinite([found.low, found.high]).all()
+        assert found.low <= found.estimate <= found.high
+
+
+def test_heaps_at_both_ends_of_a_line_of_little_noise_have_an_interval() -> None:
+    """Nothing in the middle explains a report at either end: its probability there is 0 in float64."""
+    mechanism = TruncatedGeometric(Integers(0, 100), 20.0)
+    answer = recover([(tally([0, 100], counts=[500, 300]), mechanism)], MLE())
+    found = answer.query("age >= 50", name="age")
+    error = 1.96 * np.sqrt(0.375 * 0.625 / 800)
+    assert (found.low, found.high) == pytest.approx((0.375 - error, 0.375 + error), abs=0.002)
+    assert answer.windows().members

@@ -135,6 +135,27 @@ def test_epsilon_is_solved_for_the_worst_shape_too() -> None:
     assert plan.outlooks[-1].prediction.mean == pytest.approx(0.4, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("asked", "amount"),
+    [
+        ({"people": 500, "target_emd": 0.6}, "0.00111 or less"),
+        ({"query": "value >= 5", "target_width": 0.05}, "411"),
+    ],
+)
+def test_the_best_shape_is_the_one_that_takes_the_least(asked: dict[str, Any], amount: str) -> None:
+    """It is not the one with the least error at the setting that the worst shape takes: curves cross."""
+    plan = make(**asked)
+    best, worst = plan.outlooks[0], plan.outlooks[-1]
+    assert best.answer is not None
+    assert worst.answer is plan.answer is not None
+    assert best.answer.value < plan.answer.value
+    assert best.prediction.mean > plan.outlooks[1].prediction.mean
+    assert f"in the worst case, {worst.guess.name}, and {amount} in the best, {best.guess.name};" in headline(plan)
+    assert plan_record(plan)["best"] == best.guess.name
+    alike = replace(plan, outlooks=plan.outlooks[1:])
+    assert "), whatever the shape; halving" in headline(alike)
+
+
 @dataclass(frozen=True)
 class Known(Question):
     """A question whose curves are power laws: error = scale x people^-power."""

@@ -65,6 +65,8 @@ CLEAR = 4.0
 RIDGE, SETTLED = 1e-12, 1e-6
 NOTHING = 1e-12
 FAINT = 1e-300
+NEVER = 1e-150
+"""Probability of a report up to which it cannot come from a value: its square, a curvature, is nothing in float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +269,9 @@ class _SupportSearch:
         """Return the best shares among each set of values, by Newton from some; without sets that cannot be."""
         counts, total = self.evidence.counts[self.evidence.seen], self.evidence.total
         rows = self._matrix[values]
-        can = np.flatnonzero(np.all(np.any(rows > 0, axis=1), axis=1))
+        # Every report needs a value that can send it. A value that can send none has no curvature: others do without.
+        likely = rows > NEVER
+        can = np.flatnonzero(likely.any(axis=1).all(axis=1) & likely.any(axis=2).all(axis=1))
         values, shares, rows, frequencies = values[can], shares[can], rows[can], counts / total
         diagonal = np.arange(values.shape[1])
         for _ in range(STEPS + 1):

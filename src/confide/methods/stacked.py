@@ -17,8 +17,11 @@ from confide.evidence import Evidence
 from confide.methods.base import Choice, Method, Progress, Solution
 from confide.methods.blocks import blocks_of, solve_in_blocks
 from confide.methods.ibu import IBU, Folds, best_numbers_of_steps
+from confide.methods.inversion import Inversion
 from confide.methods.mle import MLE
+from confide.methods.pooled import Pooled, Shares
 from confide.methods.smooth import (
+    LARGEST_UNORDERED,
     SMALL_MATRIX,
     Smooth,
     believe,
@@ -90,7 +93,9 @@ class Stacked(Method):
     less. ``estimate.choices`` says what was chosen.
 
     On categories, where neighbours mean nothing, no candidate takes anything for smooth: the first one merely draws
-    every probability towards the uniform one, is called shrunk, and has a head start of one nat.
+    every probability towards the uniform one, is called shrunk, and has a head start of one nat. On categories under
+    k-RR the candidates are :class:`Inversion` with projection and :class:`Pooled`, which have closed forms. There an
+    unbiased estimate of the squared error weighs them, and nothing is held out.
 
     Parameters
     ----------
@@ -135,6 +140,8 @@ class Stacked(Method):
 
     def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
         """Solve rows that share a channel: each by its own folds, their candidates side by side where that pays."""
+        if is_plain_response(evidence[0]):
+            return [_pool(one) for one in evidence]
         quick = stored(evidence[0])
         parts = [replace(quick, counts=one.counts, log_offset=0.0) for one in evidence]
         folds = [Folds.of(one, self.folds, self.seed) for one in parts]
@@ -202,6 +209,9 @@ class Stacked(Method):
 HELD_OUT = IBU(stop="held-out")
 """EM as a candidate; its folds are those of :class:`Stacked`."""
 
+POOLED, INVERTED = Pooled(), Inversion("project")
+"""The candidates on categories under k-RR."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -240,6 +250,24 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
     shares, near = np.zeros(len(tried)), scores > -FAR_BEHIND
     shares[near] = MLE(1e-3).solve(Evidence(Dense(matrix[near]), counts)).distribution
     return shares, scores
+
+
+def is_plain_response(evidence: Evidence) -> bool:
+    """Whether these are categories under k-RR: there candidates have closed forms, and need no held-out reports."""
+    alike, size = evidence.channel.keep_and_other, evidence.channel.shape[0]
+    return alike is not None and alike[1] > 0 and layout_of(evidence) is None and size <= LARGEST_UNORDERED
+
+
+def _pool(evidence: Evidence) -> Solution:
+    """Mix inversion and pooled shares, as an unbiased estimate of the squared error asks."""
+    shares = Shares.of(evidence)
+    choices = (
+        Choice(POOLED.name, shares.trust, None, method=POOLED),
+        Choice(INVERTED.name, 1 - shares.trust, None, method=INVERTED),
+    )
+    mixed = shares.trust * shares.pooled + (1 - shares.trust) * shares.projected
+    words = f"{_named(choices)}; an unbiased estimate of the squared error weighs the candidates"
+    return Solution(mixed, 0, Status.AVERAGED, words, choices)
 
 
 def why_not_hold_out(evidence: Evidence, folds: int) -> str:
@@ -388,11 +416,14 @@ def _main_shares(choices: Sequence[Choice]) -> dict[Method, float]:
 
 
 def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: float) -> str:
-    named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
-    shares = " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)
     start = f"a head start of {head_start:.2g} nat{'' if head_start == 1 else 's'}"
     rule = f"held-out reports weigh the candidates, and {tried[0].name} has {start}"
-    return "; ".join([shares, rule, *(f"{choice.name} was not tried: {choice.remark}" for choice in left_out)])
+    return "; ".join([_named(tried), rule, *(f"{choice.name} was not tried: {choice.remark}" for choice in left_out)])
+
+
+def _named(tried: Sequence[Choice]) -> str:
+    named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
+    return " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)
 
 
 def _normalised(rows: FloatArray) -> FloatArray:

@@ -435,7 +435,7 @@ def _along_epsilon(simulations: Sequence[Simulation], mechanism: Mechanism, peop
 def _look_out(
     simulations: Sequence[Simulation], mechanism: Mechanism, people: int, answers: dict[str, Answer]
 ) -> tuple[Outlook, ...]:
-    """Return the outlook of every guess, the worst last: of those solved for the one that takes the most."""
+    """Return the outlook of every guess, from best to worst: for a target, those that take the least and the most."""
     curves = zip(
         simulations,
         _along_people(simulations, mechanism, people),
@@ -446,10 +446,14 @@ def _look_out(
         Outlook(one.guess, along.points[float(people)], along, by_epsilon, answers.get(one.guess.name))
         for one, along, by_epsilon in curves
     ]
-    most = max((one.value for one in answers.values()), default=None)
-    return tuple(
-        sorted(found, key=lambda one: (one.answer is not None and one.answer.value == most, one.prediction.mean))
-    )
+    worst = next(reversed(answers), None)
+
+    def rank(one: Outlook) -> tuple[int, float]:
+        """Errors at the worst shape's setting do not tell which shape takes the least: curves cross."""
+        end = 0 if one.answer is None else 1 if one.guess.name == worst else -1
+        return end, one.prediction.mean
+
+    return tuple(sorted(found, key=rank))
 
 
 def _try(simulation: Simulation, mechanism: Mechanism, people: int) -> Rival:

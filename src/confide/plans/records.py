@@ -115,13 +115,11 @@ def answer_in_words(plan: Plan) -> str:
     if plan.answer is None:
         error = expected(plan.measure, plan.prediction)
         return f"With {counted(plan.people, 'person')} and {said} you can expect {_article(what)} {what} of {error}"
-    target = with_unit(plan.answer.target, plan.measure.unit)
-    goal = f"{_article(what)} {what} of {target}"
-    if plan.answer.unknown == "people":
-        between = f"{people_in_words(plan.answer.low)} to {people_in_words(plan.answer.high)}"
-        return f"With {said}, {goal} takes about {counted(plan.people, 'person')} ({between})"
-    between = f"{plan.answer.low:.3g} to {plan.answer.high:.3g}"
-    return f"With {counted(plan.people, 'person')}, {goal} takes about {said} ({between})"
+    goal = f"{_article(what)} {what} of {with_unit(plan.answer.target, plan.measure.unit)}"
+    crowd = counted(plan.people, "person")
+    given, takes = (said, crowd) if plan.answer.unknown == "people" else (crowd, said)
+    low, high = (_amount(plan.answer, end) for end in (plan.answer.low, plan.answer.high))
+    return f"With {given}, {goal} takes about {takes} ({low} to {high})"
 
 
 def _range(plan: Plan) -> str:
@@ -134,22 +132,18 @@ def _range(plan: Plan) -> str:
             f"{range_of(plan, plan.outlooks)}, by the shape of the truth. Unless you know the shape, expect no better "
             f"than {expected(plan.measure, worst.prediction)}"
         )
-    goal = f"{_article(what)} {what} of {with_unit(plan.answer.target, plan.measure.unit)}"
-    if plan.answer.unknown == "people":
-        given, takes, low, high = said, counted(plan.people, "person"), *map(people_in_words, _ends(plan.answer))
-        least = people_in_words(best.answer.value) if best.answer else ""
-    else:
-        given, takes = counted(plan.people, "person"), said
-        low, high, least = (f"{one:.3g}" for one in (*_ends(plan.answer), best.answer.value if best.answer else 0.0))
-    fewer = " or less" if best.answer is not None and best.answer.is_least else ""
+    needs = answer_in_words(plan)
+    if best.answer is None:
+        return f"{needs}, whatever the shape"
+    least = f"{_amount(best.answer, best.answer.value)}{' or less' if best.answer.is_least else ''}"
     return (
-        f"With {given}, {goal} takes about {takes} ({low} to {high}) in the worst case, {worst.guess.name}, and "
-        f"{least}{fewer} in the best, {best.guess.name}; unless you know the shape, count on the worst"
+        f"{needs} in the worst case, {worst.guess.name}, and {least} in the best, {best.guess.name}; unless you know "
+        f"the shape, count on the worst"
     )
 
 
-def _ends(answer: Answer) -> tuple[float, float]:
-    return answer.low, answer.high
+def _amount(answer: Answer, value: float) -> str:
+    return people_in_words(value) if answer.unknown == "people" else f"{value:.3g}"
 
 
 def range_of(plan: Plan, outlooks: Sequence[Outlook]) -> str:
