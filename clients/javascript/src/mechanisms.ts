@@ -159,10 +159,9 @@ const areWeights = (row: Json): row is number[] => Array.isArray(row) && row.eve
 
 function matrix({ table, alphabet }: Parts): Mechanism {
   const rows = table.list<number[]>("matrix", areWeights, alphabet.size).map((row) => {
-    // Divided by their sum, which is rounded once, as Python does.
     const [one, ...numbers] = asIntegers([1, ...row]);
     const sum = toDouble(fraction(numbers.reduce((a, b) => a + b, 0n), one));
-    return Math.abs(sum - 1) <= 1e-9 ? row.map((entry) => entry / sum) : table.bad("matrix");
+    return Math.abs(sum - 1) <= 1e-9 ? row : table.bad("matrix");
   });
   const width = rows[0].length;
   let reports = width === alphabet.size ? alphabet : lineOf({ low: 0, high: width - 1 });

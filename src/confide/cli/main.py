@@ -132,7 +132,7 @@ def confide(
 
 def examples_of(command: str) -> tuple[str, ...]:
     """Return the examples in a command's help."""
-    examples = import_module(f"confide.cli.{COMMANDS[command]}").EXAMPLES
+    examples: tuple[str, ...] | dict[str, tuple[str, ...]] = import_module(f"confide.cli.{COMMANDS[command]}").EXAMPLES
     return examples[command] if isinstance(examples, dict) else examples
 
 
