@@ -46,6 +46,7 @@ def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
     record = {
         "survey": {"name": survey.name, "title": survey.title},
         "mechanism": {"kind": mechanism.kind, "description": repr(mechanism)},
+        "fingerprint": survey.fingerprint,
         "guarantee": str(mechanism.guarantee),
         "holds": result.holds,
         "faults": list(result.faults),
@@ -90,7 +91,8 @@ def _measure(mechanism: Mechanism) -> Audit:
 def _show_in_words(survey: Survey, result: Audit) -> None:
     say(survey.title, style="bold")
     say()
-    pairs = [("Promise", str(survey.mechanism.guarantee))]
+    weights = f"whole numbers, the same on every machine (survey {survey.fingerprint})"
+    pairs = [("Promise", str(survey.mechanism.guarantee)), ("Drawn from", weights)]
     if result.faults:
         verdicts = zip(("Verdict", *[""] * 2), result.faults, strict=False)
         show_pairs([*verdicts, *pairs, *_describe_worst(survey, result), *_describe_checks(result)])

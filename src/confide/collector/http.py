@@ -359,8 +359,8 @@ class Application:
         if not host or _is_address(host):
             return
         if host not in {site.partition("://")[2] for site in self.collector.settings.origins}:
-            said = f"This collector is not known as {shown(host)}. If it is: confide serve --allow-origin https://NAME."
-            raise Refusal(403, "host", said)
+            cure = "If that is its name, start it with --allow-origin and that name, such as http://collector.lan:8000."
+            raise Refusal(403, "host", f"This collector does not answer under the name {shown(host)}. {cure}")
 
     def _is_allowed(self, origin: bytes, headers: Headers) -> bool:
         """Whether a page of this origin may ask: its web site was named, or it is our own.
