@@ -27,7 +27,7 @@ from confide.evidence import Evidence
 from confide.methods.base import Method, Solution
 from confide.methods.inversion import project
 
-STEPS = 10
+STEPS = 5
 """Steps of EM towards G: with many more, shares that are merely near each other are taken for the same."""
 
 FINE, REACH = 0.5, np.arange(-6, 8)
