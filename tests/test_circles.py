@@ -122,3 +122,13 @@ def test_answers_about_areas_have_intervals_and_remarks() -> None:
     for one, query in zip(answers, asked, strict=True):
         assert one.low <= float(as_weights(query, places) @ (np.arange(12) / 66)) <= one.high
         assert "by centre" in one.remark
+
+
+@pytest.mark.parametrize("centre", [(0.0, 0.0), (40.75, -73.98), (-35.0, 150.0), (65.0, 20.0)])
+def test_the_box_of_a_circle_reaches_its_rim(centre: tuple[float, float]) -> None:
+    """In degrees: a minute of longitude is shorter in the north than at the equator."""
+    box = Disc(*centre, 2000.0).box
+    for place, (azimuth, part) in enumerate([(180, "lat2"), (270, "lon2"), (0, "lat2"), (90, "lon2")]):
+        rim = geodesic.Geodesic.WGS84.Direct(*centre, azimuth, 2000.0)[part]
+        middle = centre[place % 2]
+        assert box[place] - middle == pytest.approx(rim - middle, rel=0.01)

@@ -83,8 +83,11 @@ def test_a_column_is_read_by_its_own_clock_everywhere(zone: str, tmp_path: Path)
         polars.Series([MOMENT]).dt.convert_time_zone(zone),
         series,
         series.astype(pandas.ArrowDtype(arrow.type)),
+        series.astype("category"),
+        arrow.dictionary_encode(),
+        pyarrow.chunked_array([arrow]).dictionary_encode(),
     ]
-    assert [cf.Hours().take(column).tolist() for column in columns] == [[hour]] * 5
+    assert [cf.Hours().take(column).tolist() for column in columns] == [[hour]] * 8
     both = cf.Attributes(hour=cf.Hours(), x=cf.Integers(0, 9))
     for frame in FRAMES[1:]:
         column = arrow if frame is pyarrow.table else columns[2] if frame is polars.DataFrame else series
@@ -92,6 +95,13 @@ def test_a_column_is_read_by_its_own_clock_everywhere(zone: str, tmp_path: Path)
     parquet.write_table(pyarrow.table({"hour": arrow}), tmp_path / "t.parquet")
     rows = next(read_value_batches(tmp_path / "t.parquet", survey_of(cf.Hours(), "hour")))
     assert rows.values.tolist() == [hour]
+
+
+def test_columns_that_cannot_be_read_are_refused_with_the_cure() -> None:
+    with pytest.raises(InvalidParameterError, match=r"cannot be read in their zone.*Nowhere/Land.* Convert them"):
+        cf.Hours().take(pyarrow.array([1], pyarrow.timestamp("s", "Nowhere/Land")))
+    with pytest.raises(InvalidParameterError, match=r"Give frame.collect\(\) instead"):
+        cf.Hours().take(polars.DataFrame({"hour": [1]}).lazy())
 
 
 def test_the_hour_that_autumn_has_twice_is_read(tmp_path: Path) -> None:

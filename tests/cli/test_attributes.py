@@ -97,6 +97,26 @@ def test_attributes_that_are_not_there(call: Call, folder: Path, options: list[s
     assert_refused(call("estimate", "s.toml", "r.csv", *options), 2, message)
 
 
+@pytest.mark.parametrize(
+    ("options", "table"),
+    [(["--marginal", "age"], "e.age.csv"), (["--cross", "sex,age"], "e.sex-age.csv")],
+)
+@pytest.mark.parametrize("role", ["survey", "reports", "truth", "output"])
+def test_no_table_destroys_an_input(call: Call, made: Path, options: list[str], table: str, role: str) -> None:
+    files = {"survey": "s.toml", "reports": "r.csv", "truth": "v.csv", "output": "f.csv"}
+    if role != "output":
+        (made / files[role]).rename(made / table)
+        before = (made / table).read_bytes()
+    files[role] = table
+    ending = call(
+        "estimate", files["survey"], files["reports"], "--truth", files["truth"], *options,
+        *("-o", "e.csv", "-o", files["output"], "--method", "ibu"),
+    )  # fmt: skip
+    assert_refused(ending, 2, "named twice" if role == "output" else "also an input")
+    assert not (made / "e.csv").exists()
+    assert role == "output" or (made / table).read_bytes() == before
+
+
 def test_a_survey_of_one_value_has_no_margins(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "age"\n' + FINITE["truncated-geometric"])
     (folder / "r.csv").write_text("report\n3\n")

@@ -119,6 +119,37 @@ def test_wrong_usage(call: Call, folder: Path, arguments: list[str], code: int, 
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("named", ["w*.csv", "weeks"])
+def test_no_output_destroys_an_input_of_a_pattern_or_a_folder(call: Call, folder: Path, named: str) -> None:
+    place = folder / "weeks" if named == "weeks" else folder
+    place.mkdir(exist_ok=True)
+    for week in (1, 2):
+        (place / f"w{week}.csv").write_text(f"report\n{week}\n")
+    before = sorted(folder.rglob("*"))
+    for options in (["-o", str(place / "w1.csv")], ["-o", "c.parquet", "--rejects", str(place / "w2.csv")]):
+        assert_refused(call("count", "survey.toml", named, *options), 2, "also an input")
+    assert (place / "w1.csv").read_text() == "report\n1\n"
+    assert (place / "w2.csv").read_text() == "report\n2\n"
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_counts_in_the_folder_that_is_counted_may_be_written_anew(call: Call, folder: Path) -> None:
+    (folder / "weeks").mkdir()
+    (folder / "weeks" / "w1.csv").write_text("report\n3\n")
+    for _ in range(2):
+        assert call("count", "survey.toml", "weeks", "-o", "weeks/c.parquet").code == 0
+    assert parquet.read_table("weeks/c.parquet").to_pylist() == [{"report": 3, "count": 1}]
+
+
+def test_no_sum_destroys_an_input_of_a_pattern(call: Call, folder: Path) -> None:
+    (folder / "other.csv").write_text("report\n3\n")
+    for name in ("reports", "other"):
+        assert call("count", "survey.toml", f"{name}.csv", "-o", f"n-{name}.parquet").code == 0
+    before = (folder / "n-other.parquet").read_bytes()
+    assert_refused(call("merge", "n-*.parquet", "-o", "n-other.parquet"), 2, "also an input")
+    assert (folder / "n-other.parquet").read_bytes() == before
+
+
 @pytest.mark.slow
 def test_counts_of_another_survey_are_refused(call: Call, folder: Path) -> None:
     (folder / "other.toml").write_text(SURVEY.replace("1.0", "0.5"))

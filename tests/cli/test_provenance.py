@@ -187,6 +187,15 @@ def test_nothing_else_is_written_where_metadata_stand(call: Call, folder: Path) 
     assert ending.code == 2
     assert "known.csv-metadata.json is where the metadata of known.csv stand" in ending.err
     assert not (folder / "known.csv").exists()
+    (folder / "values.csv").rename(folder / "known.csv-metadata.json")
+    ending = call("privatize", "survey.toml", "known.csv-metadata.json", "-o", "known.csv", "--rejects", "r.csv")
+    assert "known.csv-metadata.json is where the metadata of known.csv stand" in ending.err
+    (folder / "known.csv-metadata.json").rename(folder / "values.csv")
+    assert call(*command[:-2], "--rejects", "r.csv").code == 0
+    ending = call("count", "survey.toml", "known.csv", "-o", "c.parquet", "--rejects", "known.csv-metadata.json")
+    assert ending.code == 2
+    assert "known.csv-metadata.json is where the metadata of known.csv stand" in ending.err
+    assert call("count", "survey.toml", "known.csv", "-o", "c.parquet").code == 0, "the metadata are as they were"
 
 
 def test_standard_input_carries_no_metadata(call: Call, folder: Path) -> None:

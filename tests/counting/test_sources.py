@@ -9,12 +9,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.counting.conftest import AGES, Save
 
 import confide as cf
 from confide.counting import merge_files
+from confide.counting.duck import DuckLedger
 from confide.errors import DataFileError
 from confide.files import load_counts, read_heading, save_counts
 
@@ -229,3 +231,38 @@ def test_sums_that_no_file_can_hold_are_refused(save: Save, tmp_path: Path) -> N
     with pytest.raises(DataFileError, match=r"add up to 2\*\*53 or more"):
         merge_files([tmp_path / "a.parquet", tmp_path / "b.parquet"], tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
+
+
+def lose_rows(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
+    """Let DuckDB lose a row each of the first `times` times that it counts, and return what notes each count."""
+    counted: list[int] = []
+    count = DuckLedger._count
+
+    def lose(ledger: DuckLedger, found: list[Any]) -> None:
+        count(ledger, found)
+        counted.append(len(counted))
+        if len(counted) <= times:
+            ledger._connection.execute("DELETE FROM counted WHERE rowid = 0")
+
+    monkeypatch.setattr(DuckLedger, "_count", lose)
+    return counted
+
+
+def test_a_read_that_loses_rows_is_made_again_with_care(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, counted = save("report\n3\n5\n7\n"), lose_rows(monkeypatch, times=1)
+    assert cf.count(path, AGES) == cf.tally([3, 5, 7])
+    assert len(counted) == 2
+
+
+@pytest.mark.parametrize("name", ["reports.csv", "reports.parquet"])
+def test_a_read_that_loses_rows_every_time_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path, table = tmp_path / name, pyarrow.table({"report": [3, 5, 7]})
+    if name.endswith(".csv"):
+        path.write_text("report\n3\n5\n7\n")
+    else:
+        parquet.write_table(table, path)
+    lose_rows(monkeypatch, times=2)
+    with pytest.raises(DataFileError, match="2 rows were read, which is not how many there are"):
+        cf.count(path, AGES)

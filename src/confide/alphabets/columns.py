@@ -44,6 +44,8 @@ def named_columns(raw: Any) -> dict[str, Any] | None:
         return {name: [row.get(name) for row in raw] for name in raw[0]}
     if isinstance(raw, Mapping):
         return {str(name): column for name, column in raw.items()}
+    if type(raw).__name__ == "LazyFrame":
+        raise InvalidParameterError("A lazy frame holds no values yet. Give frame.collect() instead.")
     # A table of pyarrow has `columns` too, which are not the names.
     labels = getattr(raw, "column_names", getattr(raw, "columns", None))
     if labels is None:
@@ -72,9 +74,17 @@ def as_column(raw: Any) -> Any:
     """Return a column with times by its own clock, which polars and pyarrow would hand on in UTC."""
     if getattr(getattr(raw, "dtype", None), "time_zone", None):
         return raw.dt.replace_time_zone(None)
-    if getattr(getattr(raw, "type", None), "tz", None):
+    # A column of pyarrow that is encoded by a dictionary has the type of its values one level down.
+    kind = getattr(raw, "type", None)
+    kind = getattr(kind, "value_type", kind)
+    if getattr(kind, "tz", None):
         # Whoever has such a column has pyarrow.
-        return importlib.import_module("pyarrow.compute").local_timestamp(raw)
+        try:
+            return importlib.import_module("pyarrow.compute").local_timestamp(raw.cast(kind))
+        except ValueError as error:
+            raise InvalidParameterError(
+                f"The times cannot be read in their zone: {error}. Convert them to a zone that is known here."
+            ) from None
     return raw
 
 

@@ -289,8 +289,17 @@ def tables_beside(outputs: list[Path], tables: CrossTables) -> dict[Path, str]:
     """Return a CSV file for each attribute and each cross table, beside that of the whole estimate."""
     found: dict[tuple[str, ...], str] = {(name,): margin_csv(name, *one) for name, one in tables.marginals.items()}
     found |= {table.names: cross_csv(table) for table in tables.crosses}
+    return {path: found[names] for path, names in paths_beside(outputs, found).items()}
+
+
+def paths_beside(outputs: list[Path], tables: Iterable[tuple[str, ...]]) -> dict[Path, tuple[str, ...]]:
+    """Return where tables stand beside the CSV files of the whole estimate, and the attributes of each.
+
+    >>> [path.name for path in paths_beside([Path("estimate.csv"), Path("page.html")], [("age",), ("age", "sex")])]
+    ['estimate.age.csv', 'estimate.age-sex.csv']
+    """
     paths = [path for path in outputs if path.suffix.lower() == ".csv"]
-    return {path.with_suffix(f".{'-'.join(names)}.csv"): text for path in paths for names, text in found.items()}
+    return {path.with_suffix(f".{'-'.join(names)}.csv"): names for names in tables for path in paths}
 
 
 def _show_answers(answers: list[Interval]) -> None:

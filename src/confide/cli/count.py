@@ -31,6 +31,7 @@ from confide.counting import (
     plan_query,
     refuse_rejects,
 )
+from confide.counting.sources import search
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
 from confide.files.rows import first_few
@@ -115,7 +116,7 @@ def count(  # noqa: PLR0913 - one argument an option
         return
     if not paths or output is None:
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
-    check_outputs([output, rejects], [survey, *(Path(path) for path in paths)])
+    check_outputs([output, rejects], [survey, *map(Path, search(paths).files)])
     Heading((contract,), request.by, Account())  # refuses names that groups cannot have, before any work is done
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
     with console(stderr=True).status("Counting ..."), ledgers as ledger:

@@ -11,7 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Lattice
-from confide.cli.answers import Findings, Questions, ask, tables_beside
+from confide.cli.answers import Findings, Questions, ask, paths_beside, tables_beside
 from confide.cli.attributes import choose_tables, tabulate
 from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.failures import NoAnswerError
@@ -223,11 +223,14 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     level = USUAL_LEVEL if interval is None else interval
     check_level("--interval", level)
     check_formats(outputs, FORMATS)
-    check_outputs([*outputs, rejects], [survey, reports, truth, background, *(within or ())])
+    inputs = [survey, reports, truth, background, *(within or ())]
+    check_outputs([*outputs, rejects], inputs)
     asked_by, queries = load_survey(survey), gather_queries(query, within)
     contract = choose_cells(asked_by, cell)
     form = choose_shape(contract, shape or [])
     names, crosses = choose_tables(contract, marginal or [], cross or [])
+    beside = paths_beside(outputs, [*zip(names, strict=True), *crosses]) if marginal or crosses else {}
+    check_outputs([*outputs, *beside, rejects], inputs)
     statistics = choose_statistics(contract, mean=mean, median=median, quantiles=quantile)
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()

@@ -11,6 +11,7 @@ from confide.cli.repetition import describe_merged, repetition_record, warn_over
 from confide.cli.terminal import noise_lines, say, show_json, show_pairs, warn_of_mixture
 from confide.cli.usage import AsJson, check_outputs
 from confide.counting import merge_files
+from confide.counting.sources import expand
 from confide.errors import InvalidParameterError
 from confide.wording import counted
 
@@ -67,7 +68,7 @@ def merge(
     url = next((one for one in counts if "://" in one), None)
     if url is not None:
         raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
-    check_outputs([output], map(Path, counts))
+    check_outputs([output], [Path(file) for one in counts for file in expand(one)])
     heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
     warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))

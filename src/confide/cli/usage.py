@@ -303,8 +303,9 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
             raise InvalidParameterError(f"{output} is named twice, and can hold one of the two. Name another output.")
         written.add(place)
         check_writable(output)
-    for companion in (place.with_name(place.name + SUFFIX) for place in written):
-        if companion in read | written:
+    for place in read | written:
+        companion = place.with_name(place.name + SUFFIX)
+        if companion in written or (place in written and companion in read):
             raise InvalidParameterError(
                 f"{companion.name} is where the metadata of {companion.name.removesuffix(SUFFIX)} stand. Name another "
                 f"file."
