@@ -17,6 +17,7 @@ from confide.explanations import (
     describe_mechanism,
     describe_report,
     describe_value,
+    explain_choices,
     explain_guarantee,
 )
 from confide.wording import label_value, plural, with_unit
@@ -243,3 +244,13 @@ def test_every_status_short_of_its_goal_has_a_cure() -> None:
 )
 def test_alphabets_in_words(alphabet: cf.Alphabet, words: str) -> None:
     assert describe_alphabet(alphabet) == words
+
+
+def test_candidates_that_nothing_was_held_out_for_are_not_said_to_lack_reports() -> None:
+    response = cf.RandomizedResponse(cf.Categories(list("abcdef")), 1.0)
+    answer = cf.estimate(response.simulate_counts([500, 100, 100, 50, 50, 200], rng=1), response)
+    sentences = explain_choices(answer.choices)
+    assert [choice.score for choice in answer.choices] == [None, None]
+    assert all(one.endswith("weighed by an unbiased estimate of the squared error") for one in sentences)
+    few = cf.estimate(cf.tally(["a", "b"], [1, 1]), response)
+    assert "nothing could be held out" in explain_choices(few.choices)[0]

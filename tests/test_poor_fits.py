@@ -65,6 +65,18 @@ def test_a_file_that_was_uploaded_twice_warns_wherever_the_fit_sees_it() -> None
         assert not cf.estimate(once, response, cf.IBU()).fit.is_bad
 
 
+def test_a_file_that_was_uploaded_twice_warns_where_cells_are_merged() -> None:
+    """At epsilon 7 a few cells hold all 80 values, and so few counts may all be even by chance."""
+    response = cf.RandomizedResponse(cf.Integers(0, 79), 7.0)
+    zipf = np.arange(1, 81.0) ** -1.1
+    rng = np.random.default_rng(1)
+    once = response.simulate_counts(rng.multinomial(2000, zipf / zipf.sum()), rng=rng)
+    with pytest.warns(cf.PoorFitWarning, match="repeated upload"):
+        answer = cf.estimate(once + once, response, cf.IBU())
+    assert answer.fit.is_bad
+    assert not cf.estimate(once, response, cf.IBU()).fit.is_bad
+
+
 @pytest.mark.slow
 def test_one_group_of_many_that_was_uploaded_twice_is_named() -> None:
     groups = {number: survey(people=2000, seed=number) for number in range(10)}

@@ -45,6 +45,9 @@ SURELY = 1.2816
 ENOUGH = 20
 """Reports for each wave from which on their law is near enough: with five, 8 waves rejected ten times too often."""
 
+NOTHING = 1e-150
+"""Sum of all gains up to which reports say nothing: its square is nothing in float64."""
+
 SINGULAR = 1e-9
 """A wave whose scores are known from those of the others to this share tells nothing of its own."""
 
@@ -238,7 +241,7 @@ def _test_values(evidence: Evidence, level: float) -> Departure:
     from scipy.special import chdtrc
 
     gains, n = _Gains.of(evidence), evidence.total
-    if gains is None or not gains.trace > 0:
+    if gains is None or not gains.trace > NOTHING:
         return Departure(1.0, math.inf)
     up = np.maximum(gains.gain, 0.0)
     bernstein = n * up**2 / (2 * (gains.spread + gains.most * up / 3) + 1e-300)

@@ -226,7 +226,14 @@ def explain_choices(choices: Sequence[Choice]) -> list[str]:
     ...     print(sentence)
     90% smooth: the candidate to beat
     10% MLE: it explained held-out reports 3.2 nats worse than smooth
+    >>> explain_choices([Choice("pooled", 0.3, None), Choice("INV-P", 0.7, None)])[1]
+    '70% INV-P: weighed by an unbiased estimate of the squared error'
     """
+    if len(choices) > 1 and all(choice.score is None and not choice.remark for choice in choices):
+        return [
+            f"{choice.share:.0%} {choice.name}: weighed by an unbiased estimate of the squared error"
+            for choice in choices
+        ]
     return [_explain_choice(choice, choices[0]) for choice in choices]
 
 

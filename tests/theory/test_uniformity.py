@@ -163,3 +163,10 @@ def test_page_terminal_and_json_say_it_first(tmp_path: Path) -> None:
     assert record["uniformity"]["is_weak"]
     assert record["uniformity"]["people"] == pytest.approx(2.46e6, rel=0.05)
     assert "cannot be told" in as_json.stderr
+
+
+@pytest.mark.parametrize("tiny", [2e-257, 1e-160, 1e-140])
+def test_a_report_that_hardly_ever_comes_says_nothing(tiny: float) -> None:
+    """The square of its probability is nothing in float64, which must not be divided by."""
+    mechanism = cf.FromMatrix(cf.Integers(0, 1), [[1.0, tiny], [1.0, 0.0]], cf.Integers(0, 1))
+    assert not departure(lay(mechanism, cf.tally([0], [200]))).is_seen

@@ -30,8 +30,8 @@ class Choice:
     share
         Its share of the answer, between 0 and 1.
     score
-        How much better, in nats, it explained all held-out reports than the first candidate did; None if it was not
-        tried.
+        How much better, in nats, it explained all held-out reports than the first candidate did; None if nothing was
+        held out, or if it was not tried.
     remark
         Why it was not tried; empty if it was.
     method

@@ -76,7 +76,9 @@ def causes_of(tables: Tables, look: Look) -> tuple[str, ...]:
 
 def repetition_of(tables: Tables) -> tuple[float, str] | None:
     """Look for counts that are all multiples of one number: reports that were uploaded several times."""
-    counts = tables.counts[tables.counts > 0]
+    # Not of cells: under weak randomized response a few of them have all the reports, and few counts prove nothing.
+    counts = np.concatenate([part.per_output for part in tables.parts])
+    counts = counts[counts > 0]
     # Two or three counts that people typed are often round, and say nothing of an upload.
     if counts.size < 5 or (counts != np.floor(counts)).any():
         return None

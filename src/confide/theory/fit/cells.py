@@ -133,10 +133,11 @@ def _layout(mechanism: Mechanism, most: int, *, is_alone: bool) -> CellLayout:
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """The reports of one mechanism in cells: a layout, and the reports in each."""
+    """The reports of one mechanism in cells: a layout, the reports in each cell, and those of each reachable output."""
 
     layout: CellLayout
     counts: FloatArray
+    per_output: FloatArray
 
     @classmethod
     def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None, *, is_alone: bool) -> CellTable:
@@ -153,7 +154,7 @@ class CellTable:
         layout = _layout(mechanism, _most_cells(mechanism, total, is_alone=is_alone), is_alone=is_alone)
         per_output, reachable = mechanism.observe(counts).counts, layout.cells >= 0
         summed = np.bincount(layout.cells[reachable], per_output[reachable], layout.size).astype(np.float64)
-        return cls(layout, summed)
+        return cls(layout, summed, per_output[reachable])
 
     @property
     def mechanism(self) -> Mechanism:
