@@ -406,6 +406,14 @@ def test_upgrade_is_ignored_and_the_message_is_not_lost(running: Running) -> Non
     assert ask(running.port, b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 400")
 
 
+def test_upgrade_after_a_refusal_takes_no_answer_away(running: Running) -> None:
+    for content in (get("/healthz") * 17 + get("/healthz", UPGRADE), get("/healthz") * 18 + get("/healthz", UPGRADE)):
+        found = running.send(content)
+        assert (found.count(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 429")) == (17, 1)
+    found = running.send(get("/healthz", f"{UPGRADE}X: {'a' * 40_000}\r\n"))
+    assert found.startswith(b"HTTP/1.1 431")
+
+
 def test_bad_http_is_refused_in_json(running: Running) -> None:
     for content, status in ((b"\x16\x03\x01\x00\r\n\r\n", 400), (get("/", f"X: {'a' * 40_000}\r\n"), 431)):
         head, _, body = ask(running.port, content).partition(b"\r\n\r\n")

@@ -113,6 +113,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """Read a request that asks for another protocol once more, as one that does not: its message is read then."""
+        if self._refused is not None:
+            return
         if self.scope["method"] == "CONNECT":
             self._refuse(NO_HTTP)
             return
