@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.collector.asking import Served, ages, serving
-from tests.collector.attacks import ATTACKS, Honest, ask, attacking, filled, get, memory, message, post
+from tests.collector.attacks import ATTACKS, HEAD, Honest, ask, attacking, filled, get, memory, message, post
 from tests.collector.killing import SURVEY, Nursery, Running, read_http
 from typer.testing import CliRunner
 
@@ -412,6 +412,42 @@ def test_upgrade_after_a_refusal_takes_no_answer_away(running: Running) -> None:
         assert (found.count(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 429")) == (17, 1)
     found = running.send(get("/healthz", f"{UPGRADE}X: {'a' * 40_000}\r\n"))
     assert found.startswith(b"HTTP/1.1 431")
+
+
+def test_the_rest_of_a_refused_message_is_not_answered(running: Running) -> None:
+    head = b"POST /v1/surveys HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 200000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", running.port), 30) as connection, connection.makefile("rb") as stream:
+        connection.sendall(head)
+        assert read_http(stream).startswith(b"HTTP/1.1 401")
+        connection.sendall(b"x" * 200_000 + get("/healthz"))
+        assert read_http(stream).startswith(b"HTTP/1.1 200")  # and no other answer before it
+
+
+CHUNKED = f"POST /v1/reports HTTP/1.1\r\n{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("part", [b"X: 1\r\n" * 5_000, b"a" * 30_000])
+def test_headers_after_a_message_take_no_memory(running: Running, part: bytes) -> None:
+    before = memory(running.pid, is_new=True)
+    with socket.create_connection(("127.0.0.1", running.port), 30) as connection:
+        connection.sendall(CHUNKED + b"2\r\n{}\r\n0\r\nX: ")
+        for _ in range(600):
+            connection.sendall(part)
+        time.sleep(0.2)
+        assert memory(running.pid) - before < 12
+
+
+def test_headers_after_a_message_are_none(running: Running) -> None:
+    body = message(running.survey.fingerprint, b"3")
+    sent = CHUNKED + b"%x\r\n%b\r\n0\r\nContent-Encoding: gzip\r\nHost: x\r\n\r\n" % (len(body), body)
+    assert ask(running.port, sent).startswith(b"HTTP/1.1 200")
+    assert running.store.account(1) == {"": 1}
+
+
+def test_a_message_in_many_small_chunks_is_taken(running: Running) -> None:
+    body = message(running.survey.fingerprint, b"3") + b" " * 50_000
+    chunks = b"".join(b"1;%b\r\n%b\r\n" % (b"y" * 10, body[one : one + 1]) for one in range(len(body)))
+    assert ask(running.port, CHUNKED + chunks + b"0\r\n\r\n").startswith(b"HTTP/1.1 200")
 
 
 def test_bad_http_is_refused_in_json(running: Running) -> None:
