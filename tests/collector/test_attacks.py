@@ -9,6 +9,7 @@ import logging
 import os
 import secrets
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -258,6 +259,18 @@ def test_whoever_is_refused_again_and_again_waits(file_store: Store) -> None:
     with serving(file_store) as served:
         served.app._refused.update({"1.1.1.1": MOST_REFUSED, "2.2.2.2": MOST_REFUSED - 1})
         assert [served.run(is_slow(served, one)) for one in ("1.1.1.1", "2.2.2.2", "3.3.3.3")] == [True, False, False]
+
+
+def test_whoever_waits_for_a_refusal_keeps_no_message(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(file_store) as served:
+        kept: list[BaseException | None] = []
+
+        async def watched(_: Request) -> None:
+            kept.append(sys.exception())  # whose frames hold the message
+
+        monkeypatch.setattr(served.app, "_slow_down", watched)
+        assert served.post(b"x" * 1000).status == 400
+        assert kept == [None]
 
 
 def test_one_token_does_not_take_all_jobs() -> None:

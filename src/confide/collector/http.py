@@ -108,17 +108,20 @@ class Application:
             self._leave(request)
 
     async def _reply(self, scope: Scope, request: Request, send: Send) -> None:
+        is_refused = False
         try:
             status, body, sent = await self._answer(scope, request)
         except Refusal as refusal:
             status, body, sent = refuse(refusal)
-            await self._slow_down(request)
+            is_refused = True
         except StoreError as error:
             self.collector.commits.fault = str(error)
             status, body, sent = refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
         except Exception as error:  # whatever it is: nobody is shown a traceback, and no message may be in one
             LOG.error("A request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may hold a message
             status, body, sent = refuse(Refusal(500, "failed", "This failed here. Nothing of it was counted."))
+        if is_refused:  # here, and not where the refusal is known: it knows the message, which would stay in memory
+            await self._slow_down(request)
         origin = request.headers.get(b"origin")
         if origin is not None:
             sent = [*sent, *self._cross(origin)]
