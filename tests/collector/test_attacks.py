@@ -216,6 +216,33 @@ def test_whoever_leaves_while_waiting_takes_no_room() -> None:
     asyncio.run(run())
 
 
+def test_no_more_wait_than_there_is_memory_for(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.collector.lanes.MOST_WAITING", 3)
+    monkeypatch.setattr("confide.collector.lanes.MOST_WAITING_EACH", 2)
+
+    async def run(served: Served) -> None:
+        room = served.app.collector.lane._turn
+        await room.enter("a", 1)
+        waiting = [asyncio.create_task(room.enter(one, 1)) for one in "aab"]
+        await asyncio.sleep(0)
+        for address in "ac":
+            with pytest.raises(TimeoutError):
+                await room.enter(address, 1)
+        strange = json.dumps(served.message(["x" * 50] * 10)).encode()  # which comes from no address
+        refused = await served.asking("POST", "/v1/reports", strange, content_type="application/json")
+        assert (refused.status, refused.code, refused.headers["retry-after"]) == (429, "busy", "1")
+        quick = json.dumps(served.message([3])).encode()
+        assert (await served.asking("POST", "/v1/reports", quick, content_type="application/json")).status == 200
+        for address in "aaba":
+            room.leave(address, 1)
+            await asyncio.sleep(0)
+        await asyncio.gather(*waiting)
+        assert (room._inside, room._waiting) == ({}, {})
+
+    with serving(file_store) as served:
+        served.run(run(served))
+
+
 def test_the_lane_does_one_thing_at_a_time() -> None:
     inside: list[int] = []
 

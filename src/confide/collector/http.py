@@ -273,7 +273,7 @@ class Application:
         if stated_size <= LIGHT:
             return _unzip(body, most, stated_size)
         await self._hold(request, min(stated_size, most))
-        return await self.collector.lane.do(request.address, _unzip, body, most, stated_size)
+        return await self.collector.do_in_turn(request.address, _unzip, body, most, stated_size)
 
     async def _hold(self, request: Request, size: int) -> None:
         """Wait for room for a large message; it is held until the answer is read."""
