@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.main import app
 from confide.collector import Client, write_message
+from confide.collector import http as http_module
 from confide.collector import serving as server_module
 from confide.collector.http import MOST_REFUSED, Request
 from confide.collector.lanes import Lane, Room
@@ -124,6 +126,29 @@ def test_the_largest_honest_batch_is_taken(file_store: Store) -> None:
             gzip.compress(json.dumps(served.message([[1] * 8] * 10_000)).encode()), content_encoding="gzip"
         )
         assert (reply.status, reply.json["accepted"]) == (200, 10_000)
+
+
+def test_gzip_that_is_larger_than_what_it_holds_is_unpacked_in_the_lane(
+    file_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def watched(body: bytes, most: int, stated: int) -> bytes:
+        threads.append(threading.current_thread().name)
+        return unzip(body, most, stated)
+
+    unzip = http_module._unzip
+    monkeypatch.setattr(http_module, "_unzip", watched)
+    with serving(file_store) as served:
+        packer = zlib.compressobj(wbits=31)
+        padding = b"".join(packer.flush(zlib.Z_FULL_FLUSH) + packer.compress(b" ") for _ in range(2_000))
+        packed = padding + packer.compress(json.dumps(served.message([3])).encode()) + packer.flush()
+        assert len(packed) > 2**13 > int.from_bytes(packed[-4:], "little")
+        assert served.post(packed, content_encoding="gzip").status == 200
+        assert (
+            served.post(gzip.compress(json.dumps(served.message([3])).encode()), content_encoding="gzip").status == 200
+        )
+    assert [one.partition("_")[0] for one in threads] == ["confide-parse", "MainThread"]
 
 
 def test_gzip_unpacks_to_what_it_says(file_store: Store) -> None:

@@ -54,6 +54,9 @@ FREE = 2**16
 LEAST_HELD = 2**20
 """Bytes that a large message counts for at least: what it is parsed into has to find room as well."""
 
+LIGHT_PACKED = 2**13
+"""Bytes of gzip that are unpacked on the event loop: 4 MiB of it that unpack to nothing at all take most of a second."""
+
 MOST_REFUSED = 100
 """Refusals that one address gets in a second without having to wait for the next: who is refused often is no device."""
 
@@ -270,7 +273,7 @@ class Application:
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
         stated_size = int.from_bytes(body[-4:], "little")  # gzip ends with it
-        if stated_size <= LIGHT:
+        if stated_size <= LIGHT and len(body) <= LIGHT_PACKED:
             return _unzip(body, most, stated_size)
         await self._hold(request, min(stated_size, most))
         return await self.collector.do_in_turn(request.address, _unzip, body, most, stated_size)
