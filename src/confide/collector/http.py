@@ -55,7 +55,7 @@ LEAST_HELD = 2**20
 """Bytes that a large message counts for at least: what it is parsed into has to find room as well."""
 
 LIGHT_PACKED = 2**13
-"""Bytes of gzip that are unpacked on the event loop: 4 MiB of it that unpack to nothing at all take most of a second."""
+"""Bytes of gzip that are unpacked on the event loop: 4 MiB of it that hold nothing at all take most of a second."""
 
 MOST_REFUSED = 100
 """Refusals that one address gets in a second without having to wait for the next: who is refused often is no device."""
