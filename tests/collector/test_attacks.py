@@ -14,7 +14,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -542,6 +542,19 @@ def test_at_the_limit_of_connections_devices_are_told_to_come_again(running: Run
         with Client(running.address) as client:
             assert client.post(write_message(running.survey, [3])).accepted == 1
         timer.join()
+
+
+def test_who_asks_nothing_leaves_files_for_the_store(running: Running, born: Nursery) -> None:
+    born.kill(running.pid)
+    running.pid = born.start(running.url, running.port, most_connections=10)
+    more = server_module.SPARE_FILES // 2
+    with ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", running.port), 5)) for _ in range(30 + more)]
+        told = [one.recv(2**16) for one in idle[12 + more :]]
+        assert all(b"HTTP/1.1 503" in one and b"retry-after: 2" in one for one in told)
+        assert len(list(Path(f"/proc/{running.pid}/task/{running.pid}/fd").iterdir())) < 10 + server_module.SPARE_FILES
+        idle[0].sendall(get("/healthz"))
+        assert idle[0].recv(2**16).startswith(b"HTTP/1.1 503")
 
 
 def test_the_client_keeps_trying_while_a_proxy_says_that_the_collector_is_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,9 +92,11 @@ class GuardedProtocol(HttpToolsProtocol):
     _refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for headers."""
+        """Begin to wait for headers; who comes when even files are scarce is told at once, whether or not they ask."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > self.most_connections + SPARE_FILES // 2:
+            self._refuse(FULL)
 
     def data_received(self, data: bytes) -> None:
         """Take what came, unless it is too much for headers."""
