@@ -9,6 +9,7 @@ import logging
 import os
 import secrets
 import socket
+import struct
 import sys
 import threading
 import time
@@ -21,7 +22,7 @@ from typing import Any
 import pytest
 from tests.collector.asking import Served, ages, serving
 from tests.collector.attacks import ATTACKS, HEAD, Honest, ask, attacking, filled, get, memory, message, post
-from tests.collector.killing import SURVEY, Nursery, Running, read_http
+from tests.collector.killing import SURVEY, Nursery, Running, free_port, nursery, read_http
 from typer.testing import CliRunner
 
 import confide as cf
@@ -447,6 +448,19 @@ def test_pipelined_requests_are_few(running: Running) -> None:
     assert statuses[-1] == b"429"
     assert 16 <= statuses.count(b"200") < 200
     assert b'"code":"busy"' in found
+
+
+def test_who_leaves_a_pipeline_leaves_no_traceback(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with nursery() as born:  # which writes where it is looked at
+        pid = born.start(str(tmp_path / "store.db"), port := free_port())
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", port), 30) as connection:
+                connection.sendall(post(message("f" * 32, b"3")) * 2 + get("/"))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                time.sleep(0.001)
+        time.sleep(0.3)
+        born.kill(pid)
+    assert capfd.readouterr().err == ""
 
 
 UPGRADE = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"

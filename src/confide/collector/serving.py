@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httptools
 import uvicorn
@@ -89,6 +90,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _unread: float | None = None
     """When an answer began to wait to be read."""
     _closing: float | None = None
+    _answering: RequestResponseCycle | None = None
     _refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -97,6 +99,16 @@ class GuardedProtocol(HttpToolsProtocol):
         self._wait()
         if len(self.connections) > self.most_connections + SPARE_FILES // 2:
             self._refuse(FULL)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let what is being answered know as well: uvicorn tells the request that came last, which may still wait."""
+        super().connection_lost(exc)
+        if self._answering is not None:
+            self._answering.disconnected = True
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         """Take what came, unless it is too much for headers."""
