@@ -120,6 +120,19 @@ def test_a_message_of_too_many_parts_is_not_parsed(file_store: Store, monkeypatc
         assert (reply.status, reply.code) == (413, "too-large")
 
 
+def test_a_message_of_too_many_parts_is_not_unpacked_whole() -> None:
+    for part in (b"[]", b'{"":0}', b"3"):
+        packed = gzip.compress(filled("f" * 32, part))
+        size = int.from_bytes(packed[-4:], "little")
+        cut = packed[: len(packed) // 2]  # the rest is never looked at
+        with pytest.raises(Refusal, match="100,000 commas"):
+            http_module._unzip(cut, 2**22, size, 100_000)
+    body = os.urandom(2**20)
+    assert http_module._unzip(gzip.compress(body), 2**22, 2**20, 100_000) == body
+    with pytest.raises(Refusal, match="at most 1,048,575 bytes"):
+        http_module._unzip(gzip.compress(body), 2**20 - 1, 2**20, 100_000)
+
+
 def test_the_largest_honest_batch_is_taken(file_store: Store) -> None:
     survey = cf.Survey(cf.Product(**{f"a{one}": cf.RandomizedResponse(cf.Integers(0, 1), 1.0) for one in range(8)}))
     with serving(file_store, survey) as served:
@@ -134,9 +147,9 @@ def test_gzip_that_is_larger_than_what_it_holds_is_unpacked_in_the_lane(
 ) -> None:
     threads: list[str] = []
 
-    def watched(body: bytes, most: int, stated: int) -> bytes:
+    def watched(*given: Any) -> bytes:
         threads.append(threading.current_thread().name)
-        return unzip(body, most, stated)
+        return unzip(*given)
 
     unzip = http_module._unzip
     monkeypatch.setattr(http_module, "_unzip", watched)

@@ -442,11 +442,17 @@ def count_parts(body: bytes, most: int) -> int:
     return found
 
 
+def too_many_parts(most: int) -> Refusal:
+    """Return the refusal of a message that would take too much memory."""
+    return Refusal(
+        413, "too-large", f"A message has at most {most:,} commas and brackets. Send fewer reports at a time."
+    )
+
+
 def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
     """Read a JSON object, and refuse what is none, or what would take too much memory."""
     if len(body) > most_parts and count_parts(body, most_parts) > most_parts:
-        said = f"A message has at most {most_parts:,} commas and brackets. Send fewer reports at a time."
-        raise Refusal(413, "too-large", said)
+        raise too_many_parts(most_parts)
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError as error:
