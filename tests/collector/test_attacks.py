@@ -9,22 +9,26 @@ import logging
 import os
 import secrets
 import socket
+import struct
+import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.collector.asking import Served, ages, serving
-from tests.collector.attacks import ATTACKS, Honest, ask, attacking, filled, get, memory, message, post
-from tests.collector.killing import SURVEY, Nursery, Running, read_http
+from tests.collector.attacks import ATTACKS, HEAD, Honest, ask, attacking, filled, get, memory, message, post
+from tests.collector.killing import SURVEY, Nursery, Running, free_port, nursery, read_http
 from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
 from confide.collector import Client, write_message
+from confide.collector import http as http_module
 from confide.collector import serving as server_module
 from confide.collector.http import MOST_REFUSED, Request
 from confide.collector.lanes import Lane, Room
@@ -116,6 +120,19 @@ def test_a_message_of_too_many_parts_is_not_parsed(file_store: Store, monkeypatc
         assert (reply.status, reply.code) == (413, "too-large")
 
 
+def test_a_message_of_too_many_parts_is_not_unpacked_whole() -> None:
+    for part in (b"[]", b'{"":0}', b"3"):
+        packed = gzip.compress(filled("f" * 32, part))
+        size = int.from_bytes(packed[-4:], "little")
+        cut = packed[: len(packed) // 2]  # the rest is never looked at
+        with pytest.raises(Refusal, match="100,000 commas"):
+            http_module._unzip(cut, 2**22, size, 100_000)
+    body = os.urandom(2**20)
+    assert http_module._unzip(gzip.compress(body), 2**22, 2**20, 100_000) == body
+    with pytest.raises(Refusal, match="at most 1,048,575 bytes"):
+        http_module._unzip(gzip.compress(body), 2**20 - 1, 2**20, 100_000)
+
+
 def test_the_largest_honest_batch_is_taken(file_store: Store) -> None:
     survey = cf.Survey(cf.Product(**{f"a{one}": cf.RandomizedResponse(cf.Integers(0, 1), 1.0) for one in range(8)}))
     with serving(file_store, survey) as served:
@@ -123,6 +140,29 @@ def test_the_largest_honest_batch_is_taken(file_store: Store) -> None:
             gzip.compress(json.dumps(served.message([[1] * 8] * 10_000)).encode()), content_encoding="gzip"
         )
         assert (reply.status, reply.json["accepted"]) == (200, 10_000)
+
+
+def test_gzip_that_is_larger_than_what_it_holds_is_unpacked_in_the_lane(
+    file_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def watched(*given: Any) -> bytes:
+        threads.append(threading.current_thread().name)
+        return unzip(*given)
+
+    unzip = http_module._unzip
+    monkeypatch.setattr(http_module, "_unzip", watched)
+    with serving(file_store) as served:
+        packer = zlib.compressobj(wbits=31)
+        padding = b"".join(packer.flush(zlib.Z_FULL_FLUSH) + packer.compress(b" ") for _ in range(2_000))
+        packed = padding + packer.compress(json.dumps(served.message([3])).encode()) + packer.flush()
+        assert len(packed) > 2**13 > int.from_bytes(packed[-4:], "little")
+        assert served.post(packed, content_encoding="gzip").status == 200
+        assert (
+            served.post(gzip.compress(json.dumps(served.message([3])).encode()), content_encoding="gzip").status == 200
+        )
+    assert [one.partition("_")[0] for one in threads] == ["confide-parse", "MainThread"]
 
 
 def test_gzip_unpacks_to_what_it_says(file_store: Store) -> None:
@@ -215,6 +255,33 @@ def test_whoever_leaves_while_waiting_takes_no_room() -> None:
     asyncio.run(run())
 
 
+def test_no_more_wait_than_there_is_memory_for(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.collector.lanes.MOST_WAITING", 3)
+    monkeypatch.setattr("confide.collector.lanes.MOST_WAITING_EACH", 2)
+
+    async def run(served: Served) -> None:
+        room = served.app.collector.lane._turn
+        await room.enter("a", 1)
+        waiting = [asyncio.create_task(room.enter(one, 1)) for one in "aab"]
+        await asyncio.sleep(0)
+        for address in "ac":
+            with pytest.raises(TimeoutError):
+                await room.enter(address, 1)
+        strange = json.dumps(served.message(["x" * 50] * 10)).encode()  # which comes from no address
+        refused = await served.asking("POST", "/v1/reports", strange, content_type="application/json")
+        assert (refused.status, refused.code, refused.headers["retry-after"]) == (429, "busy", "1")
+        quick = json.dumps(served.message([3])).encode()
+        assert (await served.asking("POST", "/v1/reports", quick, content_type="application/json")).status == 200
+        for address in "aaba":
+            room.leave(address, 1)
+            await asyncio.sleep(0)
+        await asyncio.gather(*waiting)
+        assert (room._inside, room._waiting) == ({}, {})
+
+    with serving(file_store) as served:
+        served.run(run(served))
+
+
 def test_the_lane_does_one_thing_at_a_time() -> None:
     inside: list[int] = []
 
@@ -258,6 +325,18 @@ def test_whoever_is_refused_again_and_again_waits(file_store: Store) -> None:
     with serving(file_store) as served:
         served.app._refused.update({"1.1.1.1": MOST_REFUSED, "2.2.2.2": MOST_REFUSED - 1})
         assert [served.run(is_slow(served, one)) for one in ("1.1.1.1", "2.2.2.2", "3.3.3.3")] == [True, False, False]
+
+
+def test_whoever_waits_for_a_refusal_keeps_no_message(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(file_store) as served:
+        kept: list[BaseException | None] = []
+
+        async def watched(_: Request) -> None:
+            kept.append(sys.exception())  # whose frames hold the message
+
+        monkeypatch.setattr(served.app, "_slow_down", watched)
+        assert served.post(b"x" * 1000).status == 400
+        assert kept == [None]
 
 
 def test_one_token_does_not_take_all_jobs() -> None:
@@ -384,6 +463,19 @@ def test_pipelined_requests_are_few(running: Running) -> None:
     assert b'"code":"busy"' in found
 
 
+def test_who_leaves_a_pipeline_leaves_no_traceback(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with nursery() as born:  # which writes where it is looked at
+        pid = born.start(str(tmp_path / "store.db"), port := free_port())
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", port), 30) as connection:
+                connection.sendall(post(message("f" * 32, b"3")) * 2 + get("/"))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                time.sleep(0.001)
+        time.sleep(0.3)
+        born.kill(pid)
+    assert capfd.readouterr().err == ""
+
+
 UPGRADE = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
 
 
@@ -404,6 +496,50 @@ def test_upgrade_is_ignored_and_the_message_is_not_lost(running: Running) -> Non
     assert running.store.account(1) == {"": 4}
     assert ask(running.port, get("/healthz", UPGRADE)).startswith(b"HTTP/1.1 200")
     assert ask(running.port, b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 400")
+
+
+def test_upgrade_after_a_refusal_takes_no_answer_away(running: Running) -> None:
+    for content in (get("/healthz") * 17 + get("/healthz", UPGRADE), get("/healthz") * 18 + get("/healthz", UPGRADE)):
+        found = running.send(content)
+        assert (found.count(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 429")) == (17, 1)
+    found = running.send(get("/healthz", f"{UPGRADE}X: {'a' * 40_000}\r\n"))
+    assert found.startswith(b"HTTP/1.1 431")
+
+
+def test_the_rest_of_a_refused_message_is_not_answered(running: Running) -> None:
+    head = b"POST /v1/surveys HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 200000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", running.port), 30) as connection, connection.makefile("rb") as stream:
+        connection.sendall(head)
+        assert read_http(stream).startswith(b"HTTP/1.1 401")
+        connection.sendall(b"x" * 200_000 + get("/healthz"))
+        assert read_http(stream).startswith(b"HTTP/1.1 200")  # and no other answer before it
+
+
+CHUNKED = f"POST /v1/reports HTTP/1.1\r\n{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("part", [b"X: 1\r\n" * 5_000, b"a" * 30_000])
+def test_headers_after_a_message_take_no_memory(running: Running, part: bytes) -> None:
+    before = memory(running.pid, is_new=True)
+    with socket.create_connection(("127.0.0.1", running.port), 30) as connection:
+        connection.sendall(CHUNKED + b"2\r\n{}\r\n0\r\nX: ")
+        for _ in range(600):
+            connection.sendall(part)
+        time.sleep(0.2)
+        assert memory(running.pid) - before < 12
+
+
+def test_headers_after_a_message_are_none(running: Running) -> None:
+    body = message(running.survey.fingerprint, b"3")
+    sent = CHUNKED + b"%x\r\n%b\r\n0\r\nContent-Encoding: gzip\r\nHost: x\r\n\r\n" % (len(body), body)
+    assert ask(running.port, sent).startswith(b"HTTP/1.1 200")
+    assert running.store.account(1) == {"": 1}
+
+
+def test_a_message_in_many_small_chunks_is_taken(running: Running) -> None:
+    body = message(running.survey.fingerprint, b"3") + b" " * 50_000
+    chunks = b"".join(b"1;%b\r\n%b\r\n" % (b"y" * 10, body[one : one + 1]) for one in range(len(body)))
+    assert ask(running.port, CHUNKED + chunks + b"0\r\n\r\n").startswith(b"HTTP/1.1 200")
 
 
 def test_bad_http_is_refused_in_json(running: Running) -> None:
@@ -433,6 +569,19 @@ def test_at_the_limit_of_connections_devices_are_told_to_come_again(running: Run
         with Client(running.address) as client:
             assert client.post(write_message(running.survey, [3])).accepted == 1
         timer.join()
+
+
+def test_who_asks_nothing_leaves_files_for_the_store(running: Running, born: Nursery) -> None:
+    born.kill(running.pid)
+    running.pid = born.start(running.url, running.port, most_connections=10)
+    more = server_module.SPARE_FILES // 2
+    with ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", running.port), 5)) for _ in range(30 + more)]
+        told = [one.recv(2**16) for one in idle[12 + more :]]
+        assert all(b"HTTP/1.1 503" in one and b"retry-after: 2" in one for one in told)
+        assert len(list(Path(f"/proc/{running.pid}/task/{running.pid}/fd").iterdir())) < 10 + server_module.SPARE_FILES
+        idle[0].sendall(get("/healthz"))
+        assert idle[0].recv(2**16).startswith(b"HTTP/1.1 503")
 
 
 def test_the_client_keeps_trying_while_a_proxy_says_that_the_collector_is_away(monkeypatch: pytest.MonkeyPatch) -> None:

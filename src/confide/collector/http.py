@@ -36,7 +36,7 @@ from confide.collector.replies import (
     refuse,
     require_method,
 )
-from confide.collector.service import LIGHT, Collector, Entry, Refusal, shown
+from confide.collector.service import LIGHT, Collector, Entry, Refusal, count_parts, shown, too_many_parts
 from confide.collector.stores import ADMISSIONS, StoreError
 
 CROSS_HEADERS = b"content-type, content-encoding, authorization, confide-invitation"
@@ -53,6 +53,12 @@ FREE = 2**16
 
 LEAST_HELD = 2**20
 """Bytes that a large message counts for at least: what it is parsed into has to find room as well."""
+
+LIGHT_PACKED = 2**13
+"""Bytes of gzip that are unpacked on the event loop: 4 MiB of it that hold nothing at all take most of a second."""
+
+FIRST = 2**19
+"""Bytes that are unpacked before it is looked whether there are too many parts already."""
 
 MOST_REFUSED = 100
 """Refusals that one address gets in a second without having to wait for the next: who is refused often is no device."""
@@ -108,17 +114,20 @@ class Application:
             self._leave(request)
 
     async def _reply(self, scope: Scope, request: Request, send: Send) -> None:
+        is_refused = False
         try:
             status, body, sent = await self._answer(scope, request)
         except Refusal as refusal:
             status, body, sent = refuse(refusal)
-            await self._slow_down(request)
+            is_refused = True
         except StoreError as error:
             self.collector.commits.fault = str(error)
             status, body, sent = refuse(Refusal(503, "unavailable", UNAVAILABLE, retry_after=2))
         except Exception as error:  # whatever it is: nobody is shown a traceback, and no message may be in one
             LOG.error("A request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may hold a message
             status, body, sent = refuse(Refusal(500, "failed", "This failed here. Nothing of it was counted."))
+        if is_refused:  # here, and not where the refusal is known: it knows the message, which would stay in memory
+            await self._slow_down(request)
         origin = request.headers.get(b"origin")
         if origin is not None:
             sent = [*sent, *self._cross(origin)]
@@ -141,7 +150,8 @@ class Application:
             _require_json(headers)
             invitation = _text(headers, b"confide-invitation")
             take = self.collector.take
-            return 200, await take(await self._body(request), _secret(headers), invitation, request.address), JSON
+            body = await self._body(request, most_parts=self.collector.settings.most_parts)
+            return 200, await take(body, _secret(headers), invitation, request.address), JSON
         if method == "OPTIONS":
             return 204, b"", [(b"allow", b"GET, HEAD, POST, OPTIONS")]
         require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
@@ -253,7 +263,7 @@ class Application:
         "/openapi.json": _openapi,
     }
 
-    async def _body(self, request: Request, most: int = 0) -> bytes:
+    async def _body(self, request: Request, most: int = 0, most_parts: int = 0) -> bytes:
         """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large."""
         most = min(most or self.collector.settings.most_bytes, self.collector.settings.most_bytes)
         stated, encoding = request.headers.get(b"content-length", b"0"), _encoding(request.headers)
@@ -267,10 +277,10 @@ class Application:
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
         stated_size = int.from_bytes(body[-4:], "little")  # gzip ends with it
-        if stated_size <= LIGHT:
+        if stated_size <= LIGHT and len(body) <= LIGHT_PACKED:
             return _unzip(body, most, stated_size)
         await self._hold(request, min(stated_size, most))
-        return await self.collector.lane.do(request.address, _unzip, body, most, stated_size)
+        return await self.collector.do_in_turn(request.address, _unzip, body, most, stated_size, most_parts)
 
     async def _hold(self, request: Request, size: int) -> None:
         """Wait for room for a large message; it is held until the answer is read."""
@@ -469,11 +479,15 @@ def _encoding(headers: Headers) -> bytes:
     return headers.get(b"content-encoding", b"identity").strip().lower()
 
 
-def _unzip(body: bytes, most: int, stated: int) -> bytes:
+def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
     """Unpack gzip, no more than is allowed or was stated: a bomb is noticed before it goes off."""
-    unpacker = zlib.decompressobj(31)
+    unpacker, limit = zlib.decompressobj(31), min(most, stated) + 1
     try:
-        whole = unpacker.decompress(body, min(most, stated) + 1)
+        whole = unpacker.decompress(body, min(limit, FIRST))
+        if len(whole) == FIRST < limit:
+            if most_parts and count_parts(whole, most_parts) > most_parts:
+                raise too_many_parts(most_parts)
+            whole += unpacker.decompress(unpacker.unconsumed_tail, limit - FIRST)
     except zlib.error:
         raise Refusal(400, "malformed", "The message is not sound gzip.") from None
     if len(whole) > most:

@@ -11,6 +11,9 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
+MOST_WAITING, MOST_WAITING_EACH = 1_024, 256
+"""How many may wait, in total and of one address: nobody else bounds those who send something and leave at once."""
+
 Waiting = tuple[int, "asyncio.Future[None]"]
 """A size, and the future that is done when there is room for it."""
 
@@ -27,10 +30,14 @@ class Room:
         self._waiting: dict[str, deque[Waiting]] = {}
 
     async def enter(self, address: str, size: int, seconds: float | None = None) -> None:
-        """Wait for room; `TimeoutError` where there is none in time. Whoever entered must leave."""
+        """Wait for room; `TimeoutError` where there is none in time, or too many wait. Whoever entered must leave."""
         if address not in self._waiting and self._fits(address, size):
             self._inside[address] += size
             return
+        if len(self._waiting.get(address, ())) >= MOST_WAITING_EACH:
+            raise TimeoutError
+        if sum(map(len, self._waiting.values())) >= MOST_WAITING:
+            raise TimeoutError
         waiting = size, asyncio.get_running_loop().create_future()
         self._waiting.setdefault(address, deque()).append(waiting)
         try:
@@ -78,7 +85,7 @@ class Lane:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
 
     async def do(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Do this in the thread when it is this address's turn."""
+        """Do this in the thread when it is this address's turn; `TimeoutError` where too many wait for theirs."""
         await self._turn.enter(address, 1)
         try:
             call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names

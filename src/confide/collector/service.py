@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import orjson
 
@@ -25,6 +25,9 @@ from confide.errors import ConfideError, InvalidParameterError
 from confide.files.rows import Reason
 from confide.surveys import Survey
 from confide.wording import counted
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
 NEEDED = KEYS - {"groups"}
@@ -274,10 +277,10 @@ class Collector:
         self._draw_ticket()
         prepared = self.prepare(body, secret, invitation, is_quick=True) if is_light(body) else None
         if prepared is None:
-            prepared = await self.lane.do(address, self.prepare, body, secret, invitation)
+            prepared = await self.do_in_turn(address, self.prepare, body, secret, invitation)
         if isinstance(prepared, str):  # others may have added it
             await self.find(prepared)
-            prepared = await self.lane.do(address, self.prepare, body, secret, invitation)
+            prepared = await self.do_in_turn(address, self.prepare, body, secret, invitation)
         del body  # what waits is small
         if not isinstance(prepared, Prepared):
             raise Refusal(404, "unknown-survey", "There is no such survey here, or no longer.")
@@ -289,6 +292,14 @@ class Collector:
         if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
             raise Refusal(*FATES[fate])
         return prepared.answer
+
+    async def do_in_turn(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Do this in the lane, unless too many wait there."""
+        try:
+            return await self.lane.do(address, work, *given, **named)
+        except TimeoutError:
+            said = "Too many messages wait to be read. Send this one again later."
+            raise Refusal(429, "busy", said, retry_after=1) from None
 
     def prepare(
         self, body: bytes, secret: str | None, invitation: str | None, *, is_quick: bool = False
@@ -431,11 +442,17 @@ def count_parts(body: bytes, most: int) -> int:
     return found
 
 
+def too_many_parts(most: int) -> Refusal:
+    """Return the refusal of a message that would take too much memory."""
+    return Refusal(
+        413, "too-large", f"A message has at most {most:,} commas and brackets. Send fewer reports at a time."
+    )
+
+
 def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
     """Read a JSON object, and refuse what is none, or what would take too much memory."""
     if len(body) > most_parts and count_parts(body, most_parts) > most_parts:
-        said = f"A message has at most {most_parts:,} commas and brackets. Send fewer reports at a time."
-        raise Refusal(413, "too-large", said)
+        raise too_many_parts(most_parts)
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError as error:

@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httptools
 import uvicorn
@@ -81,25 +82,42 @@ class GuardedProtocol(HttpToolsProtocol):
 
     most_connections = Settings.most_connections
     _is_ending = False
-    _size = _chunk = _first = 0
+    _size = _chunk = _first = _beside = 0
+    _is_inside = False
+    """Whether headers were taken whose message did not end yet."""
     _since: float | None = None
     """When the wait for headers, or for the rest of a message that was answered, began; None while there is none."""
     _unread: float | None = None
     """When an answer began to wait to be read."""
     _closing: float | None = None
+    _answering: RequestResponseCycle | None = None
     _refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for headers."""
+        """Begin to wait for headers; who comes when even files are scarce is told at once, whether or not they ask."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > self.most_connections + SPARE_FILES // 2:
+            self._refuse(FULL)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let what is being answered know as well: uvicorn tells the request that came last, which may still wait."""
+        super().connection_lost(exc)
+        if self._answering is not None:
+            self._answering.disconnected = True
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         """Take what came, unless it is too much for headers."""
         if self._refused is not None:
             return
         self._chunk = len(data)
-        if self._since is not None:
+        if self._is_inside:
+            self._beside += self._chunk  # unless a part of the message is in it
+        elif self._since is not None:
             self._size += self._chunk
         self._unset_keepalive_if_required()
         try:
@@ -108,11 +126,13 @@ class GuardedProtocol(HttpToolsProtocol):
             self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(NO_HTTP)
-        if self._since is not None and self._size > MOST_HEADER_BYTES:
+        if (self._beside if self._is_inside else self._size if self._since is not None else 0) > MOST_HEADER_BYTES:
             self._refuse(TOO_LARGE)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """Read a request that asks for another protocol once more, as one that does not: its message is read then."""
+        if self._refused is not None:
+            return
         if self.scope["method"] == "CONNECT":
             self._refuse(NO_HTTP)
             return
@@ -130,7 +150,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for headers of a further request."""
         super().on_message_begin()
-        self._first = self._chunk
+        self._first, self._is_inside = self._chunk, False
         if self._since is None:
             self._wait()
 
@@ -152,14 +172,18 @@ class GuardedProtocol(HttpToolsProtocol):
             self._since = None
             self.app = refuse_full if len(self.connections) > self.most_connections else self.config.loaded_app
             super().on_headers_complete()
+            # What comes after a message in the form of headers is none, and kept nowhere.
+            self.headers, self._is_inside, self._beside = [], True, 0
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a message."""
+        self._beside = 0
         if self._refused is None:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Take the end of a message."""
+        self._is_inside = False
         if self._refused is None and not self.parser.should_upgrade():
             super().on_message_complete()
 
