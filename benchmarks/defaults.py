@@ -215,7 +215,8 @@ def show_sparse(seeds: range) -> None:
     heads = ["population", "categories", "epsilon", "total variation", "/ best", "squared error / best"]
     print_table(f"k-RR on categories, {PEOPLE:,} people, {len(seeds)} repeats", heads, lines)
     for what, ratio in zip(("total variation", "squared error"), worst, strict=True):
-        print(verdict(f"{what} at most {ratio:.3f} of the better of MLE and inversion, bar 1.02", met=ratio <= 1.02))
+        words = f"{what} at most {ratio:.3f} of the better of MLE and inversion, bar 1.02"
+        print(verdict(words, met=bool(ratio <= 1.02)))
 
 
 def _miss(

@@ -25,7 +25,8 @@ def population(kind: str, size: int) -> NDArray[np.float64]:
         "Zipf": 1 / (rank + 1.0) ** 1.2,
         "flat": np.ones(size),
     }[kind]
-    return shares / shares.sum()
+    scaled: NDArray[np.float64] = shares / shares.sum()
+    return scaled
 
 
 def survey(shares: NDArray[np.float64], epsilon: float, seed: int) -> tuple[cf.Evidence, NDArray[np.float64]]:

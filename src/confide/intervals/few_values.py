@@ -271,7 +271,7 @@ class _SupportSearch:
         rows = self._matrix[values]
         # Every report needs a value that can send it. A value that can send none has no curvature: others do without.
         likely = rows > NEVER
-        can = np.flatnonzero(likely.any(axis=1).all(axis=1) & likely.any(axis=2).all(axis=1))
+        can = np.flatnonzero(np.all(np.any(likely, axis=1), axis=1) & np.all(np.any(likely, axis=2), axis=1))
         values, shares, rows, frequencies = values[can], shares[can], rows[can], counts / total
         diagonal = np.arange(values.shape[1])
         for _ in range(STEPS + 1):
