@@ -261,7 +261,9 @@ def test_a_concentrated_start_on_a_plane_ends_with_a_sound_answer(place: int, le
     answer, usual = cf.estimate(counts, mechanism, cf.IBU(start=start)), cf.estimate(counts, mechanism, cf.IBU())
     assert answer.status is cf.Status.SMALL_STEP
     assert answer.iterations < 1000
-    assert answer.log_likelihood == pytest.approx(usual.log_likelihood, abs=1.0)
+    # From 1e-30 the first steps of far cells drown in the rounding of the FFT, and the path differs between machines:
+    # with every entry of the kernel moved by an ulp, 36 answers were up to 4.1 nats apart.
+    assert answer.log_likelihood == pytest.approx(usual.log_likelihood, abs=1.0 if least > 1e-20 else 10.0)
     assert cf.total_variation(answer.distribution, usual.distribution) < 0.01
 
 

@@ -102,10 +102,10 @@ class Survey:
     simulated: str = ""
 
     def __post_init__(self) -> None:
-        require_kinds(Survey, vars(self))
-        object.__setattr__(self, "groups", _check_groups(self.groups))
         if self.simulated != "":
             _text("simulated", self.simulated)
+        require_kinds(Survey, vars(self))
+        object.__setattr__(self, "groups", _check_groups(self.groups))
         if self.shape is not None:
             object.__setattr__(self, "shape", self.shape.declared())
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there

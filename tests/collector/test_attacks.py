@@ -30,7 +30,7 @@ from confide.cli.main import app
 from confide.collector import Client, write_message
 from confide.collector import http as http_module
 from confide.collector import serving as server_module
-from confide.collector.http import MOST_REFUSED, Request
+from confide.collector.http import MOST_REFUSED, Incoming
 from confide.collector.lanes import Lane, Room
 from confide.collector.service import Collector, Refusal, shown
 from confide.collector.stores import Store, StoreError, open_store
@@ -316,7 +316,7 @@ def test_spellings_are_not_remembered() -> None:
 
 def test_whoever_is_refused_again_and_again_waits(file_store: Store) -> None:
     async def is_slow(served: Served, address: str) -> bool:
-        task = asyncio.create_task(served.app._slow_down(Request({}, None, address)))  # type: ignore[arg-type]
+        task = asyncio.create_task(served.app._slow_down(Incoming({}, None, address)))  # type: ignore[arg-type]
         for _ in range(5):
             await asyncio.sleep(0)
         task.cancel()
@@ -331,7 +331,7 @@ def test_whoever_waits_for_a_refusal_keeps_no_message(file_store: Store, monkeyp
     with serving(file_store) as served:
         kept: list[BaseException | None] = []
 
-        async def watched(_: Request) -> None:
+        async def watched(_: Incoming) -> None:
             kept.append(sys.exception())  # whose frames hold the message
 
         monkeypatch.setattr(served.app, "_slow_down", watched)

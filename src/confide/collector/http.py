@@ -74,7 +74,7 @@ FORGET_EVERY = 600
 
 
 @dataclass(slots=True)
-class Request:
+class Incoming:
     """A request: its headers, the message that comes with it, where it is from, and how much room it holds."""
 
     headers: Headers
@@ -107,13 +107,13 @@ class Application:
             await send({"type": "websocket.close", "code": 1003})
             return
         headers: Headers = dict(scope["headers"])
-        request = Request(headers, receive, scope["client"][0] if scope.get("client") else "")
+        request = Incoming(headers, receive, scope["client"][0] if scope.get("client") else "")
         try:
             await self._reply(scope, request, send)
         finally:
             self._leave(request)
 
-    async def _reply(self, scope: Scope, request: Request, send: Send) -> None:
+    async def _reply(self, scope: Scope, request: Incoming, send: Send) -> None:
         is_refused = False
         try:
             status, body, sent = await self._answer(scope, request)
@@ -139,7 +139,7 @@ class Application:
             body = b""
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, request: Request) -> Reply:
+    async def _answer(self, scope: Scope, request: Incoming) -> Reply:
         path, method, headers = scope["path"], scope["method"], request.headers
         if len(headers) < len(scope["headers"]):
             _require_single(scope["headers"])
@@ -157,7 +157,7 @@ class Application:
         require_method(method, *(("POST",) if path == "/v1/reports" else ("GET", "POST")))
         return await self._read_or_change(path, method, request)
 
-    async def _read_or_change(self, path: str, method: str, request: Request) -> Reply:
+    async def _read_or_change(self, path: str, method: str, request: Incoming) -> Reply:
         parts = path.strip("/").split("/")
         if path in self._plain:
             require_method(method, "GET")
@@ -172,11 +172,11 @@ class Application:
         headers = request.headers
         return await self.guest.answer(Call(path, method, headers, _secret(headers), lambda: self._json_body(request)))
 
-    async def _json_body(self, request: Request) -> bytes:
+    async def _json_body(self, request: Incoming) -> bytes:
         _require_json(request.headers)
         return await self._body(request)
 
-    async def _surveys(self, method: str, request: Request) -> Reply:
+    async def _surveys(self, method: str, request: Incoming) -> Reply:
         headers = request.headers
         if method == "POST":
             self.collector.require("administer", _secret(headers))
@@ -191,7 +191,7 @@ class Application:
         listed = [_summary(one) for one in self.collector.entries.values()]
         return 200, orjson.dumps({"surveys": listed}), JSON
 
-    async def _survey(self, entry: Entry, what: str, method: str, request: Request) -> Reply:
+    async def _survey(self, entry: Entry, what: str, method: str, request: Incoming) -> Reply:
         fingerprint, headers = entry.stored.fingerprint, request.headers
         if what == "":
             require_method(method, "GET")
@@ -218,7 +218,7 @@ class Application:
             return 304, b"", sent
         return 200, body, sent
 
-    async def _form_token(self, request: Request) -> str | None:
+    async def _form_token(self, request: Incoming) -> str | None:
         if request.headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
             raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
         body = await self._body(request, FORM)
@@ -263,7 +263,7 @@ class Application:
         "/openapi.json": _openapi,
     }
 
-    async def _body(self, request: Request, most: int = 0, most_parts: int = 0) -> bytes:
+    async def _body(self, request: Incoming, most: int = 0, most_parts: int = 0) -> bytes:
         """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large."""
         most = min(most or self.collector.settings.most_bytes, self.collector.settings.most_bytes)
         stated, encoding = request.headers.get(b"content-length", b"0"), _encoding(request.headers)
@@ -282,7 +282,7 @@ class Application:
         await self._hold(request, min(stated_size, most))
         return await self.collector.do_in_turn(request.address, _unzip, body, most, stated_size, most_parts)
 
-    async def _hold(self, request: Request, size: int) -> None:
+    async def _hold(self, request: Incoming, size: int) -> None:
         """Wait for room for a large message; it is held until the answer is read."""
         if request.held:
             return
@@ -294,19 +294,19 @@ class Application:
             raise Refusal(429, "busy", said, retry_after=1) from None
         request.held = size
 
-    def _leave(self, request: Request) -> None:
+    def _leave(self, request: Incoming) -> None:
         if request.held:
             self.room.leave(request.address, request.held)
             request.held = 0
 
-    async def _slow_down(self, request: Request) -> None:
+    async def _slow_down(self, request: Incoming) -> None:
         """Let whoever is refused again and again wait: 200 connections would leave nobody else a turn."""
         self._refused[request.address] += 1
         if request.address and self._refused[request.address] > MOST_REFUSED:
             self._leave(request)
             await asyncio.sleep(1)
 
-    async def _receive(self, request: Request, most: int) -> bytes:
+    async def _receive(self, request: Incoming, most: int) -> bytes:
         task = asyncio.current_task()
         self._receiving[task] = time.monotonic()
         try:
@@ -327,7 +327,7 @@ class Application:
             raise _too_large(most)
         return body
 
-    async def _rest(self, message: MutableMapping[str, Any], request: Request, most: int) -> bytes:
+    async def _rest(self, message: MutableMapping[str, Any], request: Incoming, most: int) -> bytes:
         """Receive what comes in several parts."""
         parts, size, task = [], 0, asyncio.current_task()
         while True:

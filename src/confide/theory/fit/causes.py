@@ -138,7 +138,7 @@ def _power_of_twice(degrees: float) -> float:
     """Return the power against reports that came twice: they add to the spread of every count, whoever the people are.
 
     >>> round(_power_of_twice(60), 2)
-    0.14
+    0.13
     """
     from scipy.special import chdtrc, chdtri
 
