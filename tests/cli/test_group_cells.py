@@ -10,6 +10,7 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
+from confide.cli.groups import show_group_reports
 from confide.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
 from confide.files.counts_files import read_counts
 from confide.files.groups import GroupedCounts, Key, estimate_file
+from confide.files.records import group_reports_record
 from confide.files.rows import Account
 from confide.groups import GroupReports, recover_pools
 from confide.pages import groups_page
@@ -273,3 +276,29 @@ def test_every_cell_of_the_terminal_is_that_of_the_group_alone(
     assert {key: len(one.groups) for key, one in estimates.items()} == {
         (town,): sum(map(bool, SIZES[town])) for town in sorted(SIZES)
     }
+
+
+def test_the_download_has_the_groups_that_the_table_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.pages.groups.MOST_ROWS", 2)
+    groups, answers = asked("words")
+    (file,) = Tables(groups_page(groups, answers)).files
+    assert {row["town"] for row in csv.DictReader(io.StringIO(file))} == set(SIZES)
+
+
+def test_groups_before_an_estimate_have_each_their_own_row(capsys: pytest.CaptureFixture[str]) -> None:
+    bots = (cf.tally(["yes"], counts=[100]), surveys("words")[0].mechanism)
+    few = (cf.tally(["no"], counts=[2]), surveys("words")[0].mechanism)
+    seen = GroupReports(pools("words") | {("bots",): [bots], ("few",): [few]})
+    for one in group_reports_record(seen, ("town",))["groups"]:
+        key = (one["group"]["town"],)
+        assert one["difference"]["p_value"] == seen.differences[key].p_value
+        assert one["fit"]["p_value"] == seen.fits.groups[key].p_value
+        assert one["is_too_small"] is (key in seen.too_small)
+    counts: Any = SimpleNamespace(heading=SimpleNamespace(by=("town",)), groups=seen.pools)
+    show_group_reports(seen, counts)
+    lines = [line.split() for line in capsys.readouterr().out.partition("against the others")[2].splitlines()]
+    rows = [line for line in lines if line and line[0] in {*SIZES, "bots", "few"}]
+    assert [line[0] for line in rows] == ["bots", "Graz", "Oslo", "Bern", "Rome", "Ulm", "few"]
+    small = {key[0] for key in seen.too_small}
+    assert "few" in small
+    assert {line[0] for line in rows if line[-2:] == ["too", "small"]} == small

@@ -40,7 +40,7 @@ SOME = ["randomized-response with holes", "rappor of 64 values", "product", "pla
 
 DAMAGED = (
     "town,report,count\nOslo,3,1\nRome, 4 ,2\nOslo,x,1\nRome,,1\nOslo,3.0,1\nRome,99999999999999999999,1\nOslo,+5,1e1\n"
-    "Rome,3,-1\nOslo,\u0663,1\nRome,1_0,1\nBern\ntown,report,count\n\nOslo,\u00a07,1\nRome,nan,2\nOslo,70,1\n,8,1\n\n\n"
+    "Rome,3,-1\nOslo,\u0663,1\nRome,1_0,1\nBern\ntown,report,count\n\nOslo,\u00a07,1\nRome,nan,2\nOslo,70,1\nRome,70,1\n,8,1\n\n\n"
 )
 
 KINDS = {

@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
+import asyncio
+import csv
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.collector.asking import ages as served_ages
+from tests.collector.asking import serving
 from tests.counting.conftest import AGES
+from tests.plans.test_records import LINE, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
 from confide.alphabets import Selection
+from confide.alphabets.numerals import NumberFormat
 from confide.audits import audit
 from confide.checks import as_distribution
 from confide.cli import demo
 from confide.cli.audit import audit_record
 from confide.cli.datasets import dataset_record
+from confide.cli.diagnose import _class_lines
 from confide.cli.main import app
+from confide.cli.repetition import repetition_record
+from confide.collector import simulation
+from confide.collector.client import Receipt
+from confide.collector.computing import compute
+from confide.collector.home import home
+from confide.collector.lanes import Room
 from confide.collector.replies import HTML, JSON, TEXT, require_method
-from confide.collector.rows import Batch, add_up_batches
-from confide.collector.service import Refusal
+from confide.collector.rows import Batch, StoredSurvey, add_up_batches
+from confide.collector.service import Entry, Refusal
+from confide.collector.stores import open_store
+from confide.collector.tokens import digest_invitation
 from confide.collector.wire import Wire
 from confide.counting import read_reports
 from confide.errors import InvalidDistributionError
+from confide.figures import draw_path, to_pdf
 from confide.figures.distributions import draw_sheet
 from confide.figures.panels import Panel, Role, share_label
-from confide.files import read_heading
+from confide.files import read_heading, sheets, write_text
+from confide.geojson import read_areas
+from confide.pages import story
+from confide.pages.findings import tell_residuals
+from confide.pages.plan import _epsilon_rows
+from confide.plans import Rival
+from confide.plans.measures import choose_measure
+from confide.plans.records import plan_csv
+from confide.shapes import Shape
+from confide.studio import outlooks, working
+from confide.studio.asking import chosen_queries
+from confide.studio.drafts import read_draft, values_record
+from confide.studio.jobs import Job
 from confide.theory.verdicts import Verdict, all_of
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 
+SERVED = served_ages()
 LIMITED = cf.Survey(AGES.mechanism, "age", most_reports=1)
 OTHER = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), 2.0), "age")
 
@@ -208,3 +239,243 @@ def test_the_demo_tells_both_distances_and_both_inversions(capsys: pytest.Captur
         f"{distances[0]:.2f}",
         f"{distances[1]:.3f}",
     ]
+
+
+def test_a_guessed_format_is_written_as_the_number_is() -> None:
+    assert [NumberFormat.guess(one) for one in ("€ 58,000", "58.000,5 kr")] == ["€ 1,234", "1.234,56 kr"]
+
+
+def test_a_selection_lies_where_its_values_do() -> None:
+    line = cf.Integers(10, 19)
+    some = Selection(line, np.array([18, 11, 15]))
+    assert some.points([0, 2]).tolist() == line.points([8, 5]).tolist()
+
+
+def test_a_path_is_kept_without_a_truth() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 2), 1.0)
+    outcome = cf.assess(cf.tally([0, 1, 2], counts=[50, 30, 20]), mechanism, cf.IBU())
+    assert len(outcome.path) == outcome.estimate.iterations > 0
+
+
+def test_batches_of_several_reports_of_one_person_stay_so() -> None:
+    running = cf.Accumulator()
+    for repeats in (1, 3):
+        running.add(cf.tally([3, 4]).with_repeats(repeats))
+    assert running.counts.repeats == 3
+
+
+def test_an_area_has_the_usual_one_of_several_names() -> None:
+    square = [[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]
+    geometry = {"type": "Polygon", "coordinates": [square]}
+    feature = {"type": "Feature", "properties": {"id": 7, "name": "Old Town"}, "geometry": geometry}
+    assert [one.name for one in read_areas(feature)] == ["Old Town"]
+
+
+def test_a_value_is_remembered_in_each_survey_by_another_tag(tmp_path: Path) -> None:
+    surveys = [cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon)) for epsilon in (1.0, 2.0)]
+    ledger, secret = cf.Ledger(tmp_path / "ledger.json"), cf.Permanent(bytes(range(16)))
+    for survey in surveys:
+        ledger.privatize(survey, "yes", rng=secret)
+    tags = [set(ledger.page(survey).values) for survey in surveys]
+    assert [len(one) for one in tags] == [1, 1]
+    assert not tags[0] & tags[1]
+
+
+def test_packed_files_hold_no_time(tmp_path: Path) -> None:
+    write_text(tmp_path / "r.csv.gz", "report\n3\n")
+    assert (tmp_path / "r.csv.gz").read_bytes()[4:8] == bytes(4)
+    to_pdf(draw_path({"IBU": [-3.0, -2.0]}), tmp_path / "path.pdf")
+    assert b"CreationDate" not in (tmp_path / "path.pdf").read_bytes()
+
+
+# The command line
+
+
+def test_lines_of_json_are_counted_through_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sheets, "BLOCK", 64)
+    Path("age.toml").write_text(SERVED.text())
+    Path("r.jsonl").write_text("".join(f'{{"report": {"70" if line == 30 else "3"}}}\n' for line in range(1, 41)))
+    ending = CliRunner().invoke(
+        app, ["count", "age.toml", "r.jsonl", "-o", "c.parquet", "--rejects", "x.csv"], catch_exceptions=False
+    )
+    assert ending.exit_code == 0, ending.output
+    assert [row["line"] for row in csv.DictReader(Path("x.csv").read_text().splitlines())] == ["30"]
+
+
+def test_an_export_does_not_replace_its_own_survey(tmp_path: Path) -> None:
+    place = tmp_path / "age.json"
+    place.write_text(SERVED.to_json())
+    assert CliRunner().invoke(app, ["export", str(place), "-o", str(place)]).exit_code != 0
+    assert place.read_text() == SERVED.to_json()
+
+
+def test_values_that_stand_alone_are_no_class() -> None:
+    mechanism = cf.FromMatrix(cf.Categories(["a", "b", "c"]), [[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
+    (line,) = _class_lines(cf.diagnose(None, mechanism))
+    assert "a, b" in line
+
+
+def test_the_most_reports_of_one_person_are_those_of_the_survey_that_has_most() -> None:
+    known: Any = SimpleNamespace(
+        survey=SERVED,
+        surveys=(SERVED, SERVED),
+        files=1,
+        is_pooled=False,
+        origins=(cf.Origin(permanent=4),) * 2,
+        most_repeated=lambda number: (2, 5)[number],
+        limit=None,
+        is_over_limit=False,
+    )
+    assert repetition_record(known)["most_reports_of_one_person"] == 5
+
+
+# The collector
+
+
+def test_an_invitation_is_good_without_its_hyphens() -> None:
+    assert digest_invitation(" ABCDEFGHIJKLMNOPQRST ") == digest_invitation("abcde-fghij-klmno-pqrst")
+
+
+def test_a_closed_survey_invites_nobody() -> None:
+    stored = StoredSurvey(1, SERVED.fingerprint, SERVED.to_json())
+    pages = [home([Entry.of(replace(stored, is_closed=closed))], has_studio=True) for closed in (False, True)]
+    assert ["Take part" in page for page in pages] == [True, False]
+    assert ["no more reports" in page for page in pages] == [False, True]
+
+
+def test_a_batch_that_comes_again_is_no_report_of_the_metrics(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store) as served:
+        message = served.message([3, 70])
+        assert [served.post(message).status for _ in range(2)] == [200, 200]
+        metrics = served.ask("GET", "/metrics").body.decode()
+    store.close()
+    for outcome in ("accepted", "rejected"):
+        assert f'confide_reports_total{{outcome="{outcome}"}} 1\n' in metrics
+
+
+def test_whoever_waits_longest_enters_first() -> None:
+    order: list[str] = []
+
+    async def run() -> None:
+        room = Room(1, 1)
+        await room.enter("a", 1)
+
+        async def come(address: str) -> None:
+            await room.enter(address, 1)
+            order.append(address)
+            room.leave(address, 1)
+
+        waiting = [asyncio.create_task(come(one)) for one in "bcd"]
+        await asyncio.sleep(0)
+        room.leave("a", 1)
+        await asyncio.gather(*waiting)
+
+    asyncio.run(run())
+    assert order == ["b", "c", "d"]
+
+
+def test_simulated_people_are_of_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    class Silent:
+        def __init__(self, _: str) -> None:
+            pass
+
+        def post(self, message: bytes) -> Receipt:
+            sent.append(json.loads(message)["groups"]["town"])
+            return Receipt(1)
+
+        def hang_up(self) -> None:
+            pass
+
+    monkeypatch.setattr(simulation, "Client", Silent)
+    survey = replace(SERVED, groups={"town": ("Bern", "Oslo")})
+    assert simulation.simulate("http://nowhere", survey, 60).accepted == 60
+    assert set(sent) == {"Bern", "Oslo"}
+
+
+def test_a_collectors_diagnosis_takes_the_shape_for_granted() -> None:
+    survey = replace(SERVED, shape=Shape.of("falling"))
+    day = {"day": "2026-11-16", "groups": [], "counts": [[SERVED.alphabet.decode([2]).tolist()[0], 40]]}
+    record = {"survey": survey.fingerprint, "by": [], "accepted": 40, "rejected": {}, "days": [day]}
+    record |= {"is_simulated": False, "is_closed": False}
+    is_answer, body = compute("diagnosis", survey.to_json(), json.dumps(record).encode())
+    assert is_answer, body
+    assert json.loads(body)["shape"]["words"] == ["falling"]
+
+
+# Pages and plans
+
+
+def test_residuals_are_told_with_their_sign() -> None:
+    outputs = cf.Integers(5, 7)
+    assert "report 6, seen more often by 3.0" in tell_residuals(outputs, np.array([0.5, 3.0, -1.0]), "report")
+    assert "report 5, seen less often by 4.0" in tell_residuals(outputs, np.array([-4.0, 3.0, -1.0]), "report")
+
+
+def test_the_promise_of_the_plan_is_marked_among_others() -> None:
+    made = given()
+    assert made.by_epsilon is not None
+    marked = [row[0] for row in _epsilon_rows(made, made.by_epsilon) if "(the plan)" in row[0]]
+    assert [re.sub("<.*?>", "", one) for one in marked] == ["0.5 per year (the plan)"]
+
+
+def test_a_rival_has_its_own_epsilon() -> None:
+    rival = Rival(cf.RandomizedResponse(LINE, 2.0), expect(0.3))
+    *_, last = csv.DictReader(plan_csv(given(rivals=(rival,))).splitlines())
+    assert (last["mechanism"], float(last["epsilon"])) == ("randomized-response", 2.0)
+
+
+def test_bits_of_all_chunks_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(story, "CHUNK", 1)
+    rappor = cf.Rappor(cf.Integers(0, 2), 1.0)
+    counts = cf.tally(rappor.report_alphabet.decode([1, 6]), counts=[3, 1])  # bits 100 and 011
+    noisy = story.summarise_reports(cf.Survey(rappor, "value", "Bits"), counts)
+    assert noisy is not None
+    assert noisy.shares.tolist() == [0.75, 0.25, 0.25]
+
+
+# The studio
+
+
+def test_questions_are_answered_in_the_order_they_are_asked() -> None:
+    assert chosen_queries(["b", "c", "a", "b"]) == ["b", "c", "a"]
+
+
+def test_cells_of_a_plane_begin_at_zero() -> None:
+    plane = values_record(cf.Grid(2, 2, first_row=5, first_column=-3))["plane"]
+    assert plane["cells"] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+def test_progress_tells_what_is_done() -> None:
+    survey = {"name": "mark", "alphabet": {"kind": "integers", "low": 0, "high": 4}}
+    draft = read_draft({"survey": survey, "epsilon": 1.0, "people": 100, "guess": "peaked"})
+    told: list[tuple[int, int]] = []
+    made = outlooks._simulation(draft, choose_measure(draft.alphabet, None), lambda *said: told.append(said[:2]), 3)
+    made.predict(draft.survey.mechanism, draft.people)
+    assert told == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_too_little_memory_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setitem(working.KINDS, "play", fill)
+    assert working._answer("play", {}, lambda *_: None) == ("too-large", working.TOO_MUCH.encode())
+
+
+def test_what_is_known_so_far_stays_known() -> None:
+    job = Job("read", "")
+    job.tell(1, 3, "first", b"[1]")
+    job.tell(2, 3, "second")
+    assert json.loads(job.record)["partial"] == [1]
+
+
+def test_a_circle_has_no_value_behind_its_last(tmp_path: Path) -> None:
+    hours = cf.Survey(cf.RandomizedResponse(cf.Hours(), 1.0), "hour")
+    (tmp_path / "r.csv").write_text("report\n0\n23\n24\n-1\n")
+    counts = cf.count(tmp_path / "r.csv", hours)
+    assert isinstance(counts, cf.CountedReports)
+    assert (counts.reports.tolist(), counts.rows.total_rejected) == ([0, 23], 2)
