@@ -196,7 +196,8 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     assert {"40.750° N", "74.000° W"} <= set(words)
     assert "within 2 km of 40.749, -73.979" in page.locator("#question-help").inner_text()
     assert "tell" in page.locator("figure .finding").first.inner_text()
-    assert re.fullmatch("Nothing looks wrong.*|The reports fit.*", page.locator(".verdict").inner_text())
+    # So few people on so many cells would not show bots, nor any other fault whose power is known.
+    assert page.locator(".verdict").inner_text() == "Whether the reports fit cannot be tested here."
     page.locator(".picture .brush-ground").last.hover()
     assert re.match(r"40\.7\d+ N, 7[34]\.\d+ W: ", page.locator(".picture .readout").first.inner_text())
     north = page.get_by_role("slider", name="northern edge")

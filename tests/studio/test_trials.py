@@ -18,7 +18,7 @@ from tests.studio.test_jobs import needs_proc, workers
 from tests.studio.test_serving import AGES, eventually, with_token
 
 import confide as cf
-from confide.errors import ConfideError
+from confide.errors import SurveyError
 from confide.studio import answers, serving
 from confide.studio.previews import trial
 
@@ -104,7 +104,7 @@ def test_so_many_people_that_drawing_them_takes_long_are_refused() -> None:
 
 @pytest.mark.parametrize("mark", [" ", 5, ["a"], None])
 def test_the_mark_of_a_simulated_survey_is_a_text(mark: Any) -> None:
-    with pytest.raises(ConfideError, match="simulated must be a text"):
+    with pytest.raises(SurveyError, match="simulated must be a text"):
         cf.Survey(towns().mechanism, simulated=mark)
 
 
