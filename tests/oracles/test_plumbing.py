@@ -479,3 +479,11 @@ def test_a_circle_has_no_value_behind_its_last(tmp_path: Path) -> None:
     counts = cf.count(tmp_path / "r.csv", hours)
     assert isinstance(counts, cf.CountedReports)
     assert (counts.reports.tolist(), counts.rows.total_rejected) == ([0, 23], 2)
+
+
+def test_quoted_rows_without_a_count_count_once_beside_those_with_one(tmp_path: Path) -> None:
+    (tmp_path / "plain.csv").write_text('report\n"3"\n4\n')
+    (tmp_path / "counted.csv").write_text('report,count\n"5",2\n6,1\n')
+    counts = cf.count([tmp_path / "plain.csv", tmp_path / "counted.csv"], AGES)
+    assert isinstance(counts, cf.Counts)
+    assert dict(zip(counts.reports.tolist(), counts.counts.tolist(), strict=True)) == {3: 1, 4: 1, 5: 2, 6: 1}
