@@ -327,6 +327,19 @@ def test_whoever_is_refused_again_and_again_waits(file_store: Store) -> None:
         assert [served.run(is_slow(served, one)) for one in ("1.1.1.1", "2.2.2.2", "3.3.3.3")] == [True, False, False]
 
 
+def test_a_batch_of_which_nothing_counts_is_a_refusal(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(file_store) as served:
+        counted: list[Incoming] = []
+
+        async def watched(request: Incoming) -> None:
+            counted.append(request)
+
+        monkeypatch.setattr(served.app, "_slow_down", watched)
+        for reports, number in ((["x"], 1), ([3], 1), ([3, "x"], 1), (["x", "y"], 2)):
+            assert served.post(served.message(reports)).status == 200
+            assert len(counted) == number
+
+
 def test_whoever_waits_for_a_refusal_keeps_no_message(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(file_store) as served:
         kept: list[BaseException | None] = []

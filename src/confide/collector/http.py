@@ -60,6 +60,9 @@ LIGHT_PACKED = 2**13
 FIRST = 2**19
 """Bytes that are unpacked before it is looked whether there are too many parts already."""
 
+NONE_ACCEPTED = b'"accepted":0,'
+"""Stands in the answer to a batch of which no report counts; looked for before the list of reports that are refused."""
+
 MOST_REFUSED = 100
 """Refusals that one address gets in a second without having to wait for the next: who is refused often is no device."""
 
@@ -117,6 +120,7 @@ class Application:
         is_refused = False
         try:
             status, body, sent = await self._answer(scope, request)
+            is_refused = scope["path"] == "/v1/reports" and NONE_ACCEPTED in body[:200]
         except Refusal as refusal:
             status, body, sent = refuse(refusal)
             is_refused = True
