@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import csv
 import json
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +39,7 @@ from confide.collector.home import home
 from confide.collector.lanes import Room
 from confide.collector.replies import HTML, JSON, TEXT, require_method
 from confide.collector.rows import Batch, StoredSurvey, add_up_batches
-from confide.collector.service import Entry, Refusal
+from confide.collector.service import Collector, Entry, Refusal, Settings
 from confide.collector.stores import open_store
 from confide.collector.tokens import digest_invitation
 from confide.collector.wire import Wire
@@ -46,19 +48,35 @@ from confide.errors import InvalidDistributionError
 from confide.figures import draw_path, to_pdf
 from confide.figures.distributions import draw_sheet
 from confide.figures.panels import Panel, Role, share_label
-from confide.files import read_heading, sheets, write_text
+from confide.files import (
+    GroupAnswers,
+    SurveyGroups,
+    ask_groups,
+    counts_files,
+    maps,
+    metadata,
+    read_heading,
+    sheets,
+    write_text,
+)
+from confide.files.rows import Account
 from confide.geojson import read_areas
-from confide.pages import story
+from confide.pages import findings, story
+from confide.pages import groups as group_pages
+from confide.pages.diagnosis import _around
 from confide.pages.findings import tell_residuals
 from confide.pages.plan import _epsilon_rows
 from confide.plans import Rival
 from confide.plans.measures import choose_measure
 from confide.plans.records import plan_csv
 from confide.shapes import Shape
-from confide.studio import outlooks, working
+from confide.studio import answers, jobs, looks, outlooks, previews, working
 from confide.studio.asking import chosen_queries
 from confide.studio.drafts import read_draft, values_record
 from confide.studio.jobs import Job
+from confide.studio.looks import look
+from confide.studio.serving import Studio
+from confide.studio.templates import dataset_records
 from confide.theory.verdicts import Verdict, all_of
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
@@ -487,3 +505,238 @@ def test_quoted_rows_without_a_count_count_once_beside_those_with_one(tmp_path: 
     counts = cf.count([tmp_path / "plain.csv", tmp_path / "counted.csv"], AGES)
     assert isinstance(counts, cf.Counts)
     assert dict(zip(counts.reports.tolist(), counts.counts.tolist(), strict=True)) == {3: 1, 4: 1, 5: 2, 6: 1}
+
+
+# Ends, orders, units and caches
+
+
+def looked(survey: cf.Survey, record: dict[str, Any], version: int, **asked: Any) -> dict[str, Any]:
+    work = {"document": survey.to_json(), "record": json.dumps(record), "version": version, "methods": []}
+    return look(work | asked, lambda *_: None)
+
+
+def collected(survey: cf.Survey, days: list[dict[str, Any]]) -> dict[str, Any]:
+    accepted = sum(number for day in days for _, number in day["counts"])
+    record = {"survey": survey.fingerprint, "by": list(survey.groups), "accepted": accepted, "rejected": {}}
+    return record | {"days": days, "is_simulated": False, "is_closed": False}
+
+
+def between(low: float, estimate: float, high: float, question: str = "x == 1") -> cf.Interval:
+    return cf.Interval(question, estimate, low, high, 0.95, "a law")
+
+
+def test_a_window_and_an_answer_have_their_ends_in_order() -> None:
+    windows: Any = SimpleNamespace(
+        labels=["1 to 2"], members=[np.array([0, 1])], told=[True], answers=[between(0.1, 0.2, 0.4)]
+    )
+    (record,) = answers.window_records(windows)
+    assert (record["low"], record["estimate"], record["high"], record["indices"]) == (0.1, 0.2, 0.4, [0, 1])
+    told = answers.answer_record(between(0.1, 0.2, 0.4))
+    assert (told["low"], told["estimate"], told["high"]) == (0.1, 0.2, 0.4)
+    assert told["words"] == "20.0%, between 10.0% and 40.0%"
+
+
+def test_time_for_methods_is_in_milliseconds() -> None:
+    assert (answers._within(250), answers._within(None)) == (0.25, np.inf)
+
+
+def test_windows_are_as_wide_as_their_unit_says() -> None:
+    line = cf.Integers(0, 9, spacing=5, unit="cm")
+
+    class Three(SimpleNamespace):
+        def __len__(self) -> int:
+            return 3
+
+    estimate: Any = SimpleNamespace(alphabet=line)
+    windows: Any = Three(are_single=False, members=[[0, 1], [2, 3], [4, 5]])
+    assert answers._told_words(estimate, windows) == "Windows of about 10 cm can be told apart."
+
+
+def test_what_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MOST_KEPT", 2)
+    known = jobs.Jobs()
+    for key in ("a", "b"):
+        known.keep(key, key.encode())
+    assert known.kept("a") == b"a"
+    known.keep("c", b"c")
+    assert [known.kept(key) for key in "abc"] == [b"a", None, b"c"]
+    readings, made = looks.Kept(), list[int]()
+    for version in (*range(looks.KEPT), 0, looks.KEPT, 0, 1):
+        readings.get(("survey", version), lambda version=version: made.append(version))  # type: ignore[misc]
+    assert made == [*range(looks.KEPT + 1), 1]
+
+
+def test_a_job_that_is_done_stays_done() -> None:
+    async def run() -> str:
+        async def work(_: Job) -> bytes:
+            return b"1"
+
+        known = jobs.Jobs()
+        job = known.add(Job("read", ""), None, work)
+        assert job.task is not None
+        await job.task
+        known.stop(job)
+        return job.state
+
+    assert asyncio.run(run()) == "done"
+
+
+def test_a_look_answers_what_it_is_asked_now() -> None:
+    survey = cf.Survey(
+        cf.RandomizedResponse(cf.Integers(0, 2), 2.0),
+        "mark",
+        groups={"town": ("Bern", "Oslo")},
+        shape=Shape.of("falling"),
+    )
+    days = [
+        {"day": "2026-11-16", "groups": [town], "counts": [[0, 300], [1, 200], [2, most]]}
+        for town, most in (("Bern", 50), ("Oslo", 90))
+    ]
+    reports = collected(survey, days)
+    for number in (1, 2):
+        found = looked(survey, reports, 7, queries=[f"mark == {number}"], groups=True)
+        assert [[one["query"] for one in group["queries"]] for group in found["groups"]] == [[f"mark == {number}"]] * 2
+        assert [group["people"] for group in found["groups"]] == [550, 590]
+    assert [one["query"] for one in found["statistics"]][:2] == ["median", "mean"]
+    assert "cf.estimate(counts, survey.mechanism, shape=survey.shape)" in found["code"]["python"]
+
+
+def test_a_rival_has_its_own_margin() -> None:
+    simulation: Any = SimpleNamespace(predict=lambda *_: expect(0.4, 0.1))
+    found = outlooks._try(simulation, cf.RandomizedResponse(LINE, 2.0), 10)
+    assert (found["expected"], found["margin"]) == (0.4, expect(0.4, 0.1).margin)
+    assert found["margin"] != 0.4
+
+
+def test_half_of_the_reports_lie_within_so_many_units() -> None:
+    plane = cf.Grid(3, 3, spacing=2.0, unit="km")
+    survey = cf.Survey(cf.RandomizedResponse(plane, 1.0), "home")
+    chances = np.array([0.3, 0.6, 0, 0.1, 0, 0, 0, 0, 0])
+    assert "within 2 km of it" in previews._place_words(survey, chances, 0)
+
+
+def test_a_watch_tells_rejected_reports_apart(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store) as served:
+        served.post(served.message([3, 4, 70]))
+        collector = served.app.collector
+        studio = Studio(collector)
+        _, body, _ = served.run(studio._watch(collector.entries[served.survey.fingerprint]))
+        studio.close()
+    store.close()
+    assert (json.loads(body)["accepted"], json.loads(body)["rejected"]) == (2, 1)
+
+
+def test_the_studios_datasets_count_people() -> None:
+    for one in dataset_records():
+        assert one["people"] == cf.datasets.load(one["name"]).total
+
+
+def test_pictures_are_told_from_low_to_high() -> None:
+    line = cf.Integers(0, 4)
+    panel = Panel("Truth", np.array([0.3, 0.2, 0.1, 0.2, 0.2]), role=Role.TRUTH)
+    assert "half lie between mark 0 and mark 3" in findings.tell_panel(panel, line, "mark")
+    ranges = findings.tell_ranges(cf.Categories(["a", "b"]), np.array([0.1, 0.3]), np.array([0.6, 0.4]), "x")
+    assert "between 10% and 60%" in ranges
+    assert "between 30% and 40%" in ranges
+    by_people = findings.tell_tradeoff(given()).split("by people ")[1].split(";")[0]
+    assert re.fullmatch(r"from EMD 0\.8.* at 100 to EMD 0\.2.* at 1,600", by_people), by_people
+
+
+def test_the_download_of_groups_names_its_ends_and_large_groups_come_first() -> None:
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), "answer")
+    counts = {("Oslo",): cf.tally(["yes", "no"], [60, 40]), ("Rome",): cf.tally(["yes", "no"], [300, 700])}
+    groups = SurveyGroups(cf.estimate_groups(counts, survey.mechanism, cf.IBU()).estimates, survey, ("town",))
+    asked = GroupAnswers(ask_groups(groups, ["answer == yes"], 0.95))
+    link = re.search(r"base64,([^\"]+)", group_pages._download(groups, asked, list(groups)))
+    assert link is not None
+    (question,) = asked.questions
+    for row, key in zip(csv.DictReader(base64.b64decode(link[1]).decode().splitlines()), groups, strict=True):
+        found = asked.questions[question][key]
+        numbers = [float(row[name]) for name in (question, f"{question} low", f"{question} high")]
+        assert numbers == pytest.approx([found.estimate, found.low, found.high])
+    rows = group_pages.group_reports_section(groups.seen, ["town"])
+    assert rows.index("Rome") < rows.index("Oslo")
+
+
+def test_a_group_is_marked_at_its_answer_and_all_groups_by_a_line() -> None:
+    drawn = group_pages._Forest(0.0, 1.0, 0.5).draw(between(0.25, 0.3, 0.75))
+    width = group_pages.WIDTH
+    assert f'<line x1="{0.5 * width:.1f}" x2="{0.5 * width:.1f}"' in drawn
+    assert f'<line x1="{0.25 * width:.1f}" x2="{0.75 * width:.1f}"' in drawn
+    assert f'<circle cx="{0.3 * width:.1f}"' in drawn
+
+
+def test_a_map_around_reports_holds_their_rows_and_columns() -> None:
+    reports = np.array([[row, column] for row in range(10, 13) for column in range(-4, 6)])
+    found = _around(cf.Lattice(), cf.tally(reports))
+    assert isinstance(found, cf.Grid)
+    assert (found.rows, found.columns, found.first_row, found.first_column) == (3, 10, 10, -4)
+
+
+def test_at_most_five_seconds_of_batches_gather(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    collector = Collector(store, Settings(most_a_second=2))
+    later = time.monotonic() + 3600
+    monkeypatch.setattr("confide.collector.service.time", SimpleNamespace(monotonic=lambda: later))
+    for _ in range(10):
+        collector._draw_ticket()
+    with pytest.raises(Refusal, match="2 batches a second"):
+        collector._draw_ticket()
+    collector.lane.close()
+    store.close()
+
+
+def test_metrics_tell_failures_from_commits_and_an_old_tag_gets_the_new_answer(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store) as served:
+        served.post(served.message([3]))
+        metrics = served.ask("GET", "/metrics").body.decode()
+        first = served.read("counts")
+        served.post(served.message([4]))
+        second = served.read("counts", if_none_match=first.headers["etag"])
+    store.close()
+    assert "confide_commits_total 1\n" in metrics
+    assert "confide_commit_failures_total 0\n" in metrics
+    assert (second.status, second.json["accepted"]) == (200, 2)
+
+
+def test_of_several_surveys_the_smallest_limit_holds() -> None:
+    surveys = tuple(replace(AGES, most_reports=most) for most in (3, 1, 2))
+    assert counts_files.Heading(surveys, (), Account(0)).limit == 1
+
+
+def test_equal_counts_of_two_surveys_are_known_apart(tmp_path: Path) -> None:
+    marks = set()
+    for survey in (AGES, OTHER):
+        cf.save_counts(tmp_path / "c.parquet", cf.tally([3, 4]), survey)
+        marks.add(counts_files.content_mark(tmp_path / "c.parquet", read_heading(tmp_path / "c.parquet")))
+    assert len(marks) == 2
+
+
+def test_a_district_has_its_own_ends() -> None:
+    windows: Any = SimpleNamespace(
+        window_of=np.array([0, 1, 0]), answers=[between(0.1, 0.2, 0.4), between(0.5, 0.6, 0.8)]
+    )
+    columns = maps._district_columns(windows, np.array([1, 2]))
+    assert columns == {
+        "district": [1, 0],
+        "district_share": [0.6, 0.2],
+        "district_low": [0.5, 0.1],
+        "district_high": [0.8, 0.4],
+    }
+
+
+def test_the_content_of_a_parquet_file_ends_where_its_footer_begins(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"PAR1" + bytes(20) + b"foot" + (4).to_bytes(4, "little") + b"PAR1")
+    assert metadata._content_size(str(path)) == 24
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_empty_file_is_none_that_anybody_reported_in() -> None:
+    Path("empty.csv").write_text("town,week,report\n")
+    call("count", "age.toml", "a.csv", "b.csv", "empty.csv", "-o", "all.parquet")
+    assert read_heading("all.parquet").files == 2
+    account = read_reports("all.parquet", AGES).account
+    assert (account.is_counted, account.accepted) == (True, 5)
