@@ -101,8 +101,7 @@ class Bins(Integers):
             if not isinstance(end, bool):
                 raise InvalidParameterError(f"{name} must be true or false; got {end!r}.")
         check_text("unit", unit)
-        check_text("format", format)
-        if format:
+        if not isinstance(format, str) or format:
             NumberFormat(format)
         factor = _short("scale", as_amount("scale", scale))
         if factor < Fraction(1, 10**12):
