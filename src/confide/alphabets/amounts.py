@@ -101,7 +101,8 @@ class Bins(Integers):
             if not isinstance(end, bool):
                 raise InvalidParameterError(f"{name} must be true or false; got {end!r}.")
         check_text("unit", unit)
-        if not isinstance(format, str) or format:
+        given: object = format  # as a file may have it
+        if not isinstance(given, str) or given:
             NumberFormat(format)
         factor = _short("scale", as_amount("scale", scale))
         if factor < Fraction(1, 10**12):
