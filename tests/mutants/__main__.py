@@ -1,4 +1,4 @@
-"""Plant every fault of faults.toml in a copy of the project, one at a time, and fail if the tests do not notice.
+"""Plant every fault of faults/*.toml in a copy of the project, one at a time, and fail if the tests do not notice.
 
 python -m tests.mutants                 all of them, on two processes
 python -m tests.mutants counting pages  those whose file or reason holds one of these words

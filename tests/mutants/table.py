@@ -1,4 +1,4 @@
-"""The table of planted faults, faults.toml: a text of a source file, what to write instead, and who must notice."""
+"""The planted faults, faults/*.toml: a text of a source file, what to write instead, and the tests that must fail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-TABLE = Path(__file__).parent / "faults.toml"
+TABLES = Path(__file__).parent / "faults"
+"""One file for each room of the code, so that work in two rooms does not meet in one file."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Fault:
 
 
 def read_faults() -> list[Fault]:
-    """Read the table."""
-    rows = tomllib.loads(TABLE.read_text(encoding="utf-8")).get("fault", [])
+    """Read the tables."""
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(TABLES.glob("*.toml"))]
+    rows = [row for table in tables for row in table["fault"]]
     return [Fault(**{**row, "tests": tuple(row["tests"])}) for row in rows]
