@@ -21,8 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
+from confide.channels import Dense
 from confide.channels.base import FloatArray
-from confide.em import Monitor, Status
+from confide.em import Monitor, RowStack, Status, normalised, take_steps, uniform
 from confide.evidence import Evidence
 from confide.methods.base import Method, Solution
 from confide.methods.inversion import project
@@ -133,10 +134,8 @@ class Shares:
         spreads = self.least + self.growth * self._atoms
         logs = -((shares[:, None] - self._atoms) ** 2) / (2 * spreads) - np.log(spreads) / 2
         densities = np.exp(logs - logs.max(axis=1, keepdims=True))
-        weights = np.full(self._atoms.size, 1 / self._atoms.size)
-        for _ in range(STEPS):
-            weights = weights * ((1 / np.maximum(densities @ weights, FAINT)) @ densities)
-            weights /= float(weights.sum())
-        posterior = densities * weights
+        # G is a distribution seen through a channel: atoms are its values, and each share is an output seen once.
+        rows = RowStack.of_shares(Dense(densities.T), np.ones((1, shares.size)))
+        posterior = densities * take_steps(rows, uniform(self._atoms.size), STEPS, normalised).theta[0]
         means: FloatArray = posterior @ self._atoms / np.maximum(posterior.sum(axis=1), FAINT)
         return means

@@ -12,7 +12,7 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
 from confide.checks import check_count
-from confide.em import EM, Monitor, RowStack, Status, uniform
+from confide.em import EM, Monitor, RowStack, Status, normalised, uniform
 from confide.evidence import Evidence
 from confide.methods.base import Choice, Method, Progress, Solution
 from confide.methods.blocks import blocks_of, solve_in_blocks
@@ -331,7 +331,7 @@ def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
     distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
     head_start = SHORT_HEAD_START if layout_of(evidence) is None else HEAD_START
     # New reports come from the population, not from those who have reported: the folds are judged without that turn.
-    return Candidate(_name_of_smooth(evidence), Smooth(), distribution, _normalised(np.asarray(parts)), head_start)
+    return Candidate(_name_of_smooth(evidence), Smooth(), distribution, normalised(np.asarray(parts)), head_start)
 
 
 def _name_of_smooth(evidence: Evidence) -> str:
@@ -344,9 +344,9 @@ def _held_out_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -
     first = evidence[0]
     steps = _held_out_steps(evidence, folds)
     shares = np.array([np.vstack([one.frequencies, part.learned]) for one, part in zip(evidence, folds, strict=True)])
-    rows = RowStack.of_shares(first, shares.reshape(-1, shares.shape[-1]))
+    rows = RowStack.of_shares(first.channel, shares.reshape(-1, shares.shape[-1]))
     theta = _after(EM(rows, uniform(first.channel.shape[0])), np.repeat(steps, shares.shape[1]))
-    each = _normalised(theta).reshape(*shares.shape[:2], -1)
+    each = normalised(theta).reshape(*shares.shape[:2], -1)
     return [Candidate(HELD_OUT.name, HELD_OUT, one[0], one[1:]) for one in each]
 
 
@@ -424,8 +424,3 @@ def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: fl
 def _named(tried: Sequence[Choice]) -> str:
     named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
     return " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)
-
-
-def _normalised(rows: FloatArray) -> FloatArray:
-    normalised: FloatArray = rows / rows.sum(axis=1, keepdims=True)
-    return normalised

@@ -11,6 +11,8 @@ import numpy as np
 from confide.alphabets import Integers
 from confide.channels import Channel, ColumnStack, Dense
 from confide.channels.base import FloatArray
+from confide.em import RowStack, normalised, take_steps, uniform
+from confide.evidence import Evidence
 from confide.theory.fit.answers import ENOUGH, LEVEL, Outlier, Sight
 from confide.theory.fit.cells import LARGEST_TESTED
 from confide.theory.fit.tables import WEIGHTS, Look, Tables, bounds_of, solve
@@ -182,16 +184,13 @@ def channel_at(tables: Tables, factor: float) -> Channel | None:
 
 def _smooth(tables: Tables) -> FloatArray:
     """Return a plausible population: EM, stopped early."""
-    channel, size = tables.channel, tables.channel.shape[0]
+    channel, counts = tables.channel, tables.counts
     # Merged channels may have many more outputs than cells, and are then neither stored nor walked through for long.
-    is_small = size * max(part.cells.size for part in tables.parts) <= LARGEST_TESTED
+    is_small = channel.shape[0] * max(part.cells.size for part in tables.parts) <= LARGEST_TESTED
     if is_small:
         channel = Dense(channel.dense())
-    theta, shares = np.full(size, 1.0 / size), tables.counts / tables.counts.sum()
-    for _ in range(SMOOTH_STEPS if is_small else SMOOTH_STEPS // 10):
-        theta = theta * channel.pull(shares / np.maximum(channel.push(theta), 1e-300))
-        theta = np.maximum(theta, 0.0) / theta.sum()
-    return theta
+    steps = SMOOTH_STEPS if is_small else SMOOTH_STEPS // 10
+    return take_steps(RowStack.of(Evidence(channel, counts)), uniform(channel.shape[0]), steps, normalised).theta
 
 
 def _power(found: Look, null: Look) -> float:

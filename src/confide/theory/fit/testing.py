@@ -28,9 +28,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from confide.alphabets import Alphabet
+from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray
 from confide.checks import require_kinds
 from confide.counts import Counts, merge, require_counts
+from confide.em import RowStack, take_steps, uniform
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, GroupFits
@@ -195,31 +197,29 @@ def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
             layouts.setdefault(exam.tables.parts[0].cells.tobytes(), []).append((key, exam.tables))
     quiet, suspicious = {}, min(UNSUSPICIOUS, 10 / len(exams))
     for found in layouts.values():
-        matrix = found[0][1].channel.dense()
-        rows = max(1, BLOCK // max(matrix.shape))
+        channel = Dense(found[0][1].channel.dense())
+        rows = max(1, BLOCK // max(channel.shape))
         for start in range(0, len(found), rows):
             block = found[start : start + rows]
             counts = np.array([tables.counts for _, tables in block])
-            chances, residuals = _screen_rows(counts, matrix)
+            chances, residuals = _screen_rows(counts, channel)
             for (key, tables), row, chance, residual in zip(block, counts, chances, residuals, strict=True):
                 if chance > suspicious and residual < LOUD[2] and not repetition_of(tables):
                     quiet[key] = Fit(FitVerdict.CANNOT_BE_TESTED, float(chance), reports=row.sum(), obstacle=SCREENED)
     return quiet
 
 
-def _screen_rows(counts: FloatArray, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _screen_rows(counts: FloatArray, channel: Channel) -> tuple[FloatArray, FloatArray]:
     """Return about P(G2 is larger) and the largest residual of each row, from EM stopped early.
 
     It stops below the maximum, so that G2 is a little too large; a tenth of the outputs for the rank is too little, and
     both make the p-value err to the side of doubt.
     """
-    totals = counts.sum(axis=1, keepdims=True)
-    theta, shares = np.full((counts.shape[0], matrix.shape[0]), 1.0 / matrix.shape[0]), counts / totals
-    for _ in range(SCREENING_STEPS):
-        theta *= (shares / np.maximum(theta @ matrix, 1e-300)) @ matrix.T
-    expected = np.maximum(totals * (theta @ matrix), 1e-300)
+    totals, (size, cells) = counts.sum(axis=1, keepdims=True), channel.shape
+    step = take_steps(RowStack.of_shares(channel, counts / totals), uniform(size), SCREENING_STEPS)
+    expected = np.maximum(totals * step.outputs, 1e-300)
     deviances = deviances_of(counts, expected)
-    return tail_of_ratio(deviances.sum(axis=1), expected, matrix.shape[1] // 10), np.sqrt(deviances.max(axis=1))
+    return tail_of_ratio(deviances.sum(axis=1), expected, cells // 10), np.sqrt(deviances.max(axis=1))
 
 
 def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examination:
