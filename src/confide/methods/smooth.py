@@ -173,8 +173,7 @@ def why_not_smooth(evidence: Evidence) -> str:
 def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple[Problem, list[PriorFit]]:
     """Return the fits along all paths, after the uniform distribution."""
     from confide.solvers import smooth_prior
-    from confide.solvers.smooth_edges import add_edges
-    from confide.solvers.smooth_spikes import add_spikes
+    from confide.solvers.smooth_features import add_edges, add_spikes
 
     problem = smooth_prior.Problem.of(evidence, layout_of(evidence))
     fits = [smooth_prior.stay_uniform(problem)]

@@ -19,9 +19,8 @@ from confide.channels.base import FloatArray, Indices, Layout
 from confide.em import RowStack, normalised, take_steps, uniform
 from confide.evidence import Evidence
 from confide.solvers.interior_point import DenseSystem, LineSystem, interior_point
-from confide.solvers.newton_cg import can_run_newton_cg, newton_cg
 from confide.solvers.search import FAIR_SHARE, LITTLE_OVERLAP, Clock, Found, Progress, overlap
-from confide.solvers.support_newton import MOST_FIRST_ATOMS, support_newton
+from confide.solvers.support_newton import MOST_FIRST_ATOMS, can_run_newton_cg, newton_cg, support_newton
 
 Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
 Mask = NDArray[np.bool_]
