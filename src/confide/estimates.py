@@ -40,8 +40,8 @@ from confide.intervals.resolution import ERROR, resolve
 from confide.intervals.surroundings import surround
 from confide.mechanisms.base import Mechanism
 from confide.methods import Choice, Method, Monitor, Solution, Status
-from confide.methods.blocks import blocks_of, has_many_cells
 from confide.methods.shaped import Shaped, within_shape
+from confide.methods.stacked import blocks_of, has_many_cells
 from confide.queries import Query
 from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine

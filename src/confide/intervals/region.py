@@ -113,7 +113,7 @@ class Region:
     @cached_property
     def few_values(self) -> FewValues | None:
         """The distributions among as few values of a line as explain the reports; None elsewhere."""
-        from confide.solvers.maxima import LARGEST
+        from confide.solvers.maximum import LARGEST_TOGETHER as LARGEST
 
         layout = self.evidence.layout
         is_line = layout is not None and len(layout.shape) == 1 and layout.places is None
@@ -132,7 +132,7 @@ class Region:
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
-        from confide.solvers.maxima import LARGEST
+        from confide.solvers.maximum import LARGEST_TOGETHER as LARGEST
 
         values = np.flatnonzero(self.best > NOTHING)
         if max(self.evidence.channel.shape) > LARGEST or values.size == 1 or self.few_values is not None:
@@ -350,7 +350,7 @@ def _maxima(
 
     `best` has the maxima without the factors, where these are known.
     """
-    from confide.solvers.maxima import can_solve_together
+    from confide.solvers.maximum import can_solve_together
 
     together: dict[object, list[int]] = {}
     for place, one in enumerate(evidence):
@@ -371,7 +371,7 @@ def _maxima(
 def _side_by_side(
     evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] | None
 ) -> list[tuple[FloatArray, float]]:
-    from confide.solvers.maxima import maxima
+    from confide.solvers.maximum import maxima
 
     channel, counts = evidence[0].channel, np.array([one.counts for one in evidence])
     tolerances = np.array([max(TOLERANCE, 4 * one.resolution) / 2 for one in evidence])
