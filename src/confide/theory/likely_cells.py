@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Grid, Lattice, Selection
-from confide.alphabets.planes import LARGEST_LATTICE
+from confide.alphabets.geometry import LARGEST_LATTICE
 from confide.errors import InvalidParameterError
 from confide.theory.likely_subsets import LikelySubset
 
