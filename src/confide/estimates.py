@@ -48,8 +48,7 @@ from confide.theory.fit import TOLERANCE, Examination, Fit, examine
 from confide.theory.likely_subsets import Groups, LikelySubset
 from confide.theory.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.theory.uniformity import Uniformity
-from confide.theory.verdicts import Finding
-from confide.theory.words import remark_on
+from confide.theory.verdicts import Finding, remark_on
 from confide.wording import counted
 
 Again = Callable[[Groups, Method, Monitor | None], "Estimate"]

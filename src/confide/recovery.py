@@ -28,7 +28,7 @@ from confide.shapes import Shape
 from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.uniformity import Uniformity
-from confide.theory.words import remark_on
+from confide.theory.verdicts import remark_on
 
 LARGE = 2000
 """Values from which on a likely subset is looked for; below, the whole alphabet costs next to nothing."""

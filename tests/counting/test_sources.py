@@ -18,7 +18,7 @@ import confide as cf
 from confide.counting import merge_files
 from confide.counting.duck import DuckLedger
 from confide.errors import DataFileError
-from confide.files import load_counts, read_heading, save_counts
+from confide.files import load_counts, read_counts, read_heading, save_counts
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -178,7 +178,7 @@ def test_pooled_counts_stay_with_their_survey_in_any_order(tmp_path: Path) -> No
         again = tmp_path / f"again{order}.parquet"
         save_counts(again, cf.tally([0], [5]), surveys[order[1]])
         merge_files([again, paths[order[2]], first], tmp_path / f"all{order}.parquet", is_pool=True)
-        pool = cf.files.read_counts(tmp_path / f"all{order}.parquet").pools[()]
+        pool = read_counts(tmp_path / f"all{order}.parquet").pools[()]
         found = {mechanism.guarantee: one for one, mechanism in pool}
         expected = {survey.mechanism.guarantee: one for survey, one in zip(surveys, counts, strict=True)}
         expected[surveys[order[1]].mechanism.guarantee] += cf.tally([0], [5])
