@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers, Lattice, Selection, Values
-from confide.alphabets.planes import LARGEST_LATTICE
+from confide.alphabets.geometry import LARGEST_LATTICE
 from confide.counts import Counts, add_up, require_counts
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence import Evidence
