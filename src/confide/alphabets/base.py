@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets.columns import as_plain, refuse_missing
 from confide.checks import check_positive, check_text, refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Euclidean, Metric, Value
 from confide.wording import label_value
@@ -29,6 +30,18 @@ LARGEST_LISTED = 2**26
 
 class Alphabet(ABC):
     """The values a person may have, numbered from 0 to ``size - 1``."""
+
+    kind: ClassVar[str] = ""
+    """Name of the alphabet in a survey file."""
+
+    about: ClassVar[str] = ""
+    """What its values are, in a line."""
+
+    usual: ClassVar[str] = "randomized-response"
+    """Kind of the mechanism to begin with."""
+
+    example: ClassVar[Example | None] = None
+    """A survey to begin with."""
 
     unit: str = ""
     """Unit of distances, such as ``"year"`` or ``"km"``."""

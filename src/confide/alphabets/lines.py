@@ -25,6 +25,7 @@ from confide.alphabets.base import (
 from confide.alphabets.numerals import parse_integer, parse_real
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Value
 
@@ -41,6 +42,23 @@ class Integers(LineAlphabet):
     >>> Integers().encode([0, -1, 1])
     array([0, 1, 2])
     """
+
+    kind = "integers"
+    about = "whole numbers from low to high, both inside; all whole numbers if both are left out"
+    usual = "truncated-geometric"
+    example = Example(
+        "age",
+        "Ages in years",
+        unit="year",
+        epsilon=0.05,
+        shape='["nobody below 17", "falling from 50"]',
+        text="""\
+low = 0
+high = 99
+unit = "year"          # what distances are counted in; may be left out
+# spacing = 1.0        # how far neighbours lie apart, in that unit; 1 if left out
+""",
+    )
 
     low: int | None = None
     high: int | None = None
