@@ -47,7 +47,9 @@ def test_previews(template: dict[str, Any]) -> None:
 def test_what_a_design_asks_for() -> None:
     draft = AGES | {"people": 2000}
     all_of(expect, {"draft": draft, "seed": 0}, "Expectation")
-    small = {"survey": {"name": "x", "title": "X", "alphabet": {"kind": "integers", "low": 1, "high": 4}}}
+    small: dict[str, Any] = {
+        "survey": {"name": "x", "title": "X", "alphabet": {"kind": "integers", "low": 1, "high": 4}}
+    }
     small |= {"epsilon": 1.0, "people": 2000, "guess": "peaked"}
     for found in all_of(plan, {"draft": small, "solve": "error", "target": {}}, "Planned"):
         assert faults("Planned", found) == []
@@ -55,7 +57,12 @@ def test_what_a_design_asks_for() -> None:
 
 
 def test_what_is_played() -> None:
-    asked = {"dataset": "adult_ages", "mechanism": "truncated-geometric", "epsilon": 0.5, "people": 1000}
+    asked: dict[str, Any] = {
+        "dataset": "adult_ages",
+        "mechanism": "truncated-geometric",
+        "epsilon": 0.5,
+        "people": 1000,
+    }
     all_of(play, asked | {"methods": ["stacked", "mle"], "seed": 0}, "Playing")
 
 
@@ -66,9 +73,14 @@ def test_looks(has_more: bool) -> None:
     counted = [[one, reports.count(one)] for one in sorted(set(reports))]
     day = datetime.now(UTC).date().isoformat()
     days = [{"day": day, "groups": [town], "counts": counted} for town in "ab"]
-    record = {"by": ["town"], "survey": survey.fingerprint, "days": days, "rejected": {"missing": 2}}
+    record: dict[str, Any] = {"by": ["town"], "survey": survey.fingerprint, "days": days, "rejected": {"missing": 2}}
     record |= {"accepted": 400, "is_simulated": False, "is_closed": False}
-    asked = {"document": survey.to_json(), "record": json.dumps(record).encode(), "version": 8, "more": has_more}
+    asked: dict[str, Any] = {
+        "document": survey.to_json(),
+        "record": json.dumps(record).encode(),
+        "version": 8,
+        "more": has_more,
+    }
     asked |= {"queries": ["rooms >= 3", "rooms >="], "methods": ["mle"]}
     asked |= dict.fromkeys(("band", "groups", "diagnosis"), has_more)
     for found in all_of(look, asked, "Look"):
